@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50_000)
     parser.add_argument("--tests", type=int, default=500, help="dialogues of the test")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--log", default=[], action="append", help="such as csv:FILE")
+    parser.add_argument("--log", metavar="FILE.csv", help="how training goes")
     parser.add_argument("-o", "--output", type=Path, help="episode file of the test")
     arguments = parser.parse_args()
     task, seed = arguments.task, arguments.seed
@@ -81,49 +81,47 @@ def main() -> None:
     taken, logs = torch.zeros(shape, dtype=torch.long), torch.zeros(shape)
     rewards, values, ends = torch.zeros(shape), torch.zeros(shape), torch.zeros(shape)
     sums = np.zeros(ENVIRONMENTS)
-    with TrainingLog(*arguments.log, name=f"{task}/cleanrl") as log:
-        for _ in range(max(1, arguments.steps // (STEPS * ENVIRONMENTS))):
-            for step in range(STEPS):
-                states[step] = torch.as_tensor(observations)
-                masks[step] = torch.as_tensor(info["action_mask"]).bool()
-                with torch.no_grad():
-                    policy = choices(actor, states[step], masks[step])
-                    taken[step] = policy.sample()
-                    logs[step] = policy.log_prob(taken[step])
-                    values[step] = critic(states[step]).squeeze(-1)
-                observations, reward, ended, _, info = environments.step(taken[step].numpy())
-                rewards[step], ends[step] = torch.as_tensor(reward), torch.as_tensor(ended)
-                sums += reward
-                for place in np.flatnonzero(ended):
-                    last = {key: of[place] for key, of in info["final_info"].items()}
-                    log.dialogue(bool(last["success"]), int(last["exchange"]), sums[place])
-                    sums[place] = 0.0
+    log = TrainingLog(arguments.log, name=f"{task}/cleanrl")
+    for _ in range(max(1, arguments.steps // (STEPS * ENVIRONMENTS))):
+        for step in range(STEPS):
+            states[step] = torch.as_tensor(observations)
+            masks[step] = torch.as_tensor(info["action_mask"]).bool()
             with torch.no_grad():
-                following = critic(torch.as_tensor(observations)).squeeze(-1)
-            advantages, advantage = torch.zeros(shape), torch.zeros(ENVIRONMENTS)
-            for step in reversed(range(STEPS)):
-                goes_on = 1 - ends[step]
-                error = rewards[step] + GAMMA * goes_on * following - values[step]
-                advantage = error + GAMMA * LAMBDA * goes_on * advantage
-                advantages[step], following = advantage, values[step]
-            returns = (advantages + values).flatten()
-            for batch in (
-                part
-                for _ in range(EPOCHS)
-                for part in torch.randperm(taken.numel()).chunk(MINIBATCHES)
-            ):
-                seen, gain = states.flatten(0, 1)[batch], advantages.flatten()[batch]
-                policy = choices(actor, seen, masks.flatten(0, 1)[batch])
-                gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-                ratio = (policy.log_prob(taken.flatten()[batch]) - logs.flatten()[batch]).exp()
-                gained = torch.min(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain).mean()
-                value_loss = 0.5 * (critic(seen).squeeze(-1) - returns[batch]).square().mean()
-                entropy = entropy_of(policy).mean()
-                optimizer.zero_grad()
-                (value_loss - gained - ENTROPY * entropy).backward()
-                nn.utils.clip_grad_norm_(parameters, 0.5)
-                optimizer.step()
-                log.losses(value_loss=value_loss, entropy=entropy)
+                policy = choices(actor, states[step], masks[step])
+                taken[step] = policy.sample()
+                logs[step] = policy.log_prob(taken[step])
+                values[step] = critic(states[step]).squeeze(-1)
+            observations, reward, ended, _, info = environments.step(taken[step].numpy())
+            rewards[step], ends[step] = torch.as_tensor(reward), torch.as_tensor(ended)
+            sums += reward
+            for place in np.flatnonzero(ended):
+                last = {key: of[place] for key, of in info["final_info"].items()}
+                log.dialogue(bool(last["success"]), int(last["exchange"]), sums[place])
+                sums[place] = 0.0
+        with torch.no_grad():
+            following = critic(torch.as_tensor(observations)).squeeze(-1)
+        advantages, advantage = torch.zeros(shape), torch.zeros(ENVIRONMENTS)
+        for step in reversed(range(STEPS)):
+            goes_on = 1 - ends[step]
+            error = rewards[step] + GAMMA * goes_on * following - values[step]
+            advantage = error + GAMMA * LAMBDA * goes_on * advantage
+            advantages[step], following = advantage, values[step]
+        returns = (advantages + values).flatten()
+        for batch in (
+            part for _ in range(EPOCHS) for part in torch.randperm(taken.numel()).chunk(MINIBATCHES)
+        ):
+            seen, gain = states.flatten(0, 1)[batch], advantages.flatten()[batch]
+            policy = choices(actor, seen, masks.flatten(0, 1)[batch])
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            ratio = (policy.log_prob(taken.flatten()[batch]) - logs.flatten()[batch]).exp()
+            gained = torch.min(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain).mean()
+            value_loss = 0.5 * (critic(seen).squeeze(-1) - returns[batch]).square().mean()
+            entropy = entropy_of(policy).mean()
+            optimizer.zero_grad()
+            (value_loss - gained - ENTROPY * entropy).backward()
+            nn.utils.clip_grad_norm_(parameters, 0.5)
+            optimizer.step()
+            log.losses(value_loss=value_loss, entropy=entropy)
 
     @torch.no_grad()
     def agent(observation: np.ndarray, mask: np.ndarray) -> int:

@@ -149,11 +149,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--log",
-        action="append",
-        default=[],
-        metavar="KIND:PLACE",
-        help="write how training goes to tensorboard:DIR, wandb:PROJECT, mlflow:EXPERIMENT or "
-        "csv:FILE; may be given several times",
+        metavar="FILE.csv",
+        help="add how training goes to a CSV file",
     )
     parser.add_argument(
         "--log-every",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
-from mwzeval.errors import Problem, did_you_mean
+from mwzeval.errors import Problem, UsageError, did_you_mean
 from mwzeval.scores.score import WHOLE, Figures, Score
 from mwzeval.scores.table import Table
-from mwzeval.scores.views import Logged, Viewed
+from mwzeval.scores.views import Viewed
 
 SCHEMA = 1
 """Raised when the shape of JSON reports changes; `report/schema.json` describes it."""
@@ -17,9 +18,12 @@ SCHEMA = 1
 SHOWN = 12
 """How many scores stand in the `repr` of a report."""
 
+_REFUSED = re.compile(r"[^\w\-. ]")
+"""What MLflow refuses in names of metrics; `/` makes folders of them."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Report(dict[str, Any], Viewed, Logged):
+class Report(dict[str, Any], Viewed):
     """The result of one evaluation, which is also the dict that the JSON report is.
 
     As a dict it has the metrics at the top level and everything else under `meta`, in plain values
@@ -81,6 +85,32 @@ class Report(dict[str, Any], Viewed, Logged):
             raise KeyError(f"{name} of {scope}{did_you_mean(scope, scopes)}")
         names = dict.fromkeys(score.name for score in self.scores)
         raise KeyError(f"{name}{did_you_mean(name, names)}")
+
+    def flat(self, prefix: str = "") -> dict[str, float]:
+        """Return all scores by flat names, as trackers of experiments log them.
+
+        A score is called `PREFIX/NAME`, that of a part `PREFIX/NAME.SCOPE`, and the ends of its
+        interval the same with `_low` and `_high`. The prefix is the name of the benchmark unless
+        it is given. Characters other than letters, digits, `_`, `-`, `.` and blanks become `_`.
+        """
+        parts = (prefix.strip("/") or self.benchmark).split("/")
+        prefix = "/".join(_REFUSED.sub("_", part) for part in parts)
+        numbers: dict[str, float] = {}
+        for score in self.scores:
+            name = score.name if score.scope == WHOLE else f"{score.name}.{score.scope}"
+            values = {name: score.value}
+            if score.interval is not None:
+                values |= {f"{name}_low": score.interval.low, f"{name}_high": score.interval.high}
+            for key, value in values.items():
+                full = f"{prefix}/{_REFUSED.sub('_', key)}"
+                while full in numbers:  # two names that differ only in refused characters
+                    full += "_"
+                numbers[full] = float(value)
+        return numbers
+
+    def log_to(self, *_: object, **__: object) -> NoReturn:
+        """Raise `UsageError`, which names `flat`: trackers take its dictionary."""
+        raise UsageError("log_to was removed: pass report.flat() to the tracker (docs/python.md)")
 
     def __repr__(self) -> str:
         """Return the benchmark and the first scores over everything, on one line."""

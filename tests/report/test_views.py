@@ -18,7 +18,7 @@ from mwzeval import PredictedTurn, Predictions
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import parser_of
 from mwzeval.comparison import Comparison, compare
-from mwzeval.errors import DependencyError
+from mwzeval.errors import DependencyError, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import comparison_document
@@ -113,6 +113,25 @@ def test_scores_of_a_report_are_found_by_name(report: Report) -> None:
     ):
         with pytest.raises(KeyError, match=meant):
             report.score(name, scope)
+
+
+def test_flat_names_have_the_benchmark_the_part_and_the_ends_of_intervals(report: Report) -> None:
+    odd = replace(report.scores[0], name="a^b", value=math.nan, interval=None)
+    scores = (*report.scores, odd, replace(odd, name="a*b", value=1 / 3))
+    flat = replace(report, scores=scores).flat()
+    assert len(flat) == 3 * len(report.scores) + 2
+    inform = report.score("inform", "hotel")
+    assert inform.interval
+    assert flat["multiwoz/inform.hotel"] == inform.value
+    assert flat["multiwoz/inform.hotel_low"] == inform.interval.low
+    assert flat["multiwoz/inform.hotel_high"] == inform.interval.high
+    assert math.isnan(flat["multiwoz/a_b"])
+    assert flat["multiwoz/a_b_"] == 1 / 3
+    assert {type(value) for value in flat.values()} == {float}
+    dev = report.flat("dev/a^b/")
+    assert {name.replace("dev/a_b/", "multiwoz/") for name in dev} == set(report.flat())
+    with pytest.raises(UsageError, match="flat"):
+        report.log_to("wandb")
 
 
 def test_results_are_printed_as_the_command_line_prints_them(

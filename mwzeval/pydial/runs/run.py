@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, tasks_named, tasks_of
 from mwzeval.pydial.training.entries import EVERY
-from mwzeval.pydial.training.recorder import Recorder
+from mwzeval.pydial.training.log import LogFile
 from mwzeval.pydial.workers.followed import Followed, do_job
 from mwzeval.pydial.workers.on_cluster import on_cluster
 from mwzeval.pydial.workers.processes import in_processes
@@ -58,7 +58,7 @@ def run(
     dataset: str | Path | None = None,
     processes: int | None = None,
     client: Any = None,
-    log: Sequence[str] = (),
+    log: str | Path | None = None,
     log_every: int = EVERY,
     progress: bool = False,
 ) -> tuple[Job, ...]:
@@ -76,14 +76,13 @@ def run(
     other. `dataset` is the folder of the dialogues that offline policies learn from, which "all"
     has only with it. `processes`: worker processes, by default one a core; 0: none but this one.
     With a Dask `client` the jobs run on its workers instead (which need the data and see `dataset`,
-    but no common folder). How training goes is written to the places of `log`
-    (`tensorboard:DIR`, `wandb:PROJECT`, `mlflow:EXPERIMENT`, `csv:FILE`), a run for each job: means
-    of `log_every` training dialogues, and tests, each once, however often the job was stopped.
+    but no common folder). How training goes is added to the CSV file `log`: means of `log_every`
+    training dialogues, and tests, each once, however often the job was stopped.
     `progress` tells on standard error how much work it is, what is done and about how long the rest
     takes: a bar on a terminal, else lines now and then.
 
     Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
-    a run of other settings, or a file of `log` one of something else. What is wrong with the files
+    a run of other settings, or `log` has something else or other runs. What is wrong with the files
     of one job does not stop the others: it is raised with all of that kind in the end. Whatever
     else stops a job stops the run: `DataError` for the files of a domain, `DependencyError`,
     `MwzevalError` when it fails on the cluster or a file cannot be written.
@@ -113,15 +112,16 @@ def run(
             load_domain(domain, data, own=jobs[0].own)
     folder = Path(output)
     noted = {key: value for key, value in asdict(jobs[0].noted).items() if value is not None}
-    with ExitStack() as opened:
-        recorder = opened.enter_context(closing(Recorder(log))) if log else None
-        _settle(folder, {"format": FORMAT, **noted})
-        if client is not None:
-            at_once = sum(client.nthreads().values())
-        else:
-            at_once = processors() if processes is None else processes
-        shown = opened.enter_context(closing(Progress(jobs, folder, at_once, shown=progress)))
-        followed = Followed(folder, shown, recorder, log_every)
+    log_file = None if log is None else LogFile(log)
+    if log_file is not None:
+        log_file.check_new(*(job.name for job in jobs if not job.folder(folder).exists()))
+    _settle(folder, {"format": FORMAT, **noted})
+    if client is not None:
+        at_once = sum(client.nthreads().values())
+    else:
+        at_once = processors() if processes is None else processes
+    with closing(Progress(jobs, folder, at_once, shown=progress)) as shown:
+        followed = Followed(shown, log_file, log_every)
         if client is not None:
             on_cluster(client, jobs, folder, followed)
         elif processes == 0:

@@ -1,4 +1,4 @@
-"""What jobs tell while they are done: dialogues for a bar, and entries for trackers."""
+"""What jobs report while they run: dialogues for a bar, and entries of the training log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mwzeval.errors import Problem, problems_kept
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.training.entries import Entry, Watch
-from mwzeval.pydial.training.recorder import Recorder
+from mwzeval.pydial.training.log import LogFile
 from mwzeval.pydial.workers.progress import Progress
 
 
@@ -50,19 +50,16 @@ def do_job(job: Job, folder: str | Path, every: int | None, tell: Callable[[Mess
 class Followed:
     """Takes what jobs tell, and keeps what is wrong with their files, while the others go on."""
 
-    def __init__(
-        self, folder: Path, progress: Progress, recorder: Recorder | None, every: int
-    ) -> None:
-        self.every = None if recorder is None else every
+    def __init__(self, progress: Progress, log: LogFile | None, every: int) -> None:
+        self.every = None if log is None else every
         self.problems: list[Problem] = []
-        self._folder, self._progress, self._recorder = folder, progress, recorder
+        self._progress, self._log = progress, log
 
     def take(self, message: Message) -> None:
-        """Take what a job tells. Raises `InputError` for notes of trackers that cannot be read."""
+        """Take what a job reports."""
         if isinstance(message, Told):
-            if self._recorder is not None:
-                folder = self._folder / message.job
-                self._recorder.write(message.job, folder, message.entry)
+            if self._log is not None:
+                self._log.add(*message)
         elif isinstance(message, Took):
             self._progress.took(*message)
         else:
@@ -71,8 +68,6 @@ class Followed:
     def done(self, job: Job) -> None:
         """Nothing more comes of a job."""
         self._progress.ended(job)
-        if self._recorder is not None:
-            self._recorder.finish(job.name)
 
     def kept(self) -> AbstractContextManager[None]:
         """Keep problems that a job raises."""

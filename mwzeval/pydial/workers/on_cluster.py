@@ -12,7 +12,6 @@ from typing import Any
 from mwzeval.errors import InputError, MwzevalError
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.runs.job import Job
-from mwzeval.pydial.training.recorder import NOTES
 from mwzeval.pydial.workers.followed import Followed, Message, Told, Took, do_job
 
 
@@ -97,7 +96,7 @@ def job_files(job: Job, folder: str | Path) -> dict[str, bytes]:
     return {
         file.name: file.read_bytes()
         for file in sorted(place.iterdir())
-        if file.is_file() and not file.name.startswith((".", "model-", NOTES))
+        if file.is_file() and not file.name.startswith((".", "model-"))
     }
 
 

@@ -25,7 +25,6 @@ from mwzeval.pydial.runs.run import planned, run
 from mwzeval.pydial.runs.times import TIMES, JobTimes, read_times
 from mwzeval.pydial.studies.cross_environment import cross, cross_document
 from mwzeval.pydial.studies.transfer import learned_in
-from mwzeval.pydial.training.recorder import NOTES
 from mwzeval.pydial.workers.on_cluster import job_files, next_part
 from tests.places import ROOT
 
@@ -42,11 +41,11 @@ class Stopped(Exception):  # noqa: N818
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder, without times, and notes of what was logged where."""
+    """Return all files below a folder, without times."""
     return {
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and file.name not in (TIMES, NOTES)
+        if file.is_file() and file.name != TIMES
     }
 
 
@@ -219,7 +218,7 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, sched
             dialogues=[10, 20],
             seeds=2,
             tests=6,
-            log=[f"csv:{tmp_path / name}.csv"],
+            log=tmp_path / f"{name}.csv",
             log_every=5,
             **how,  # type: ignore[arg-type]
         )
@@ -231,7 +230,7 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, sched
     assert result("processes", processes=2) == alone
     command = ["pydial", "run", "--tasks", TASK, "--policies", "handcrafted,gp-sarsa"]
     command += ["--dialogues", "10,20", "--seeds", "2", "--tests", "6", "--dask", scheduler]
-    command += ["--log", f"csv:{tmp_path / 'cluster'}.csv", "--log-every", "5"]
+    command += ["--log", f"{tmp_path / 'cluster'}.csv", "--log-every", "5"]
     assert main([*command, "-o", str(tmp_path / "cluster")]) == 0
     assert files(tmp_path / "cluster") == alone
     logged = [sorted((tmp_path / f"{name}.csv").read_text("utf-8").splitlines()) for name in NAMES]
