@@ -18,7 +18,6 @@ from mwzeval.errors import (
     Problem,
     UsageError,
 )
-from mwzeval.moved import find_moved
 from mwzeval.version import __version__
 
 if TYPE_CHECKING:
@@ -52,13 +51,6 @@ _LATER = {
     "RewardWeights": "mwzeval.metrics.reward",
 }
 """Names whose modules take a third of a second, which `--help` need not wait for."""
-
-_MODULES = {
-    "mwzeval.training": "mwzeval.multiwoz.training",
-}
-"""Modules at the place where people look for them."""
-
-find_moved(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -19,16 +19,6 @@ VERBS = {
 }
 """Verbs that only this benchmark has: what each is for, its module, and its group."""
 
-MOVED = {
-    "mwzeval.crosswoz.acts": "mwzeval.crosswoz.corpus.acts",
-    "mwzeval.crosswoz.database": "mwzeval.crosswoz.corpus.database",
-    "mwzeval.crosswoz.evaluation": "mwzeval.crosswoz.scoring.evaluation",
-    "mwzeval.crosswoz.places": "mwzeval.crosswoz.corpus.folds",
-    "mwzeval.crosswoz.protocols": "mwzeval.crosswoz.simulation.protocols",
-    "mwzeval.crosswoz.simulation_run": "mwzeval.crosswoz.simulation.run",
-}
-"""Public modules under the names that they had, see `mwzeval.moved`."""
-
 META = "_meta"
 """The key of what a file says of itself."""
 LEARNED_FROM = "learned_from"

@@ -21,12 +21,6 @@ VERBS = {
 }
 """Verbs that only this benchmark has: what each is for, its module, and its group."""
 
-MOVED = {
-    "mwzeval.dstc7.evaluation": "mwzeval.dstc7.scoring.evaluation",
-    "mwzeval.dstc7.places": "mwzeval.dstc7.reading.loading",
-}
-"""Public modules under the names that they had, see `mwzeval.moved`."""
-
 _FIELDS = frozenset({"example-id", "candidate-ranking"})
 
 

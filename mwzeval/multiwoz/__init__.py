@@ -42,13 +42,6 @@ VERBS = {
 }
 """Verbs that only this benchmark has: what each is for, its module, and its group."""
 
-MOVED = {
-    "mwzeval.evaluator": "mwzeval.multiwoz.evaluator",
-    "mwzeval.incremental": "mwzeval.multiwoz.incremental",
-    "mwzeval.multiwoz.placeholders": "mwzeval.multiwoz.normalization.placeholders",
-}
-"""Public modules under the names that they had, see `mwzeval.moved`."""
-
 _FIELDS = frozenset({"response", "active_domains"})
 
 

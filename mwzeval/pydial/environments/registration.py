@@ -1,17 +1,14 @@
-"""The ids of the environments, registered with Gymnasium as soon as both are imported.
+"""The ids of the environments, and their registration with Gymnasium.
 
-Gymnasium looks for no plugins, so `import mwzeval` has to register them. It cannot import Gymnasium
-for that, which takes longer than all the rest: if Gymnasium comes later, it registers them then.
+Gymnasium has loaded no plug-ins through entry points since version 1.0: a package registers its
+environments when it is imported. `import mwzeval` does so if Gymnasium is imported before. It does
+not import Gymnasium, which takes longer than all the rest.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 
-GYMNASIUM = "gymnasium"
 NAMESPACE = "mwzeval"
 VERSION = 0
 """Grows when what happens in an environment changes."""
@@ -36,17 +33,7 @@ def environment_ids() -> dict[str, tuple[str, bool]]:
 
 
 def register_with_gymnasium() -> None:
-    """Register all environments now if Gymnasium is imported, otherwise once it is.
-
-    A second time changes nothing. Gymnasium itself is not imported, and need not be installed.
-    """
-    if sys.modules.get(GYMNASIUM) is not None:
-        _register()
-    elif not any(isinstance(finder, _AfterGymnasium) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _AfterGymnasium())
-
-
-def _register() -> None:
+    """Import Gymnasium and register all environments. A second time changes nothing."""
     import gymnasium
 
     if not hasattr(gymnasium, "make_vec"):  # older than any that can make these environments
@@ -61,27 +48,5 @@ def _register() -> None:
             )
 
 
-class _AfterGymnasium:
-    """Finds Gymnasium as the other finders do, and registers the environments once it is loaded."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name != GYMNASIUM:
-            return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        specs = (finder.find_spec(name, path, target) for finder in others)
-        spec = next((spec for spec in specs if spec is not None), None)
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
-
-            def load_and_register(module: ModuleType) -> None:
-                load(module)
-                _register()
-
-            # Of this loader alone; another class of loader would lose what the module's can do.
-            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
-        return spec
-
-
-register_with_gymnasium()
+if sys.modules.get("gymnasium") is not None:
+    register_with_gymnasium()

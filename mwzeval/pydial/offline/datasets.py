@@ -23,7 +23,7 @@ from mwzeval.files.reading import read_model, size_limit, too_large
 from mwzeval.files.writing import folder_written_atomically, reserve
 from mwzeval.libraries import required
 from mwzeval.pydial.environments.gymnasium_environments import spaces_of
-from mwzeval.pydial.environments.registration import environment_ids
+from mwzeval.pydial.environments.registration import environment_ids, register_with_gymnasium
 from mwzeval.pydial.offline.behaviour import MIXED, Behaviour, Recording, recordings
 from mwzeval.pydial.policies.learner import Exchange
 from mwzeval.pydial.tasks import Task
@@ -120,6 +120,7 @@ def _size(recording: Recording) -> int:
 def _specification(task: Task, behaviour: Behaviour, seed: int) -> Any:
     """Return with what Gymnasium makes the environment; None in a domain of one's own."""
     gymnasium = required("gymnasium", EXTRA, "data sets need Gymnasium")
+    register_with_gymnasium()
     ids = [name for name, known in environment_ids().items() if known == (task.name, False)]
     if not ids:
         return None

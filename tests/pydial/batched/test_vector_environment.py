@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-import mwzeval  # noqa: F401
 from mwzeval.errors import UsageError
 from mwzeval.pydial.batched.environment import make_vector_environment
+from mwzeval.pydial.environments.registration import register_with_gymnasium
 from tests.places import ROOT
 from tests.pydial.environments.test_environments import plain
 
+register_with_gymnasium()
 NAME = "mwzeval/Demo-CR-3-v0"
 
 

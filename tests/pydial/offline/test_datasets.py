@@ -19,6 +19,7 @@ from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.environments.registration import register_with_gymnasium
 from mwzeval.pydial.offline.behaviour import (
     BEHAVIOURS,
     HandcraftedActions,
@@ -31,6 +32,7 @@ from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.tasks import task_named
 from tests.places import ROOT
 
+register_with_gymnasium()
 pytestmark = pytest.mark.integration
 h5py = pytest.importorskip("h5py")
 minari = pytest.importorskip("minari")

@@ -14,9 +14,11 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import DependencyError, UsageError
+from mwzeval.pydial.environments.registration import register_with_gymnasium
 from mwzeval.pydial.training import stable_baselines
 from tests.places import ROOT
 
+register_with_gymnasium()
 pytestmark = pytest.mark.integration
 DEMO = "mwzeval/Demo-CR-3-v0"
 
