@@ -115,7 +115,8 @@ class Measure:
 class TypeMeasure:
     """A function of how often each type (a word, an n-gram) occurs: distinct words, entropies.
 
-    `value` is the score of all units, which needs no counts unit by unit.
+    `value` is the score of all units, which needs no counts unit by unit. Comparisons treat it as a
+    description.
     """
 
     name: str
