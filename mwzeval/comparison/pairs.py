@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.metrics.measure import Measure, Resampling, TypeMeasure
-from mwzeval.metrics.types.counts import TypeCounts
+from mwzeval.metrics.types import TypeCounts
 from mwzeval.progress import Count
 from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.scores.table import Table

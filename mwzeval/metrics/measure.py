@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
-from mwzeval.metrics.types.counts import TypeCounts, TypeFunction
+from mwzeval.metrics.types import TypeCounts, TypeFunction
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import DependencyError
 from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure, TypeMeasure
-from mwzeval.metrics.types.counts import (
+from mwzeval.metrics.types import (
     TypeCounts,
     TypeFunction,
     conditional_entropy,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.metrics.types.counts import (
+from mwzeval.metrics.types import (
     TypeCounts,
     TypeFunction,
     conditional_entropy,
@@ -82,7 +82,7 @@ def of_chosen(
 def test_leaving_units_out_equals_counting_the_words_of_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mwzeval.metrics.types.counts.DENSE_CELLS", 300)
+    monkeypatch.setattr("mwzeval.metrics.types.DENSE_CELLS", 300)
     texts = texts_of(np.random.default_rng(3), 14, 50)
     texts["u05"] = []
     found = TypeCounts.of(texts.items()).jackknives(list(SCORES))
