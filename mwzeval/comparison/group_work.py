@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -35,8 +36,6 @@ from mwzeval.comparison.pairs import (
     Rows,
     Tested,
     compare_pairs,
-    difference_interval,
-    jackknives,
     key_of,
 )
 from mwzeval.comparison.runs import Resampled, Runs, compare_runs, own_intervals, resample
@@ -125,7 +124,11 @@ class GroupWork:
             tested = _test_runs(resampled, how.confidence)
         else:
             single = {name: of[0] for name, of in rows.items()}
-            tested = _test(single, measures, type_measures, how, executor)
+            tested = _test(single, measures, how, executor)
+            if type_measures and len(single) > 1:
+                found = _differences_of_types(single, values, type_measures, how.confidence)
+                for pair, of_types in found.items():
+                    tested[pair] |= of_types
         own = _intervals(work, resampled, executor) if self.intervals else {}
         together = Together(
             systems=tuple(runs),
@@ -202,7 +205,6 @@ def _values(scored: ScoredTable, rows: Rows, keys: Sequence[Key]) -> dict[Key, f
 def _test(
     rows: Mapping[str, Rows],
     measures: tuple[Measure, ...],
-    type_measures: tuple[TypeMeasure, ...],
     how: Resampling,
     executor: Executor | None,
 ) -> dict[tuple[str, str], dict[Key, Tested]]:
@@ -212,9 +214,10 @@ def _test(
     work = []
     for first in range(0, len(pairs), PAIRS_TOGETHER):
         chosen = tuple(pairs[first : first + PAIRS_TOGETHER])
-        needed = {name: of for name, of in rows.items() if any(name in pair for pair in chosen)}
-        work.append(Pairs(needed, chosen, baseline, measures, type_measures, how))
-    of_types: dict[str, tuple[Jackknife, ...]] = {}
+        needed = {
+            name: of.table for name, of in rows.items() if any(name in pair for pair in chosen)
+        }
+        work.append(Pairs(needed, chosen, baseline, measures, how))
     tested: dict[tuple[str, str], dict[Key, Tested]] = {}
     with counting(sum(of.tests for of in work), "tests", shown=is_told()) as count:
         if executor is None or len(work) < 2:
@@ -224,17 +227,35 @@ def _test(
             for piece, results in zip(work, executor.map(compare_pairs, work), strict=True):
                 tested |= results
                 count.done += piece.tests
-    if pairs and type_measures and len(rows[baseline].table.units) > 1:
-        of_types = {name: jackknives(of, type_measures) for name, of in rows.items()}
-    for (system, other), tests in tested.items():
-        if other == baseline and of_types:
-            for index, measure in enumerate(type_measures):
-                key = key_of(measure)
-                interval = difference_interval(
-                    of_types[system][index], of_types[baseline][index], how.confidence
-                )
-                tests[key] = replace(tests[key], interval=interval)
     return tested
+
+
+def _differences_of_types(
+    rows: Mapping[str, Rows],
+    values: Mapping[str, Sequence[Mapping[Key, float]]],
+    measures: Sequence[TypeMeasure],
+    confidence: float,
+) -> dict[tuple[str, str], dict[Key, Tested]]:
+    """Return the differences of each system to the first one; scores of types are not tested.
+
+    No interval with a single unit, or where a score has no value with some unit left out.
+    """
+    baseline, *others = rows
+    functions = [measure.of for measure in measures]
+    left_out: dict[str, tuple[Jackknife, ...]] = {}
+    if len(rows[baseline].table.units) > 1:
+        left_out = {name: of.types.jackknives(functions) for name, of in rows.items()}
+    found: dict[tuple[str, str], dict[Key, Tested]] = {(name, baseline): {} for name in others}
+    for (system, _), tests in found.items():
+        for index, key in enumerate(map(key_of, measures)):
+            interval = None
+            if left_out:
+                jackknife = left_out[system][index] - left_out[baseline][index]
+                interval = jackknife.interval(confidence)
+                interval = interval if np.isfinite(interval.low) else None
+            difference = values[system][0][key] - values[baseline][0][key]
+            tests[key] = Tested(None, difference, math.nan, interval)
+    return found
 
 
 def _test_runs(
@@ -296,11 +317,11 @@ def _compared(
     baseline, *others = values
     against = [tested[system, baseline][key] for system in others]
     lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
-    is_description = isinstance(measure, Measure) and measure.is_description
+    is_description = isinstance(measure, TypeMeasure) or measure.is_description
     block = measure.block if isinstance(measure, Measure) else 1
     seeds = len(together.units) // block if block > 1 else None
     is_tested = not is_description and not 1 < (seeds or 0) < FEWEST_RUNS
-    adjusted = holm([test.p_value for test in against])
+    adjusted = holm([test.p_value for test in against]) if is_tested else [None] * len(against)
     differences: dict[str, Difference | None] = {baseline: None}
     for system, test, p_value in zip(others, against, adjusted, strict=True):
         counts = test.counts

@@ -109,10 +109,10 @@ class ComparedMeasure:
     `setting` says in what these differ from other systems, which cannot be compared with them in
     this score; it is empty where there are none. `test` is where the p values come from: `MCNEMAR`
     or `RANDOMIZATION`, and where a system has several runs `statistics.HIERARCHICAL`; None of a
-    system alone, of a description and of few seeds, which are not tested. `signature` is what the
-    systems have in common; `n` is the number of units (or clusters) that are resampled. `pairs` has
-    the p value of each pair of systems after Holm's correction over all pairs, from which the
-    places follow; a score of a part has neither.
+    system alone, of a description (scores of types are), and of few seeds, which are not tested.
+    `signature` is what the systems have in common; `n` is the number of units (or clusters) that
+    are resampled. `pairs` has the p value of each pair of systems after Holm's correction over all
+    pairs, from which the places follow; a score of a part has neither.
     """
 
     name: str

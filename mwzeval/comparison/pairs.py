@@ -5,7 +5,6 @@ A piece of work and what it returns can be sent to other processes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -16,15 +15,13 @@ from numpy.typing import NDArray
 
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.metrics.measure import Measure, Resampling, TypeMeasure
-from mwzeval.metrics.types.counts import TypeCounts
-from mwzeval.metrics.types.swaps import swap_tests
+from mwzeval.metrics.types import TypeCounts
 from mwzeval.progress import Count
 from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     Differences,
     GivenSums,
-    Jackknife,
     ResampledSums,
     WinsTiesLosses,
     all_resampled_sums,
@@ -63,18 +60,16 @@ class Pairs:
     that is found.
     """
 
-    systems: Mapping[str, Rows]
+    systems: Mapping[str, Table]
     pairs: tuple[tuple[str, str], ...]
     baseline: str
     measures: tuple[Measure, ...]
-    type_measures: tuple[TypeMeasure, ...]
     resampling: Resampling
 
     @property
     def tests(self) -> int:
         """How many tests there are: those of all scores of all pairs."""
-        of_pairs = sum(len(self.asked(measure)) for measure in self.measures)
-        return of_pairs + len(self.type_measures) * len(self.pairs)
+        return sum(len(self.asked(measure)) for measure in self.measures)
 
     def asked(self, measure: Measure) -> list[tuple[str, str]]:
         """Return the pairs of which a score is tested."""
@@ -83,9 +78,12 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The difference of one score between two systems; a score of types has no interval yet."""
+    """The difference of one score between two systems.
 
-    test: str
+    A score of types has no `test`, and NaN for a p value.
+    """
+
+    test: str | None
     difference: float
     p_value: float
     interval: Interval | None = None
@@ -110,35 +108,7 @@ def compare_pairs(
         for pair, test in _tested(measure, work.asked(measure), work, drawn):
             tested[pair][key] = test
             count.done += 1
-    if work.type_measures and work.pairs:
-        first, more = work.type_measures[0].label, len(work.type_measures) - 1
-        count.now = first + (f" and {more} more" if more else "")
-        results = swap_tests(
-            {name: rows.types for name, rows in work.systems.items()},
-            work.pairs,
-            [measure.of for measure in work.type_measures],
-            samples=work.resampling.samples,
-            seed=work.resampling.seed,
-        )
-        for pair, of_pair in results.items():
-            for of_types, result in zip(work.type_measures, of_pair, strict=True):
-                test = Tested(RANDOMIZATION, result.difference, result.p_value)
-                tested[pair][key_of(of_types)] = test
-                count.done += 1
     return tested
-
-
-def jackknives(rows: Rows, measures: Sequence[TypeMeasure]) -> tuple[Jackknife, ...]:
-    """Return the jackknife of each score of types of one system."""
-    return rows.types.jackknives([measure.of for measure in measures])
-
-
-def difference_interval(
-    system: Jackknife, baseline: Jackknife, confidence: float
-) -> Interval | None:
-    """Return the interval of a difference; None when it has no value with some unit left out."""
-    interval = (system - baseline).interval(confidence)
-    return interval if math.isfinite(interval.low) else None
 
 
 class _Drawn:
@@ -146,7 +116,7 @@ class _Drawn:
 
     def __init__(self, work: Pairs, block: int) -> None:
         self._how = work.resampling
-        self._tables = {name: in_blocks(of.table, block) for name, of in work.systems.items()}
+        self._tables = {name: in_blocks(table, block) for name, table in work.systems.items()}
 
     @cached_property
     def given(self) -> dict[str, GivenSums]:
@@ -177,7 +147,7 @@ def _tested(
 
     @cache
     def by_unit(name: str) -> NDArray[np.float64]:
-        return scores_by_unit(measure, work.systems[name].table)
+        return scores_by_unit(measure, work.systems[name])
 
     for system, other in pairs:
         interval = counts = None
@@ -202,10 +172,10 @@ def _tested(
 
 
 def _outcomes(
-    measure: Measure, system: Rows, baseline: Rows
+    measure: Measure, system: Table, baseline: Table
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the 0/1 outcomes of the units that are cases."""
-    tables = (system.table, baseline.table)
+    tables = (system, baseline)
     assert measure.outcome is not None
     mine, theirs = (table.column(measure.outcome) for table in tables)
     if measure.cases is None:

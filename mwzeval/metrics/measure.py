@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
-from mwzeval.metrics.types.counts import TypeCounts, TypeFunction
+from mwzeval.metrics.types import TypeCounts, TypeFunction
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
@@ -115,7 +115,8 @@ class Measure:
 class TypeMeasure:
     """A function of how often each type (a word, an n-gram) occurs: distinct words, entropies.
 
-    `value` is the score of all units, which needs no counts unit by unit.
+    `value` is the score of all units, which needs no counts unit by unit. Comparisons treat it as a
+    description.
     """
 
     name: str

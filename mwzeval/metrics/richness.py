@@ -2,8 +2,8 @@
 
 A word that two dialogues share counts once, so most of this is not additive: `Richness` accumulates
 an input in order. Accumulators merge in order, too, and the merged one equals that of a single
-pass. Its memory does not grow with the number of dialogues; intervals and paired tests, which leave
-dialogues out or swap them, need `DialogueWords`, the words of each.
+pass. Its memory does not grow with the number of dialogues; intervals and comparisons, which leave
+dialogues out, need `DialogueWords`, the words of each.
 
 MSTTR cuts the whole text into windows one after the other, so where the windows of a later part
 begin depends on how many words come before it. `WindowTypes` therefore keeps, for each of the
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import DependencyError
 from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure, TypeMeasure
-from mwzeval.metrics.types.counts import (
+from mwzeval.metrics.types import (
     TypeCounts,
     TypeFunction,
     conditional_entropy,

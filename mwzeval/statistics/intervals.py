@@ -15,7 +15,7 @@ What the interval is of: the expectation of the statistic over as many units as 
 Distinct words grow with the number of units; only numbers from equally many units compare.
 
 For the difference of two systems the interval is wider still (zero was outside in 0.7 % of 300
-trials without a difference): test it by swapping units (`coin_flips`), which is exact.
+trials without a difference), so it is no test; comparisons do not test scores of types.
 
 Not for statistics that depend on the order of units, such as a segmental type-token ratio. Leaving
 one unit out moves all later windows; the standard error was 1.4 times the true one for 200 units,

@@ -216,17 +216,13 @@ def randomization_test(score: ScoreFunction, sums: SwappedSums) -> PairedRandomi
     return Differences.of(score, sums.system, sums.baseline).randomization()
 
 
-def coin_flips(
-    n_units: int, samples: int, seed: int, most: int | None = None
-) -> Iterator[NDArray[np.float64]]:
+def coin_flips(n_units: int, samples: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """Yield which units are swapped, 1 or 0, some samples at a time: shape (samples, units).
-
-    The flips do not depend on how many samples come at a time, which are `most` at most.
 
     Raises `ValueError` without units or samples.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
-    for size in block_sizes(n_units, samples, most):
+    for size in block_sizes(n_units, samples):
         yield generator.integers(0, 2, size=(size, n_units)).astype(np.float64)
 
 

@@ -136,8 +136,8 @@ def _count_blocks(n_units: int, samples: int, seed: int) -> Iterator[NDArray[np.
         yield counts.reshape(size, n_units).astype(np.float64)
 
 
-def block_sizes(n_units: int, samples: int, most: int | None = None) -> Iterator[int]:
-    """Yield how many samples to hold at a time, `most` at most, adding up to `samples`.
+def block_sizes(n_units: int, samples: int) -> Iterator[int]:
+    """Yield how many samples to hold at a time, adding up to `samples`.
 
     Raises:
         ValueError: Without units or samples.
@@ -146,7 +146,7 @@ def block_sizes(n_units: int, samples: int, most: int | None = None) -> Iterator
         raise ValueError("there are no units to resample")
     if samples < 1:
         raise ValueError(f"at least one sample is needed, not {samples}")
-    size = max(1, BLOCK_CELLS // n_units) if most is None else most
+    size = max(1, BLOCK_CELLS // n_units)
     for start in range(0, samples, size):
         yield min(size, samples - start)
 

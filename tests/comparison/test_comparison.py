@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mwzeval import progress
-from mwzeval.comparison import Comparison, compare
+from mwzeval.comparison import ComparedMeasure, Comparison, compare
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, System
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
@@ -63,6 +63,10 @@ def systems(*names: str) -> dict[str, ScoredTable]:
     return {name: scored(name) for name in names}
 
 
+def is_of_types(measure: ComparedMeasure) -> bool:
+    return measure.name in {of_types.name for of_types in scored("good").type_measures}
+
+
 def plain(comparison: Comparison) -> str:
     return to_json(comparison_document(comparison).plain)
 
@@ -81,7 +85,8 @@ def test_a_system_does_not_differ_from_itself() -> None:
         assert first.difference is None
         difference = second.difference
         assert difference is not None
-        assert (difference.value, difference.p_value, difference.adjusted) == (0, 1, 1)
+        p_value = None if is_of_types(measure) else 1
+        assert (difference.value, difference.p_value, difference.adjusted) == (0, p_value, p_value)
         assert difference.interval is not None
         assert (difference.interval.low, difference.interval.high) == (0, 0)
         if difference.counts is not None:
@@ -190,8 +195,30 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
 def test_outcomes_are_tested_by_mcnemar_and_everything_else_by_swapping() -> None:
     for measure in of_all().measures:
         outcome = measure.name in ("inform", "success")
-        alone = len(measure.systems) == 1
-        assert measure.test == (None if alone else MCNEMAR if outcome else RANDOMIZATION)
+        untested = len(measure.systems) == 1 or is_of_types(measure)
+        assert measure.test == (None if untested else MCNEMAR if outcome else RANDOMIZATION)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_scores_of_types_have_a_difference_and_an_interval_and_no_test(several: bool) -> None:
+    given: dict[str, System] = dict(systems(*PREDICTING))
+    if several:
+        given["no-phone"] = by_name([scored("no-phone")] * 5)
+    document = comparison_document(compare(given, resampling=FEW))
+    names = {of_types.name for of_types in scored("good").type_measures}
+    values = {(each["score"], each["system"]): each["value"] for each in document.records}
+    found = [each for each in document.records if each["score"] in names]
+    assert len(found) == len(names) * len(given)
+    for record in found:
+        untested = ("p", "p_holm", "p_best", "test", "wins", "rank", "rank_worst")
+        assert {record[key] for key in untested} == {None}
+        assert record["best"] is False
+        if record["system"] != "good":
+            baseline = values[record["score"], "good"]
+            assert record["difference"] == pytest.approx(record["value"] - baseline)
+            assert record["low"] < record["difference"] < record["high"]
+    for sheet in document.sheets[-len(names) :]:
+        assert not {"p (Holm)", "win/tie/loss", "rank"} & set(sheet.header)
 
 
 def test_the_combined_score_is_made_of_the_others_and_is_compared_like_them() -> None:
@@ -218,7 +245,9 @@ def test_p_values_are_corrected_over_the_systems_and_ranks_follow_from_all_pairs
     for measure in comparison.measures:
         differences = [d for entry in measure.systems if (d := entry.difference) is not None]
         p_values = [d.p_value for d in differences if d.p_value is not None]
-        assert [d.adjusted for d in differences] == list(holm(p_values))
+        adjusted = [d.adjusted for d in differences if d.adjusted is not None]
+        assert adjusted == list(holm(p_values))
+        assert len(adjusted) == (0 if is_of_types(measure) else len(differences))
     for name in ("success", "bleu.sample"):
         of_pairs: dict[tuple[str, str], float] = {}
         names = comparison.measure(name).together.systems
@@ -428,7 +457,7 @@ def test_order_and_company_of_systems_and_runs_change_nothing_given_their_names(
     found = compare(back, resampling=FEW, scopes=True)
     expected = compare({"mine": mine, "no": dict(reversed(theirs.items()))}, resampling=FEW)
     for measure in expected.measures:
-        assert measure.test == HIERARCHICAL
+        assert measure.test == (None if is_of_types(measure) else HIERARCHICAL)
         other = found.measure(measure.name)
         for entry in measure.systems:
             assert other.of(entry.system).runs == entry.runs
@@ -504,11 +533,10 @@ def test_every_test_is_counted(
         }
         return
     (tests,) = [count for count in counts.all if count.units == "tests"]
-    assert tests.total == 3 * len(found.measures)
-    assert {count.total for count in counts.all if count is not tests} == {FEW.samples}
+    tested = [measure for measure in found.measures if not is_of_types(measure)]
+    assert tests.total == 3 * len(tested)
     if processes == 1:
-        of_types = scored("good").type_measures
-        assert tests.now == f"{of_types[0].label} and {len(of_types) - 1} more"
+        assert tests.now == tested[-1].label
         assert str(tests) == f"{tests.total}/{tests.total} tests ({tests.now})"
 
 
@@ -518,7 +546,9 @@ def test_p_values_over_runs_are_corrected_and_decide_ranks() -> None:
     for measure in comparison.measures:
         differences = [d for entry in measure.systems if (d := entry.difference) is not None]
         p_values = [d.p_value for d in differences if d.p_value is not None]
-        assert [d.adjusted for d in differences] == list(holm(p_values))
+        adjusted = [d.adjusted for d in differences if d.adjusted is not None]
+        assert adjusted == list(holm(p_values))
+        assert len(adjusted) == (0 if is_of_types(measure) else len(differences))
         assert all((entry.place is not None) == measure.has_direction for entry in measure.systems)
 
 

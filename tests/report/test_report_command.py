@@ -158,8 +158,8 @@ def cells_of(page: str) -> dict[tuple[str, str, str, str], str]:
 NUMBER = r"[-+]?[\d.]+"
 SYSTEM = re.compile(
     rf"(?P<name>\S+)( +\d+)? +{NUMBER}(?P<mark>[*]?) +"
-    rf"(baseline|(?P<value>{NUMBER}) +(?P<ends>\[{NUMBER}, {NUMBER}\]|—) +"
-    rf"(?P<p>(?:[<≤] )?{NUMBER}|—))"
+    rf"(baseline|(?P<value>{NUMBER}) +(?P<ends>\[{NUMBER}, {NUMBER}\]|—)"
+    rf"( +(?P<p>(?:[<≤] )?{NUMBER}|—))?)"
 )
 BEST = "(the best)"
 
@@ -189,7 +189,7 @@ def test_the_differences_are_those_of_compare(
             scope = rest.pop(0) if rest and not rest[0].startswith("state") else "total"
             cell = cells[label, scope, ", ".join(rest), letters[row["name"]]].replace("−", "-")
             shown = row["value"] or "baseline"
-            end = f"{shown} {row['ends']} p {row['p']}" if row["value"] else shown
+            end = f"{shown} {row['ends']} p {row['p'] or '—'}" if row["value"] else shown
             assert cell.endswith(end), (title, line, cell)
             assert (BEST in cell) == bool(row["mark"])
             compared += 1

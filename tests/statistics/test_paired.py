@@ -153,23 +153,6 @@ def test_a_statistic_of_units_is_swapped_as_sums_are() -> None:
     )
 
 
-@pytest.mark.integration
-def test_without_a_difference_p_values_of_distinct_words_are_uniform() -> None:
-    random = np.random.default_rng(23)
-    frequencies = 1 / np.arange(1, 1001) ** 1.1
-    p_values = []
-    for trial in range(150):
-        words = random.multinomial(60, frequencies / frequencies.sum(), size=100) > 0
-
-        def distinct(counts: NDArray[np.float64], words: NDArray[np.bool_] = words) -> float:
-            return float(words[counts > 0].any(axis=0).sum())
-
-        p_values.append(randomization_test_of_units(distinct, 50, samples=99, seed=trial).p_value)
-    # Ties make the test a little conservative, so only too many small p values would be wrong.
-    assert scipy_stats.kstest(p_values, "uniform", alternative="greater").pvalue > 0.05
-    assert np.mean(p_values) < 0.6
-
-
 @pytest.mark.parametrize("test_type", ["ar", "bs"])
 def test_p_values_of_bleu_agree_with_sacrebleu(test_type: Literal["ar", "bs"]) -> None:
     random = np.random.default_rng(31)

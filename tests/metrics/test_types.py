@@ -1,4 +1,4 @@
-"""Scores of n-grams of chosen, left out and swapped units, against counting their words anew."""
+"""Scores of n-grams of chosen and left out units, against counting their words anew."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.metrics.types.counts import (
+from mwzeval.metrics.types import (
     TypeCounts,
     TypeFunction,
     conditional_entropy,
     distinct,
     entropy,
 )
-from mwzeval.metrics.types.swaps import swap_tests
 from mwzeval.statistics import jackknife
-from tests.statistics.pairs import randomization_test_of_units
 
 Units = dict[str, list[list[str]]]
 
@@ -81,53 +79,10 @@ def of_chosen(
     return score([text for unit in used for text in unit])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_swapping_type_counts_equals_counting_the_swapped_words(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    random = np.random.default_rng(seed)
-    # Blocks of a few samples only.
-    monkeypatch.setattr("mwzeval.metrics.types.swaps.DENSE_CELLS", 3000)
-    systems = {name: texts_of(random, 12, 60 + 10 * size) for size, name in enumerate("abc")}
-    pairs = [("b", "a"), ("c", "a"), ("a", "c")]
-    found = swap_tests(
-        {name: TypeCounts.of(texts.items()) for name, texts in systems.items()},
-        pairs,
-        list(SCORES),
-        samples=100,
-        seed=seed,
-    )
-    assert list(found) == pairs
-    for (mine, theirs), results in found.items():
-        both = {
-            f"{name}{unit}": of for name in (mine, theirs) for unit, of in systems[name].items()
-        }
-        for result, score in zip(results, SCORES.values(), strict=True):
-            expected = randomization_test_of_units(
-                partial(of_chosen, both, score), 12, samples=100, seed=seed
-            )
-            assert result.p_value == expected.p_value
-            assert result.difference == pytest.approx(expected.difference, rel=1e-12)
-
-
-def test_a_test_does_not_depend_on_the_other_systems_and_pairs() -> None:
-    random = np.random.default_rng(7)
-    systems = {name: TypeCounts.of(texts_of(random, 30, 80).items()) for name in "abc"}
-    together = swap_tests(systems, [("a", "b"), ("b", "c")], list(SCORES), samples=50)
-    alone = swap_tests({n: systems[n] for n in "cb"}, [("b", "c")], list(SCORES), samples=50)
-    assert together["b", "c"] == alone["b", "c"]
-
-
-def test_a_system_does_not_differ_from_itself() -> None:
-    counts = TypeCounts.of(texts_of(np.random.default_rng(1), 8, 30).items())
-    for result in swap_tests({"a": counts, "b": counts}, [("a", "b")], list(SCORES))["a", "b"]:
-        assert (result.difference, result.p_value) == (0, 1)
-
-
 def test_leaving_units_out_equals_counting_the_words_of_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mwzeval.metrics.types.counts.DENSE_CELLS", 300)
+    monkeypatch.setattr("mwzeval.metrics.types.DENSE_CELLS", 300)
     texts = texts_of(np.random.default_rng(3), 14, 50)
     texts["u05"] = []
     found = TypeCounts.of(texts.items()).jackknives(list(SCORES))
@@ -162,10 +117,3 @@ def test_type_counts_of_some_units_are_those_of_these_units() -> None:
         assert mine.left_out == pytest.approx(theirs.left_out, rel=1e-12)
     with pytest.raises(KeyError):
         found.select(["u01"])
-
-
-def test_type_counts_of_other_units_are_not_paired() -> None:
-    counts = TypeCounts.of(texts_of(np.random.default_rng(5), 4, 40).items())
-    other = counts.select(list(reversed(counts.units)))
-    with pytest.raises(ValueError, match="same units"):
-        swap_tests({"a": counts, "b": other}, [("a", "b")], list(SCORES))

@@ -2,7 +2,7 @@
 
 A wide, sparse, additive table. Distinct words and entropies are functions of its column sums, but
 resampling units would bias them (see `mwzeval.statistics.intervals`), so their intervals come from
-leaving one unit out, and p values from swapping units (`mwzeval.metrics.types.swaps`).
+leaving one unit out. None of them is better when higher or lower, so comparisons do not test them.
 """
 
 from __future__ import annotations
@@ -164,11 +164,11 @@ class TypeCounts:
         totals = [ngrams.totals() for ngrams in self.ngrams]
         present = tuple(np.atleast_1d(np.count_nonzero(of_order)) for of_order in totals)
         words, bigrams = totals[0][np.newaxis, :], totals[1][np.newaxis, :]
-        return sums_of(words, bigrams, self.ngrams[1].words[:, 0], present)
+        return _sums_of(words, bigrams, self.ngrams[1].words[:, 0], present)
 
     def value(self, score: TypeFunction) -> float:
         """Return a score of all units."""
-        return evaluated(score, self.sums()).item()
+        return _evaluated(score, self.sums()).item()
 
     def jackknives(self, scores: Sequence[TypeFunction]) -> tuple[Jackknife, ...]:
         """Return each score of all units and with each left out. Needs at least two units."""
@@ -176,8 +176,8 @@ class TypeCounts:
         everything = self.sums()
         return tuple(
             Jackknife(
-                evaluated(score, everything).item(),
-                np.concatenate([evaluated(score, sums) for sums in blocks]),
+                _evaluated(score, everything).item(),
+                np.concatenate([_evaluated(score, sums) for sums in blocks]),
             )
             for score in scores
         )
@@ -198,28 +198,24 @@ class TypeCounts:
                 for index in range(2)
             )
             block = tuple(of_order[first:last] for of_order in present)
-            yield sums_of(words, bigrams, heads, block)
+            yield _sums_of(words, bigrams, heads, block)
 
 
-def sums_of(
+def _sums_of(
     words: Numbers, bigrams: Numbers, heads: Numbers, present: tuple[Numbers, ...]
 ) -> TypeSums:
     """Return sums of counts, each of shape (samples, types), and of the types `present` by order.
 
     `heads` says where the first word of each bigram stands among the words.
     """
-    logs = log_table(int(words.max(initial=0)))
+    # 0 for the logarithm of 0, where it does not matter.
+    logs = np.log2(np.maximum(np.arange(int(words.max(initial=0)) + 1), 1))
     n_log_n = np.arange(len(logs)) * logs
     surprise = bigrams * logs[words[:, heads]] - n_log_n[bigrams]
     return TypeSums(words.sum(axis=1), present, n_log_n[words].sum(axis=1), surprise.sum(axis=1))
 
 
-def log_table(largest: int) -> NDArray[np.float64]:
-    """Return log2 of every number up to the largest; 0 for 0, where it never matters."""
-    return np.log2(np.maximum(np.arange(largest + 1), 1))
-
-
-def evaluated(score: TypeFunction, sums: TypeSums) -> NDArray[np.float64]:
+def _evaluated(score: TypeFunction, sums: TypeSums) -> NDArray[np.float64]:
     """Return a score; NaN or infinity where it has no value."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return score(sums)

@@ -1,1 +1,0 @@
-"""Scores of words and n-grams: how often each occurs in each unit, and tests by swapping units."""
