@@ -56,7 +56,6 @@ import json, sys, time
 from benchmarks.multiwoz import yardstick
 from pathlib import Path
 bleu = yardstick(Path({P}[0]))
-bleu()
 start = time.process_time()
 bleu()
 print(time.process_time() - start)
@@ -76,14 +75,14 @@ def parts() -> dict[str, list[str]]:
         "yardstick": ["-c", YARDSTICK.replace("{P}", repr(predictions))],
         "--help": [*mwzeval, "--help"],
         "evaluate -bsr, cold": ["evaluate.py", "-bsr", predictions[0]],
-        "evaluate -bsr --ci": ["evaluate.py", "-bsr", "--ci", predictions[0]],
-        "evaluate, warm, unseen, -bsr": ["-c", warm, "bsr"],
-        "evaluate, warm, unseen, -s": ["-c", warm, "s"],
+        "evaluate -bsr --ci": ["evaluate.py", "-bsr", predictions[0], "--ci"],
+        "evaluate, warm, three unseen files, -bsr": ["-c", warm, "bsr"],
+        "evaluate, warm, three unseen files, -s": ["-c", warm, "s"],
         "compare of eight": [*mwzeval, "compare", *predictions],
         "report of four": [*mwzeval, "report", *predictions[:4], "-o", "page.html"],
         "live, act level": [*live, "--agent", "rule-convlab", "--level", "acts", "-o", "a.jsonl"],
         "live, text level": [*live, "--agent", "rule", "-o", "b.jsonl"],
-        "judging text level": [*mwzeval, "evaluate", "-s", "b.jsonl"],
+        "judging text level": [*mwzeval, "evaluate", "b.jsonl"],
         "CrossWOZ simulation": crosswoz,
         "DSTC7 scoring": [*mwzeval, "evaluate", "predictions/dstc7-overlap/Ubuntu_subtask_1.json"],
         "make_vec steps": ["-c", VECTOR],
