@@ -36,6 +36,11 @@ HOSTILE = "<script>alert(1)</script>&\"'\x1b[31m"
 
 
 @pytest.fixture(scope="module")
+def pandas() -> Any:
+    return pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
 def report() -> Report:
     evaluator = Evaluator(True, True, True, corpus="sample", confidence=0.95, samples=50)
     return evaluator.evaluate(sample_predictions("good"))
@@ -58,6 +63,7 @@ def plain(frame: Any) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.usefixtures("pandas")
 def test_a_frame_has_the_scores_of_the_json_report_to_the_last_bit(report: Report) -> None:
     frame = report.to_frame()
     evaluator = Evaluator(True, True, True, corpus="sample", confidence=0.95, samples=50)
@@ -67,6 +73,7 @@ def test_a_frame_has_the_scores_of_the_json_report_to_the_last_bit(report: Repor
     assert inform.to_dict() == written["success"]["inform"]
 
 
+@pytest.mark.usefixtures("pandas")
 def test_columns_have_the_same_types_whatever_is_missing(report: Report) -> None:
     without = Evaluator(success=True, corpus="sample").evaluate(sample_predictions("good"))
     assert without.to_frame()["low"].isna().all()
@@ -78,6 +85,7 @@ def test_columns_have_the_same_types_whatever_is_missing(report: Report) -> None
     ]
 
 
+@pytest.mark.usefixtures("pandas")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_benchmark_has_frames_tables_and_a_name(name: str, tmp_path: Path) -> None:
     sample = write_sample(name, tmp_path)
@@ -154,6 +162,7 @@ def test_what_is_scored_may_be_typed() -> None:
     assert Evaluator(success=True, corpus="sample").evaluate(predictions).score("inform").n == 1
 
 
+@pytest.mark.usefixtures("pandas")
 def test_a_frame_of_a_comparison_has_its_records(comparison: Comparison) -> None:
     frame = comparison.to_frame()
     records = json.loads(json.dumps(comparison_document(comparison).records))
@@ -162,6 +171,7 @@ def test_a_frame_of_a_comparison_has_its_records(comparison: Comparison) -> None
     assert frame.loc[frame["system"] == "good", "difference"].isna().all()
 
 
+@pytest.mark.usefixtures("pandas")
 def test_a_frame_of_a_table_has_a_row_a_unit(report: Report) -> None:
     frame = report.table.to_frame()
     assert list(frame.columns) == ["unit", *report.table.columns]
