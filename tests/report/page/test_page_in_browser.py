@@ -61,7 +61,7 @@ def browser() -> Iterator[Browser]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        unavailable("install the extra mwzeval[dev], which has playwright")
+        unavailable("install the extra mwzeval[dev-all], which has playwright")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
         yield launched
