@@ -74,7 +74,7 @@ def test_tests_are_logged_after_the_dialogues_that_were_learned_from(
     log = tmp_path / "log.csv"
     for _ in range(2):  # each test is told once
         out = tmp_path / "runs"
-        run([TASK.name], ["bc"], out, dataset=mixed, **PLAN, log=[f"csv:{log}"])
+        run([TASK.name], ["bc"], out, dataset=mixed, **PLAN, log=log)
     with log.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["name"] == "test/success"]
     assert [int(row["step"]) for row in rows] == [2, 4]
