@@ -77,9 +77,9 @@ def test_what_has_no_dialogues_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     baselines = pytest.importorskip("stable_baselines3")
     with pytest.raises(UsageError, match="0"):
         stable_baselines.DialogueCallback(window=0)
-    model = baselines.PPO("MlpPolicy", "CartPole-v1", n_steps=64)
+    model = baselines.PPO("MlpPolicy", "CartPole-v1", n_steps=512, seed=0)
     with pytest.raises(UsageError, match="mwzeval"):
-        model.learn(64, callback=stable_baselines.DialogueCallback())
+        model.learn(512, callback=stable_baselines.DialogueCallback())
     with pytest.raises(AttributeError, match="Callback"):
         stable_baselines.Callback  # noqa: B018
     stable_baselines._dialogue_callback.cache_clear()
