@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from mwzeval.errors import InputError, Problem
 from mwzeval.scores import findings as module
+from mwzeval.scores.explanation import Explanation, count_reasons
 from mwzeval.scores.findings import Findings, Place
 
 
@@ -106,3 +110,12 @@ def test_turns_stand_where_the_user_wrote_them() -> None:
         ("p.json", "d", 5, "state"),
         ("p.json", "d", 5, "response"),
     ]
+
+
+def test_reasons_of_equal_counts_are_in_alphabetical_order() -> None:
+    def explained(*reasons: tuple[str, str]) -> Explanation:
+        found = tuple(SimpleNamespace(code=code, scope=scope) for code, scope in reasons)
+        return cast(Explanation, SimpleNamespace(reasons=found))
+
+    explanations = [explained(("b", "x"), ("c", "x")), explained(("a", "x"), ("c", "x"))]
+    assert list(count_reasons(explanations)) == [("c", "x"), ("a", "x"), ("b", "x")]
