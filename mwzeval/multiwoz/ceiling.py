@@ -72,19 +72,18 @@ def ceiling_of(
 
     Its table is that of the scores of placeholders where any are asked for, else of words.
     """
+    like = scorer.evaluator(*scorer.metrics)
     if of is not None:
-        checked = of.checked
-        like, gold = of.evaluator, checked.scorer.gold
-        dialogues: Mapping[str, Sequence[object]] | None = checked.dialogues
+        metrics, gold = of.dialogues.metrics, of.checked.scorer.gold
+        dialogues: Mapping[str, Sequence[object]] | None = of.checked.dialogues
     else:
         chosen = scorer.arguments["corpus"]
         corpus = DEFAULT_CORPUS if chosen == AUTO else chosen
-        like = scorer.evaluator(*scorer.metrics)
         gold = load_fold(corpus, like.fold, corpus_root(corpus, like.data, offline=like.offline))
-        dialogues = None
+        metrics, dialogues = like.metrics, None
     reports = []
     for in_words in (False, True):
-        evaluator = _for_gold(like, gold.corpus, in_words=in_words)
+        evaluator = _for_gold(like, metrics, gold.corpus, in_words=in_words)
         if evaluator.metrics != Metrics():
             predictions = gold_predictions(gold, dialogues, in_words=in_words)
             scored = evaluator.score(predictions, progress=of is None)
@@ -101,12 +100,11 @@ def _joined(placeholders: Report, words: Report) -> Report:
     )
 
 
-def _for_gold(evaluator: Evaluator, corpus: str, *, in_words: bool) -> Evaluator:
-    """Return what scores the gold data of a corpus by the same metrics: of words, or the others.
+def _for_gold(evaluator: Evaluator, asked: Metrics, corpus: str, *, in_words: bool) -> Evaluator:
+    """Return what scores the gold data of a corpus by the metrics of words, or by the others.
 
     Not by state tracking under further rules, in which gold data are right by definition.
     """
-    asked = evaluator.metrics
     chosen = (
         {"grounded": asked.grounded}
         if in_words

@@ -15,9 +15,8 @@ from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem, UsageError
 from mwzeval.files.json_files import parse_json, read_text
 from mwzeval.files.streams import first_line, lines
 from mwzeval.metrics.measure import no_garbage_collection
-from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.multiwoz.incremental import IncrementalEvaluator
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import (
     Findings,

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.incremental import IncrementalEvaluator
+from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.report.json import to_json
 from mwzeval.scores.findings import MORE_WARNINGS, MOST_WARNINGS
@@ -261,7 +260,7 @@ def test_it_pickles_without_gold_data_and_goes_on(evaluator: Evaluator) -> None:
 
 
 def test_nothing_that_an_evaluation_finds_is_forgotten() -> None:
-    # What is added to `ScoredDialogues` must be added up in `mwzeval.multiwoz.incremental.Sums`.
+    # What is added to `ScoredDialogues` must be added up in `mwzeval.multiwoz.evaluator.Sums`.
     kept = {"table", "richness", "turns", "confusions"}
     of_the_input = {"scorer", "metrics", "sources", "words"}
     assert {field.name for field in fields(ScoredDialogues)} == kept | of_the_input

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from mwzeval.errors import Problem, UsageError
 from mwzeval.metrics.goal_success import (
@@ -29,7 +28,7 @@ from mwzeval.multiwoz.normalization.spacing import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, Coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.scoring.losses import losses, spelled
-from mwzeval.multiwoz.scoring.measures import plain_metrics, scored_table
+from mwzeval.multiwoz.scoring.measures import plain_metrics
 from mwzeval.multiwoz.scoring.reasons import KINDS, ON_OFFER, PROVIDED
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
@@ -47,10 +46,6 @@ from mwzeval.scores.explanation import (
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE
 from mwzeval.version import __version__, library_version
-
-if TYPE_CHECKING:
-    from mwzeval.multiwoz.evaluator import Evaluator
-
 
 SHOWN_VENUES = 3
 """How many venues are named before they are only counted."""
@@ -281,19 +276,15 @@ class CheckedPredictions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredPredictions:
-    """An input that has been scored: its rows, and the measures over these."""
+    """An input that has been scored: its rows, and the measures over these.
 
-    evaluator: Evaluator
+    Its report has intervals as `resampling` says; none by default.
+    """
+
     checked: CheckedPredictions
     dialogues: ScoredDialogues
     scored_table: ScoredTable
-
-    @classmethod
-    def of(
-        cls, evaluator: Evaluator, checked: CheckedPredictions, dialogues: ScoredDialogues
-    ) -> ScoredPredictions:
-        """Return scored dialogues with the measures over them."""
-        return cls(evaluator, checked, dialogues, scored_table(dialogues))
+    resampling: Resampling | None = None
 
     @property
     def warnings(self) -> Sequence[Problem]:
@@ -301,10 +292,10 @@ class ScoredPredictions:
         return self.checked.warnings
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report, with intervals as `resampling` says, else as the evaluator does."""
+        """Return the report, with intervals as `resampling` or else the evaluator says."""
         checked, scorer = self.checked, self.checked.scorer
         with no_garbage_collection():
-            scores = self.scored_table.scores(resampling or self.evaluator.resampling)
+            scores = self.scored_table.scores(resampling or self.resampling)
         return Report(
             metrics=plain_metrics(self.dialogues, scores),
             scores=scores,

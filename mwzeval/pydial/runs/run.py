@@ -20,10 +20,9 @@ from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.arguments import MOST_SEEDS
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-from mwzeval.pydial.offline.job import check_datasets
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS, RANDOM, preset_named
 from mwzeval.pydial.runs.episodes import check_seeds
-from mwzeval.pydial.runs.job import Job
+from mwzeval.pydial.runs.job import Job, check_datasets
 from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, tasks_named, tasks_of
 from mwzeval.pydial.training.entries import EVERY

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.incremental import decided, possible_sources
+from mwzeval.multiwoz.evaluator import Evaluator, decided, possible_sources
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring.scorer import Sources
