@@ -21,9 +21,8 @@ import zstandard
 
 from benchmarks.measure import Row, seconds
 from mwzeval import Evaluator
-from mwzeval.cluster.dask import cluster, on_cluster
-from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
-from mwzeval.multiwoz.file_scorer import shards_of
+from mwzeval.cluster.dask import cluster
+from mwzeval.multiwoz.shards import evaluate_shards
 from mwzeval.report.json import to_json
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")
@@ -70,25 +69,25 @@ def rows(predictions: Path, repetitions: int = REPETITIONS) -> Iterator[Row]:
     evaluator = Evaluator(True, True, True, rollouts=True, corpus="multiwoz-2.2")
     texts: set[str] = set()
 
-    def report(shards: list[str], run: Any) -> None:
-        texts.add(to_json(evaluate_shards(shards_of(evaluator, shards), shards, run)))
+    def report(shards: list[str], client: Any) -> None:
+        texts.add(to_json(evaluate_shards(evaluator, shards, client=client)))
 
     with tempfile.TemporaryDirectory() as scratch:
         shards = write_shards(predictions, Path(scratch), DIALOGUES)
         few = shards[: FEW_DIALOGUES // DIALOGUES_OF_A_SHARD]
         with cluster("local", 1) as one, cluster("local", 2) as two:
-            for run in (one_after_the_other, partial(on_cluster, one), partial(on_cluster, two)):
-                report(few, run)  # every process reads its gold data
+            for client in (None, one, two):
+                report(few, client)  # every process reads its gold data
             before = max(two.run(_peak_megabytes).values())
             texts.clear()
             alone, single, double, busy = [], [], [], []
             for _ in range(repetitions):
                 start = time.process_time()
-                alone.append(seconds(partial(report, shards, one_after_the_other)))
+                alone.append(seconds(partial(report, shards, None)))
                 needed = time.process_time() - start
-                single.append(seconds(partial(report, shards, partial(on_cluster, one))))
+                single.append(seconds(partial(report, shards, one)))
                 start, workers_start = time.process_time(), two.run(time.process_time)
-                double.append(seconds(partial(report, shards, partial(on_cluster, two))))
+                double.append(seconds(partial(report, shards, two)))
                 spent = two.run(time.process_time)
                 longest = max(spent[worker] - workers_start[worker] for worker in spent)
                 busy.append(needed / (longest + time.process_time() - start))

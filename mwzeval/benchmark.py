@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from mwzeval.errors import MwzevalError, Problem, UsageError, did_you_mean, shorten
 
 if TYPE_CHECKING:
-    from mwzeval.cluster.shards import ShardScorer
     from mwzeval.conversation.runs import RunSetting
     from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
@@ -83,9 +82,6 @@ class FileScorer(Protocol):
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a file, errors first, instead of raising."""
-
-    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
-        """Return what scores files that are parts of one input. Raises `UsageError`."""
 
 
 class Benchmark(Protocol):

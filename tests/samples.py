@@ -29,8 +29,6 @@ class Sample:
     board: tuple[str, ...] | None = None
     """Options with which the better file stands among published results; None where its data are
     others."""
-    shards: tuple[str, ...] = ()
-    """Options that have to be said of shards."""
     worded: str = ""
     """A file whose claims can be read; empty where there are none."""
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import FORMATS as TABLE_FORMATS
 from mwzeval.arguments import add_files, add_format, add_intervals, add_signatures, files_of
@@ -25,16 +24,16 @@ from mwzeval.commands.outcome import (
     write_claims,
 )
 from mwzeval.commands.systems.scoring import names_of, refuse, score_all, scorer_of
+from mwzeval.errors import UsageError
 from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.files.streams import is_pattern
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark, FileScorer
+    from mwzeval.benchmark import Benchmark
     from mwzeval.comparison.gates import Gate
     from mwzeval.metrics.measure import Resampling
     from mwzeval.scores.explanation import Words
-    from mwzeval.scores.report import Report
 
 
 OF_ROWS = ("ci", "per_unit", "ceiling", "claims", "fail_below")
@@ -101,33 +100,6 @@ def is_sharded(arguments: argparse.Namespace, files: Sequence[str], words: Words
     if STANDARD_INPUT in files:
         parser.error("standard input is no shard: evaluate it alone")
     return True
-
-
-def report_of_shards(
-    arguments: argparse.Namespace, scorer: FileScorer, files: Sequence[str]
-) -> Report:
-    """Return the report of all files together, patterns among them.
-
-    Raises `InputError` with the problems of all bad shards, `UsageError`, `DataError`.
-    """
-    from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
-    from mwzeval.files.streams import expand
-
-    shards = expand(files)
-    shown = not arguments.quiet
-    evaluate = partial(
-        evaluate_shards,
-        scorer.of_shards(shards),
-        shards,
-        skip_bad=arguments.skip_bad_shards,
-        file=" ".join(PurePath(file).name for file in files),
-    )
-    if not arguments.dask:
-        return evaluate(partial(one_after_the_other, progress=shown))
-    from mwzeval.cluster.dask import cluster, on_cluster
-
-    with cluster(arguments.dask, arguments.workers) as client:
-        return evaluate(partial(on_cluster, client, progress=shown))
 
 
 PAGE = "html"
@@ -262,8 +234,18 @@ def _score_shards(
         arguments.parser.error(
             f"the page shows single {benchmark.words.units}, and of shards there are sums"
         )
-    scorer = scorer_of(benchmark, arguments)
-    report = report_of_shards(arguments, scorer, files)
+    scorer: Any = benchmark.scorer(arguments)
+    if not hasattr(scorer, "score_shards"):
+        raise UsageError(
+            "shards are for predictions of MultiWOZ: put these into one file, or score them alone"
+        )
+    report = scorer.score_shards(
+        files,
+        dask=arguments.dask,
+        workers=arguments.workers,
+        skip_bad=arguments.skip_bad_shards,
+        progress=not arguments.quiet,
+    )
     failed = failed_gates(gates, report.scores, benchmark.aliases(report.meta))
     with warned(arguments, report.warnings):
         document = summary(report, places=arguments.places)

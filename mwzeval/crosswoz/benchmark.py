@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.benchmark import Benchmark, ScoredFile, Shelf
-from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.conversation.runs import RunSetting
 from mwzeval.crosswoz import META, NAME, SCORING_REVISION, TITLE
 from mwzeval.crosswoz.command_simulate import add_live, live_setting
@@ -24,7 +23,6 @@ from mwzeval.crosswoz.corpus.folds import (
 )
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.reading import (
-    check_predictions,
     read_predictions,
     said_in_header,
 )
@@ -32,12 +30,10 @@ from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES, TRACKS
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate, validate
 from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
-from mwzeval.crosswoz.simulation.log import check_log, is_simulation, log_lines, revision_of
+from mwzeval.crosswoz.simulation.log import is_simulation, log_lines, revision_of
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
-from mwzeval.errors import DataError, InputError, Problem, shorten
+from mwzeval.errors import DataError, Problem, shorten
 from mwzeval.scores.explanation import Words
-from mwzeval.scores.findings import Findings
-from mwzeval.scores.report import Report
 
 WORDS = Words("dialogue", "dialogues", "domain")
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
@@ -162,36 +158,6 @@ class CrossWozScorer:
         raw = read_predictions(file)
         return validate(raw, self._gold_for(raw, file), self.options, file=file)
 
-    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
-        """Return what scores files that are parts of one: of predictions, or of a log."""
-        return PieceScorer(self._read, self._report)
-
-    def _read(self, shard: str) -> Piece:
-        findings = Findings(shard, self.options.lenient)
-        if is_simulation(shard):
-            lines = log_lines(shard)
-            log = check_log(lines, findings, allow_partial=True)
-            findings.check()
-            return Piece((log.header, lines), tuple(log.dialogues))
-        raw = read_predictions(shard)
-        predictions = check_predictions(raw, findings)
-        findings.check()
-        return Piece((raw.get(META, {}), raw), tuple(predictions.dialogues))
-
-    def _report(self, parts: Mapping[str, Any], file: str | None) -> Report:
-        header = _header({shard: header for shard, (header, _) in parts.items()})
-        contents = [content for _, content in parts.values()]
-        if all(isinstance(content, Mapping) for content in contents):
-            raw = {name: turns for content in contents for name, turns in content.items()}
-            raw[META] = header
-            return evaluate(raw, self._gold_for(raw, file), self.options, file=file).report()
-        if any(isinstance(content, Mapping) for content in contents):
-            message = "some shards are predictions, and others logs of simulated dialogues"
-            raise InputError([Problem("mixed-formats", message, file=file)])
-        lines = [line for content in contents for line in content]
-        gold = self._gold_of(header.get("revision"), file)
-        return evaluate_simulation(lines, gold, self.options, file=file).report()
-
     def _gold_for(self, raw: Any, file: str | None) -> Gold:
         """Return what raw predictions are scored against, as they or the options say."""
         ids = raw.keys() - {META} if isinstance(raw, Mapping) else ()
@@ -225,23 +191,6 @@ class CrossWozScorer:
             message = f"{META} says {says}, so that {RELEASE} is read (--revision names another)"
             first, *more = error.args
             raise DataError(f"{file or 'input'}: {message}: {first}", *more) from None
-
-
-def _header(headers: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return what the headers of shards say, shard → header; some may say nothing.
-
-    Raises `InputError` for each that says something else than the first that says anything.
-    """
-    said = {shard: header for shard, header in headers.items() if header}
-    first, header = next(iter(said.items()), ("", {}))
-    problems = [
-        Problem("other-header", f"it says otherwise than {META} in {first}", file=shard, key=META)
-        for shard, other in said.items()
-        if other != header
-    ]
-    if problems:
-        raise InputError(problems)
-    return header
 
 
 def _options(name: str, arguments: Namespace) -> Options:

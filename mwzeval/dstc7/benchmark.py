@@ -6,12 +6,10 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mwzeval.benchmark import Benchmark
-from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.dstc7 import SCORING_REVISION, TITLE
 from mwzeval.dstc7.board import FIGURES, boards_of, published_document, read_results
 from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
@@ -31,8 +29,6 @@ from mwzeval.dstc7.reading.tracks import (
 from mwzeval.dstc7.scoring.evaluation import (
     ScoredSubmission,
     evaluate,
-    evaluate_parts,
-    read_part,
     validate,
 )
 from mwzeval.dstc7.scoring.explanation import MEANINGS
@@ -41,7 +37,6 @@ from mwzeval.files.missing import DATA_VARIABLE
 from mwzeval.report.boards import Entry
 from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
-from mwzeval.scores.report import Report
 
 WORDS = Words("example", "examples", "part", goal="right answer")
 ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
@@ -189,27 +184,6 @@ class SubmissionScorer:
         """
         track = track_from(self.track, file)
         return validate(file, _gold(self.where, track), track, self.options)
-
-    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
-        """Return what scores files that are parts of one submission, of the track of the first.
-
-        Raises `UsageError` when nothing says the track.
-        """
-        track = track_from(self.track, shards[0])
-        read = partial(_read, track, self.options)
-        return PieceScorer(read, partial(_score, track, self.options, self.where), "example")
-
-
-def _read(track: Track, options: Options, shard: str) -> Piece:
-    part = read_part(shard, track, options)
-    return Piece(part, tuple(part[0]))
-
-
-def _score(
-    track: Track, options: Options, where: _Where, parts: Mapping[str, Any], file: str | None
-) -> Report:
-    gold = _gold(where, track)
-    return evaluate_parts(parts.values(), gold, track, options, file=file).report()
 
 
 def _options(arguments: Namespace) -> Options:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.conversation.files import is_live, live_text
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.json_files import decoded
 from mwzeval.files.reading import read_bytes
-from mwzeval.files.streams import first_line
+from mwzeval.files.streams import expand, first_line
 from mwzeval.multiwoz.choices import AUTO, LIVE
 from mwzeval.multiwoz.file_scorer import PredictionsScorer
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import ScoredFile
-    from mwzeval.cluster.shards import ShardScorer
     from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+    from mwzeval.scores.report import Report
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,41 @@ class InputScorer:
             return self.live.validate(live_text(raw, file), file)
         return self.predictions.validate(decoded(raw, file), file)
 
-    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
-        """Return what scores files that are parts of one, as what the first of them is."""
+    def score_shards(
+        self,
+        files: Sequence[str],
+        *,
+        dask: str | None = None,
+        workers: int | None = None,
+        skip_bad: bool = False,
+        progress: bool = False,
+    ) -> Report:
+        """Return the report of predictions in many files, patterns among them, as one input.
+
+        `dask` is the address of a Dask scheduler, or `local` for a cluster of `workers` processes.
+        Raises as `evaluate_shards` and `cluster`, and `UsageError` for live dialogues.
+        """
+        from mwzeval.multiwoz.shards import evaluate_shards
+
+        shards = expand(files)
         if self._is_live(first_line(shards[0])):
-            return self.live.of_shards()
-        return self.predictions.of_shards(shards)
+            raise UsageError(
+                f"{shards[0]} is of live dialogues, and shards are for predictions: join the files "
+                "of a run (`cat part-*.jsonl > run.jsonl`), and evaluate that file"
+            )
+        evaluate = partial(
+            evaluate_shards,
+            *(self.predictions.evaluator_of_shards(), shards),
+            skip_bad=skip_bad,
+            file=" ".join(PurePath(file).name for file in files),
+            progress=progress,
+        )
+        if dask is None:
+            return evaluate()
+        from mwzeval.cluster.dask import cluster
+
+        with cluster(dask, workers) as client:
+            return evaluate(client=client)
 
     @property
     def _option_of_live(self) -> str | None:

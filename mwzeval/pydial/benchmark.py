@@ -9,7 +9,6 @@ from typing import Any
 
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import Benchmark, Shelf
-from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.conversation.endpoint.options import (
     add_model_options,
     add_request_options,
@@ -22,21 +21,17 @@ from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
 from mwzeval.pydial.arguments import add_own
 from mwzeval.pydial.board import published_document
 from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, OwnFiles, data_root
-from mwzeval.pydial.runs.episode_files import Texts, check_records, read_texts
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import (
     MEANINGS,
     ScoredEpisodes,
     evaluate,
-    evaluate_texts,
     validate,
 )
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.boards import Entry
 from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
-from mwzeval.scores.findings import Findings
-from mwzeval.scores.report import Report
 
 ALIASES = {"success": "success", "reward": "reward"}
 """Short names of scores for gates."""
@@ -161,23 +156,6 @@ class EpisodesScorer:
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of episodes. Raises `InputError`, `UsageError`."""
         return validate(file, self.chosen, strict=self.strict)
-
-    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
-        """Return what scores files, or folders of runs, together."""
-        return PieceScorer(self._read, self._report)
-
-    def _read(self, shard: str) -> Piece:
-        texts, findings = read_texts(shard, self.chosen), Findings(strict=self.strict)
-        records, _ = check_records(texts, shard, self.chosen, findings)
-        findings.check()
-        return Piece(texts, tuple(record.episode.unit for record in records))
-
-    def _report(self, parts: Mapping[str, Texts], file: str | None) -> Report:
-        texts = {name: text for part in parts.values() for name, text in part.items()}
-        path = file or ""
-        return evaluate_texts(
-            texts, path, self.chosen, strict=self.strict, independent=self.independent
-        ).report()
 
 
 def _task(name: str) -> str | None:

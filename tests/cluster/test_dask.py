@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -18,14 +17,12 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.cluster.dask import cluster, on_cluster
-from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
+from mwzeval.cluster.dask import cluster
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.file_scorer import PredictionShards, shards_of
 from mwzeval.multiwoz.scoring.scorer import Sources
+from mwzeval.multiwoz.shards import ShardScorer, evaluate_shards, on_cluster
 from mwzeval.report.json import to_json
-from tests.cluster.split import INPUTS, write
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions
 from tests.waiting import HANGING
@@ -48,13 +45,7 @@ def of_rollouts() -> Evaluator:
 
 
 def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
-    run = partial(on_cluster, client)
-    return to_json(evaluate_shards(shards_of(evaluator, paths), paths, run, **options))
-
-
-def here(evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
-    scorer = shards_of(evaluator, paths)
-    return to_json(evaluate_shards(scorer, paths, one_after_the_other, **options))
+    return to_json(evaluate_shards(evaluator, paths, client=client, **options))
 
 
 def test_a_cluster_finds_what_one_process_finds(
@@ -65,22 +56,7 @@ def test_a_cluster_finds_what_one_process_finds(
     paths = write_shards(tmp_path, cut(predictions, range(3, 62, 3)), endings)
     assert len(paths) > 16, "more than one sum of neighbours"
     expected = to_json(evaluator.evaluate(predictions))
-    assert on(client, evaluator, paths) == here(evaluator, paths) == expected
-
-
-@pytest.mark.parametrize("name", [name for name in INPUTS if name != "multiwoz"])
-def test_every_benchmark_gets_the_report_of_one_process(
-    client: Any, tmp_path: Path, name: str
-) -> None:
-    of = INPUTS[name](tmp_path / "made")
-    paths = write(of, tmp_path / "shards", [2, 3, len(of.items) - 1])
-    reports = []
-    for where in ([], ["--dask", client.scheduler.address]):
-        output = tmp_path / "report.json"
-        arguments = [*of.arguments, "-q", "-o", str(output), *where, "--shards", *paths]
-        assert main(["evaluate", *arguments]) == 0
-        reports.append(output.read_bytes())
-    assert reports[0] == reports[1]
+    assert on(client, evaluator, paths) == on(None, evaluator, paths) == expected
 
 
 def _held_signals() -> set[int]:
@@ -103,7 +79,7 @@ def test_bad_shards_are_named_and_can_be_skipped(
     with pytest.raises(InputError, match=r"part-001\.jsonl"):
         on(client, evaluator, paths)
     found = on(client, evaluator, paths, skip_bad=True)
-    assert found == here(evaluator, paths, skip_bad=True)
+    assert found == on(None, evaluator, paths, skip_bad=True)
     assert "skipped_shards" in found
 
 
@@ -111,10 +87,10 @@ def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     lost = Evaluator(success=True, corpus="multiwoz-2.2", data=tmp_path / "nowhere")
     with pytest.raises(DataError, match="nowhere"):
-        on_cluster(client, PredictionShards(lost, SOURCES), paths)
+        on_cluster(client, ShardScorer(lost, SOURCES), paths)
     # The cluster is none the worse for it.
     sound = Evaluator(success=True, corpus="sample")
-    assert on(client, sound, paths) == here(sound, paths)
+    assert on(client, sound, paths) == on(None, sound, paths)
 
 
 def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path) -> None:
@@ -185,7 +161,7 @@ def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
         evaluator = _DeadlyEvaluator(success=True, corpus="sample")
         paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
         with pytest.raises(MwzevalError, match=r"part-00\d\.jsonl"):
-            on_cluster(alone, PredictionShards(evaluator, SOURCES), paths)
+            on_cluster(alone, ShardScorer(evaluator, SOURCES), paths)
 
 
 def _allow_no_death(dask_scheduler: Any) -> None:

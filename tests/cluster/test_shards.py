@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.cli import main
-from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
-from mwzeval.multiwoz import file_scorer
+from mwzeval.multiwoz import shards
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.file_scorer import shards_of
+from mwzeval.multiwoz.shards import evaluate_shards
 from mwzeval.report.json import to_json
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions
@@ -45,9 +44,8 @@ def reported(tmp_path: Path) -> Any:
     return json.loads((tmp_path / "report.out").read_text(encoding="utf-8"))
 
 
-def in_shards(evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
-    scorer = shards_of(evaluator, paths)
-    return to_json(evaluate_shards(scorer, paths, one_after_the_other, **options))
+def in_shards(evaluator: Evaluator, paths: Sequence[str]) -> str:
+    return to_json(evaluate_shards(evaluator, paths))
 
 
 @settings(max_examples=4)
@@ -77,7 +75,7 @@ def test_a_turn_without_a_state_in_any_shard_counts_for_all(
 def test_long_files_are_read_in_batches(
     evaluator: Evaluator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_scorer, "BATCH", 5)
+    monkeypatch.setattr(shards, "BATCH", 5)
     predictions = sample_predictions("good")
     paths = write_shards(tmp_path, [predictions], [".jsonl.zst"])
     assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions))
@@ -195,7 +193,7 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     monkeypatch: pytest.MonkeyPatch,
     how: str,
 ) -> None:
-    monkeypatch.setattr(file_scorer, "BATCH", 5)
+    monkeypatch.setattr(shards, "BATCH", 5)
     first, second, third = cut(sample_predictions("good"), [20, 40])
     paths = write_shards(tmp_path, [first, {}, third])
     ending, content = broken(second, how)

@@ -147,7 +147,6 @@ PRINTED: dict[str, Command] = {
     "evaluate --ci": Command(f"evaluate -i BETTER --ci 90 {FEW}"),
     "evaluate --runs": Command("evaluate BETTER WORSE --runs"),
     "evaluate --ceiling": Command("evaluate BETTER --ceiling", "ceiling"),
-    "evaluate --shards": Command("evaluate BETTER --shards SHARDED", "shards"),
     "evaluate per unit": Command("evaluate BETTER PER-UNIT"),
     "compare": Command(f"compare BETTER WORSE {FEW} --jobs 1"),
     "compare --scopes": Command(f"compare BETTER -i WORSE {FEW} --jobs 1 --scopes --alpha 0.1"),
@@ -163,11 +162,8 @@ PRINTED: dict[str, Command] = {
 
 def filled(words: str, name: str, sample: Sample) -> str:
     """Return a command with the options that differ between benchmarks."""
-    return (
-        words.replace("PER-UNIT", f"--per-{benchmark_named(name).words.unit}")
-        .replace("CORPUS", " ".join(sample.corpus))
-        .replace("SHARDED", " ".join(sample.shards))
-    )
+    per_unit = f"--per-{benchmark_named(name).words.unit}"
+    return words.replace("PER-UNIT", per_unit).replace("CORPUS", " ".join(sample.corpus))
 
 
 @alone
@@ -499,7 +495,7 @@ def read_by(action: Callable[[], object]) -> tuple[Counter[str], Counter[str]]:
         if code.co_name not in ("score", "validate", "report", "explain_all", "scores"):
             return
         subject = frame.f_locals.get("self")
-        scores_files = hasattr(subject, "of_shards") and "file" in frame.f_locals
+        scores_files = hasattr(subject, "validate") and "file" in frame.f_locals
         is_scored = hasattr(subject, "explain_all") or isinstance(subject, ScoredTable)
         if not (scores_files or is_scored) or id(frame) in generators:
             return

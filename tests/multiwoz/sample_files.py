@@ -34,7 +34,6 @@ def write(folder: Path) -> Sample:
     worded = dict(islice(sample_predictions("lexicalized").items(), DIALOGUES))
     return Sample(
         *(better, worse, invalid, ("--corpus", "sample")),
-        shards=("-s", "-d"),
         worded=_written(folder / "words.json", worded),
     )
 

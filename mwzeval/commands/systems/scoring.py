@@ -18,7 +18,6 @@ from mwzeval.progress import Count, counting
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
-    from mwzeval.cluster.shards import ShardScorer
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.explanation import Words
 
@@ -58,10 +57,6 @@ class _Recognising:
             if any(problem.severity == "error" for problem in problems):
                 self._check(file)
         return problems
-
-    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
-        """Return what scores shards."""
-        return self.scorer.of_shards(shards)
 
     @contextmanager
     def _telling(self, file: str) -> Iterator[None]:

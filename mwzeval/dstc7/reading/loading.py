@@ -24,7 +24,7 @@ from mwzeval.dstc7.reading.dialogues import Example, read_pool, stream_examples
 from mwzeval.dstc7.reading.kinds import note
 from mwzeval.dstc7.reading.submission import Submission, read_submission
 from mwzeval.dstc7.reading.targets import Targets, read_targets
-from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_of_file
+from mwzeval.dstc7.reading.tracks import NONE, Options, Track
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.downloads import embedded
 from mwzeval.files.missing import DATA_VARIABLE, sample_advice
@@ -104,27 +104,6 @@ def load(
     if str(submission) != STANDARD_INPUT and not is_zip(submission):
         check_file_name(str(submission), track, notes)
     ranked = _tried(notes, lambda: read_submission(submission, notes, track))
-    return load_read(ranked, gold, track, options, notes)
-
-
-def read_shard(shard: str, track: Track, findings: Findings) -> Submission:
-    """Return what is in a part of a submission; nothing of it has to be called officially.
-
-    Problems of examples go to `findings`. Raises `InputError` when it cannot be read.
-    """
-    notes = findings.of_file(shard)
-    if track_of_file(shard) is not None:
-        check_file_name(shard, track, notes)
-    return read_submission(shard, notes, track)
-
-
-def load_read(
-    ranked: Submission | None, gold: Gold, track: Track, options: Options, notes: Findings
-) -> Loaded | None:
-    """Return a submission that was read before, with its gold data, checked; None as `load`.
-
-    `notes` are findings about its file. Without a submission only the gold data are looked at.
-    """
     files = _Files(gold, track, options, notes)
     files.read(ranked)
     if ranked is None or files.targets is None or files.is_incomplete:

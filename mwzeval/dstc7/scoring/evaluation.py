@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7 import NAME, SCORING_REVISION
-from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load, load_read, read_shard
-from mwzeval.dstc7.reading.submission import Ranking, Submission
+from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_from
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.dstc7.scoring.measures import ANSWERABLE, NOTHING, ranked_ids, rows, scored_table
@@ -75,43 +74,6 @@ def evaluate(
     of_track = _track(track, submission)
     with no_garbage_collection():
         loaded = load(submission, gold, of_track, options, findings)
-        findings.check()
-        assert loaded is not None, "what cannot be read has an error among the findings"
-        return score(loaded, findings.warnings)
-
-
-def read_part(shard: str, track: Track, options: Options) -> tuple[Submission, list[Problem]]:
-    """Return what is in a part of a submission, and the warnings about it.
-
-    Raises `InputError` with every problem that prevents scoring it.
-    """
-    findings = Findings(lenient=not options.strict)
-    with no_garbage_collection():
-        submission = read_shard(shard, track, findings)
-        findings.check()
-    return submission, findings.warnings
-
-
-def evaluate_parts(
-    parts: Iterable[tuple[Submission, Sequence[Problem]]],
-    gold: Gold,
-    track: Track,
-    options: Options,
-    *,
-    file: str | None = None,
-) -> ScoredSubmission:
-    """Return the scores of parts, as `read_part` returns them, as those of one submission.
-
-    No example may be in two of them. `file` names all of them in messages. Raises `InputError` as
-    `evaluate` does.
-    """
-    findings = Findings(lenient=not options.strict)
-    submission: dict[str, Ranking] = {}
-    for part, warnings in parts:
-        submission |= part
-        findings.extend(warnings)
-    with no_garbage_collection():
-        loaded = load_read(submission, gold, track, options, findings.of_file(file))
         findings.check()
         assert loaded is not None, "what cannot be read has an error among the findings"
         return score(loaded, findings.warnings)

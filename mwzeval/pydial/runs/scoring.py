@@ -19,7 +19,7 @@ from mwzeval.metrics.trials import of_items
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.dialogue.domain import NAME
-from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Record, Texts, check_records, read_texts
+from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Record, check_records, read_texts
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.tasks import in_order
@@ -199,16 +199,6 @@ def evaluate(
     """
     chosen = chosen or Selection()
     texts = read_texts(path, chosen)
-    return evaluate_texts(texts, path, chosen, strict=strict, independent=independent)
-
-
-def evaluate_texts(
-    texts: Texts, path: str, chosen: Selection, *, strict: bool = False, independent: bool = False
-) -> ScoredEpisodes:
-    """Return the scores of texts, file → text, as `evaluate` does; `path` names all of them.
-
-    `chosen`, `strict` and `independent` are as there. Raises `InputError` with every problem.
-    """
     findings = Findings(strict=strict)
     records, checksum = check_records(texts, path, chosen, findings)
     findings.check()

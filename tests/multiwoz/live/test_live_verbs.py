@@ -332,13 +332,14 @@ def test_report_and_plot_show_systems(good: str, bad: str, capsys: Printed) -> N
         assert main(["plot", good, bad, "--kind", kind, "-o", "x.svg", "--samples", "50"]) == 0
 
 
-def test_shards_are_one_run(trials: str) -> None:
-    lines = Path(trials).read_text(encoding="utf-8").splitlines(keepends=True)
-    Path("part-1.jsonl").write_text("".join(lines[:5]), encoding="utf-8")
-    Path("part-2.jsonl").write_text("".join([lines[0], *lines[5:]]), encoding="utf-8")
-    parts, whole = report("part-1.jsonl", "part-2.jsonl", "--shards"), report(trials)
-    assert parts["success"] == whole["success"]
-    assert parts["live"] == whole["live"]
+def test_the_files_of_a_run_are_joined_and_not_shards(trials: str, capsys: Printed) -> None:
+    header, *lines = Path(trials).read_text(encoding="utf-8").splitlines(keepends=True)
+    parts = [header + "".join(lines[:4]), header + "".join(lines[4:])]
+    Path("part-1.jsonl").write_text(parts[0], encoding="utf-8")
+    assert main(["evaluate", "part-1.jsonl", "--shards"]) == 2
+    assert "cat" in capsys.readouterr().err
+    Path("joined.jsonl").write_text("".join(parts), encoding="utf-8")
+    assert report("joined.jsonl")["success"] == report(trials)["success"]
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mwzeval.cluster.shards import Piece, PieceScorer
 from mwzeval.conversation.accounting.prices import Prices
-from mwzeval.conversation.files import live_text
 from mwzeval.conversation.protocols import INFRASTRUCTURE
 from mwzeval.errors import Problem, UsageError, shorten
-from mwzeval.files.reading import read_bytes
 from mwzeval.metrics.measure import no_garbage_collection
 from mwzeval.multiwoz.choices import CONVLAB2
 from mwzeval.multiwoz.live.scored.levels import InActs, InWords
@@ -19,7 +16,6 @@ from mwzeval.multiwoz.live.scored.reading import LiveRun, Settings, Town, check_
 from mwzeval.multiwoz.live.scored.runs import Level, ScoredRun
 from mwzeval.progress import followed
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.report import Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +65,6 @@ class LiveScorer:
         findings = Findings(file)
         self._checked(text, findings)
         return findings.problems
-
-    def of_shards(self) -> PieceScorer:
-        """Return what scores files that are parts of one run."""
-        return PieceScorer(self._read, self._report)
-
-    def _read(self, shard: str) -> Piece:
-        text = live_text(read_bytes(shard), shard)
-        findings = Findings(shard)
-        run, _ = self._checked(text, findings)
-        findings.check()
-        return Piece(text, tuple(run.dialogues))
-
-    def _report(self, parts: Mapping[str, Any], file: str | None) -> Report:
-        texts = (text if text.endswith("\n") else f"{text}\n" for text in parts.values())
-        return self.score("".join(texts), file).report()
 
     def _checked(self, text: str, findings: Findings) -> tuple[LiveRun, Level | None]:
         """Return the dialogues and what judges them; problems go to `findings`."""
