@@ -27,7 +27,6 @@ from mwzeval.comparison.model import (
     ComparedSystem,
     Difference,
     Place,
-    Together,
 )
 from mwzeval.comparison.pairs import (
     AnyMeasure,
@@ -41,6 +40,7 @@ from mwzeval.comparison.pairs import (
 from mwzeval.comparison.runs import Resampled, Runs, compare_runs, own_intervals, resample
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
 from mwzeval.progress import counting, followed, is_told
+from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Signature
 from mwzeval.statistics import FEWEST_RUNS, Jackknife, holm, ranks, significant_pairs
 from mwzeval.statistics.resampling import evaluate
@@ -130,7 +130,7 @@ class GroupWork:
                 for pair, of_types in found.items():
                     tested[pair] |= of_types
         own = _intervals(work, resampled, executor) if self.intervals else {}
-        together = Together(
+        group = Group(
             systems=tuple(runs),
             units=units,
             left_out={name: len(s.table.units) - len(units) for name, s in firsts.items()},
@@ -143,7 +143,7 @@ class GroupWork:
                     by_key[key],
                     cases[key],
                     common_signature([of[key] for of in signed], len(units), drawn),
-                    together,
+                    group,
                     values,
                     tested,
                     self.level,
@@ -307,7 +307,7 @@ def _compared(
     measure: AnyMeasure,
     cases: Mapping[str, int],
     signature: Signature,
-    together: Together,
+    group: Group,
     values: Mapping[str, Sequence[Mapping[Key, float]]],
     tested: Mapping[tuple[str, str], Mapping[Key, Tested]],
     level: float,
@@ -319,7 +319,7 @@ def _compared(
     lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
     is_description = isinstance(measure, TypeMeasure) or measure.is_description
     block = measure.block if isinstance(measure, Measure) else 1
-    seeds = len(together.units) // block if block > 1 else None
+    seeds = len(group.units) // block if block > 1 else None
     is_tested = not is_description and not 1 < (seeds or 0) < FEWEST_RUNS
     adjusted = holm([test.p_value for test in against]) if is_tested else [None] * len(against)
     differences: dict[str, Difference | None] = {baseline: None}
@@ -354,7 +354,7 @@ def _compared(
     return ComparedMeasure(
         name=measure.name,
         label=measure.label,
-        n=len(together.units) if together.clusters is None else together.clusters,
+        n=len(group.units) if group.clusters is None else group.clusters,
         signature=signature,
         test=against[0].test if against and is_tested else None,
         systems=tuple(
@@ -369,7 +369,7 @@ def _compared(
             )
             for system in values
         ),
-        together=together,
+        group=group,
         places=measure.places,
         scope=measure.scope,
         lower_is_better=lower_is_better,

@@ -84,30 +84,10 @@ class ComparedSystem:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """Systems that are compared with each other, the baseline first, on the units that all have.
-
-    `left_out` counts the units of each system that some other of them lacks. `clusters` is how many
-    clusters the units are of, where units of one are not independent.
-    """
-
-    systems: tuple[str, ...]
-    units: tuple[str, ...]
-    left_out: Mapping[str, int]
-    clusters: int | None = None
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of systems there are."""
-        return len(self.systems) * (len(self.systems) - 1) // 2
-
-
-@dataclass(frozen=True, slots=True)
 class ComparedMeasure:
-    """One score of systems that can be compared in it, the baseline first.
+    """One score of a group of systems that can be compared in it, the baseline first.
 
-    `setting` says in what these differ from other systems, which cannot be compared with them in
-    this score; it is empty where there are none. `test` is where the p values come from: `MCNEMAR`
+    `test` is where the p values come from: `MCNEMAR`
     or `RANDOMIZATION`, and where a system has several runs `statistics.HIERARCHICAL`; None of a
     system alone, of a description (scores of types are), and of few seeds, which are not tested.
     `signature` is what the systems have in common; `n` is the number of units (or clusters) that
@@ -121,13 +101,17 @@ class ComparedMeasure:
     signature: Signature
     test: str | None
     systems: tuple[ComparedSystem, ...]
-    together: Together
-    setting: str = ""
+    group: Group
     places: int = 2
     scope: str = WHOLE
     lower_is_better: bool = False
     is_description: bool = False
     pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def setting(self) -> str:
+        """How the group differs from the other groups of this score; empty where it is alone."""
+        return self.group.setting
 
     @property
     def has_direction(self) -> bool:
@@ -210,15 +194,19 @@ class Comparison(Viewed):
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def together(self) -> tuple[Together, ...]:
+    def groups(self) -> tuple[Group, ...]:
         """The groups of systems that are compared with each other in some score."""
-        groups = {measure.together.systems: measure.together for measure in self.measures}
+        groups = {measure.group.systems: measure.group for measure in self.measures}
         return tuple(groups.values())
+
+    def groups_of(self, name: str, scope: str = WHOLE) -> list[Group]:
+        """Return the groups of systems that can be compared with each other in a score."""
+        return [m.group for m in self.measures if (m.name, m.scope) == (name, scope)]
 
     @property
     def drawn(self) -> str:
         """What is resampled, and on which systems are held against each other."""
-        has_clusters = any(group.clusters is not None for group in self.together)
+        has_clusters = any(group.clusters is not None for group in self.groups)
         return "cluster" if has_clusters else self.unit
 
     @property
@@ -229,7 +217,7 @@ class Comparison(Viewed):
     @property
     def pairs(self) -> int:
         """How many pairs of systems there are in the largest group."""
-        return max(group.pairs for group in self.together)
+        return max(group.pairs for group in self.groups)
 
     @property
     def several_runs(self) -> bool:
@@ -246,11 +234,3 @@ class Comparison(Viewed):
             if (measure.name, measure.scope) == (name, scope):
                 return measure
         raise KeyError(name)
-
-    def groups(self, measure: ComparedMeasure) -> tuple[Group, ...]:
-        """Return the groups of systems that can be compared in the score of a measure."""
-        return tuple(
-            Group(each.together.systems, each.setting)
-            for each in self.measures
-            if (each.name, each.scope) == (measure.name, measure.scope)
-        )

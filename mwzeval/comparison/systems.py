@@ -95,7 +95,7 @@ def compare(
         for names, of_names in keys.items()
     }
     shown = tuple(
-        replace(measure, setting=group.setting)
+        replace(measure, group=replace(measure.group, setting=group.setting))
         for key, of in asked.items()
         for group in of
         if (measure := compared[group.systems].get(key)) is not None

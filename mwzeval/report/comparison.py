@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
-from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, Together
+from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.report.formats import BETTER, FEW, WORSE, Cell, Document, Sheet, sheet
-from mwzeval.scores.comparable import apart
+from mwzeval.scores.comparable import Group, apart
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import FEWEST_RUNS, HIERARCHICAL
 
@@ -172,10 +172,10 @@ def _heading(comparison: Comparison) -> Iterator[str]:
         yield f"not compared, because it has no value on these {comparison.unit}s: {label}"
 
 
-def largest_groups(comparison: Comparison) -> list[Together]:
+def largest_groups(comparison: Comparison) -> list[Group]:
     """Return the groups of two or more systems, of those on the same units the largest."""
-    groups: dict[tuple[str, ...], Together] = {}
-    for group in comparison.together:
+    groups: dict[tuple[str, ...], Group] = {}
+    for group in comparison.groups:
         known = groups.get(group.units)
         if len(group.systems) > 1 and (known is None or len(known.systems) < len(group.systems)):
             groups[group.units] = group
@@ -185,16 +185,16 @@ def largest_groups(comparison: Comparison) -> list[Together]:
 def apart_in(comparison: Comparison, measures: Sequence[ComparedMeasure]) -> list[str]:
     """Return sentences that say which systems cannot be compared in which of the scores."""
     of_whole = (measure for measure in measures if measure.scope == WHOLE)
-    return apart({measure.label: comparison.groups(measure) for measure in of_whole})
+    return apart({measure.label: comparison.groups_of(measure.name) for measure in of_whole})
 
 
 def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
     """Yield the groups of systems that are compared with each other, and in which scores."""
     groups: dict[tuple[tuple[str, ...], str], list[ComparedMeasure]] = {}
     for measure in comparison.measures:
-        groups.setdefault((measure.together.systems, measure.setting), []).append(measure)
+        groups.setdefault((measure.group.systems, measure.setting), []).append(measure)
     for (systems, setting), measures in groups.items():
-        group = measures[0].together
+        group = measures[0].group
         yield {
             "systems": systems,
             "baseline": systems[0],
@@ -225,7 +225,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
             f"{', '.join(few)}: fewer than {FEWEST_RUNS} runs say little about other runs; no "
             "interval is shown, and p values can show large differences only"
         )
-    clusters = min((g.clusters for g in comparison.together if g.clusters), default=FEW_CLUSTERS)
+    clusters = min((g.clusters for g in comparison.groups if g.clusters), default=FEW_CLUSTERS)
     if clusters < FEW_CLUSTERS:
         yield (
             f"of {count(clusters, 'cluster')} little is known about others; intervals "
@@ -350,7 +350,7 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
     """Yield how p values and intervals were found."""
     unit, samples = comparison.drawn, comparison.samples
     if any(measure.test is not None for measure in comparison.measures):
-        sizes = {len(group.systems) for group in comparison.together} - {1}
+        sizes = {len(group.systems) for group in comparison.groups} - {1}
         how = "two-sided"
         if max(sizes) > 2:
             over = count(max(sizes) - 1, "system") if len(sizes) == 1 else "the systems of a table"
@@ -404,7 +404,7 @@ def _about_columns(comparison: Comparison) -> Iterator[str]:
         yield f"win/tie/loss: {unit}s on which {whose} is {how} {than}"
     if any(entry.place for measure in comparison.measures for entry in measure.systems):
         corrected = ""
-        if any(len(group.systems) > 2 for group in comparison.together):
+        if any(len(group.systems) > 2 for group in comparison.groups):
             corrected = f" ({all_pairs(comparison)}, Holm's correction)"
         yield f"rank: 1 + the number of systems that are significantly better{corrected}"
     if any(
@@ -415,7 +415,7 @@ def _about_columns(comparison: Comparison) -> Iterator[str]:
 
 def all_pairs(comparison: Comparison) -> str:
     """Return over how many pairs of systems p values are corrected, as a text."""
-    sizes = {len(group.systems) for group in comparison.together} - {1}
+    sizes = {len(group.systems) for group in comparison.groups} - {1}
     return f"all {count(comparison.pairs, 'pair')}" if len(sizes) == 1 else "all pairs of a table"
 
 

@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
-from mwzeval.comparison.model import Together
 from mwzeval.errors import UsageError
 from mwzeval.report.comparison import (
     NOTHING,
@@ -19,6 +18,7 @@ from mwzeval.report.comparison import (
     largest_groups,
 )
 from mwzeval.report.formats import ALIKE, FEW, Cell, Document, Sheet
+from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE
 
 ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
@@ -124,7 +124,7 @@ def _caption(
     if len(tested) > 1:
         how = [f"{test} ({', '.join(dict.fromkeys(of))})" for test, of in tested.items()]
     if how:
-        sizes = {group.pairs for group in comparison.together} - {0}
+        sizes = {group.pairs for group in comparison.groups} - {0}
         pairs = f"{count(max(sizes), 'pair')} of" if len(sizes) == 1 else "all pairs of comparable"
         yield (
             f"{ALIKE}: does not differ significantly from the best of its column: "
@@ -144,7 +144,7 @@ def _caption(
     yield from apart_in(comparison, measures)
 
 
-def _on(comparison: Comparison, group: Together) -> str:
+def _on(comparison: Comparison, group: Group) -> str:
     clusters = "" if group.clusters is None else f" in {count(group.clusters, 'cluster')}"
     return f"{count(len(group.units), comparison.unit)}{clusters}"
 

@@ -8,7 +8,7 @@ compared are a group; ranks, the best and differences have a meaning within a gr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mwzeval.scores.score import Signature
 
@@ -23,14 +23,24 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Systems that can be compared in a score, by name.
+    """Systems that can be compared with each other in a score, by name, the baseline first.
 
-    `setting` says in what they differ from the other groups (`state predicted, rules 2021`); it is
-    empty where there is one group.
+    `setting` is how the group differs from the other groups (`state predicted, rules 2021`); it is
+    empty where there is one group. Once the systems are compared, `units` are the units that all of
+    them have, `left_out` is the number of further units of each system, and `clusters` the number
+    of clusters of the units (None where units are independent).
     """
 
     systems: tuple[str, ...]
     setting: str = ""
+    units: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    clusters: int | None = None
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs of systems."""
+        return len(self.systems) * (len(self.systems) - 1) // 2
 
 
 def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> tuple[Group, ...]:

@@ -175,7 +175,7 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
         resampling=FEW,
         scopes=True,
     )
-    (group,) = comparison.together
+    (group,) = comparison.groups
     assert group.units == tuple(common)
     assert group.left_out == {"good": 2, "weak-tracker": 3}
     alone = evaluator.score({name: second[name] for name in common}).scored_table
@@ -250,7 +250,7 @@ def test_p_values_are_corrected_over_the_systems_and_ranks_follow_from_all_pairs
         assert len(adjusted) == (0 if is_of_types(measure) else len(differences))
     for name in ("success", "bleu.sample"):
         of_pairs: dict[tuple[str, str], float] = {}
-        names = comparison.measure(name).together.systems
+        names = comparison.measure(name).group.systems
         for index, earlier in enumerate(names):
             for later in names[index + 1 :]:
                 pair = compare({earlier: rows[earlier], later: rows[later]}, resampling=FEW)
@@ -297,14 +297,15 @@ def test_systems_that_cannot_be_compared_are_groups_of_their_own() -> None:
             (("policy-only",), "state gold"),
         )
         assert dict(measure.signature.choices)["state"] == measure.setting.removeprefix("state ")
-    assert [
-        (group.systems, group.setting) for group in comparison.groups(comparison.measure("inform"))
-    ] == [(alike, "state predicted"), (("policy-only",), "state gold")]
+    assert [(group.systems, group.setting) for group in comparison.groups_of("inform")] == [
+        (alike, "state predicted"),
+        (("policy-only",), "state gold"),
+    ]
     # Nothing of a group depends on the systems that cannot be compared with it.
     alone = compare(systems(*alike), resampling=FEW, scopes=True)
     for name in ("inform", "success", "combined"):
-        found = replace(comparison.measure(name), setting="")
-        assert found == alone.measure(name)
+        found = comparison.measure(name)
+        assert replace(found, group=replace(found.group, setting="")) == alone.measure(name)
     document = comparison_document(comparison)
     assert document.plain["groups"][1] == {
         "systems": ("policy-only",),
@@ -329,7 +330,7 @@ def test_a_group_has_a_baseline_units_and_ranks_of_its_own() -> None:
     assert [entry.system for entry in first.systems] == ["a", "b"]
     assert [entry.system for entry in second.systems] == ["c", "d"]
     assert (first.n, second.n) == (62, 57)
-    assert second.together.left_out == {"c": 5, "d": 0}
+    assert second.group.left_out == {"c": 5, "d": 0}
     for measure in (first, second):
         baseline, other = measure.systems
         assert baseline.difference is None
@@ -368,7 +369,7 @@ def test_a_single_common_dialogue_is_compared_where_there_is_something_to_compar
     name = next(iter(predictions))
     one = sample_evaluator().score({name: predictions[name]}).scored_table
     comparison = compare({"a": one, "b": scored("weak-tracker")}, resampling=FEW)
-    assert {group.units for group in comparison.together} == {(name,)}
+    assert {group.units for group in comparison.groups} == {(name,)}
     for format_name in FORMATS:
         assert render(comparison_document(comparison), format_name)
 
@@ -384,7 +385,7 @@ def test_tables_begin_with_the_baseline_mark_the_best_and_rank_by_significance()
     document = comparison_document(comparison)
     assert len(document.sheets) == len(comparison.measures)
     for sheet, measure in zip(document.sheets, comparison.measures, strict=True):
-        assert [row[0].text for row in sheet.rows] == list(measure.together.systems)
+        assert [row[0].text for row in sheet.rows] == list(measure.group.systems)
         compared = len(measure.systems) > 1
         if compared:
             assert sheet.rows[0][sheet.header.index("difference")].text == "baseline"

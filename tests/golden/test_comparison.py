@@ -63,7 +63,7 @@ def compared(what: str, system: str) -> ComparedMeasure:
     return next(
         measure
         for measure in comparison().measures
-        if measure.name == what and system in measure.together.systems
+        if measure.name == what and system in measure.group.systems
     )
 
 
@@ -72,9 +72,9 @@ def compared(what: str, system: str) -> ComparedMeasure:
 def test_exact_tests_are_those_of_the_golden_outcomes(system: str, what: str) -> None:
     outcomes = golden_outcomes()
     measure = compared(what, system)
-    baseline = measure.together.systems[0]
-    common = set.intersection(*(set(outcomes[name]) for name in measure.together.systems))
-    assert set(measure.together.units) == common
+    baseline = measure.group.systems[0]
+    common = set.intersection(*(set(outcomes[name]) for name in measure.group.systems))
+    assert set(measure.group.units) == common
     difference = measure.of(system).difference
     if system == baseline:
         assert difference is None

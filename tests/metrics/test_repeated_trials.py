@@ -150,7 +150,7 @@ def test_systems_are_compared_by_item_with_all_their_trials() -> None:
         "one": of_items(scored(once, single=True)),
     }
     comparison = compare(systems, resampling=Resampling(samples=200))
-    assert comparison.together[0].units == tuple(won)
+    assert comparison.groups[0].units == tuple(won)
     success = comparison.measure("success")
     assert success.test == RANDOMIZATION
     expected = 100 * (np.mean(list(once.values())) - np.mean(list(won.values())))

@@ -75,7 +75,12 @@ def plot_parts(
         Grid(
             [_with_counts(scope, scores) for scope in scopes],
             [
-                _map_of(name, [systems[at] for at in group.places], scopes, group.setting)
+                _map_of(
+                    name,
+                    [system for system in systems if system.name in group.systems],
+                    scopes,
+                    group.setting,
+                )
                 for name in names
                 for group in comparable_in(systems, name)
             ],

@@ -18,7 +18,7 @@ from mwzeval.report.figures.style import (
     shown_name,
     titled,
 )
-from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, labels_of
+from mwzeval.report.page.model import PageSystem, comparable_in, everyone, labels_of
 from mwzeval.report.page.reasons import kinds_of
 from mwzeval.scores.explanation import Words
 
@@ -48,10 +48,12 @@ def plot_reasons(
         raise UsageError("nothing was lost for a reason: there is nothing to draw")
     labels = labels_of(systems)
     of_outcome: dict[str, list[_Counted]] = {}
-    everyone = [Comparable(tuple(range(len(systems))))]
     for kind in kinds:
-        for group in comparable_in(systems, kind.outcome) or everyone:
-            counts = [c if at in group.places else None for at, c in enumerate(kind.counts)]
+        for group in comparable_in(systems, kind.outcome) or [everyone(systems)]:
+            counts = [
+                count if system.name in group.systems else None
+                for system, count in zip(systems, kind.counts, strict=True)
+            ]
             if any(counts):
                 lost = f"{labels.get(kind.outcome, kind.outcome)} lost"
                 title = titled(lost, group.setting.replace(", ", "\n"), "\n")

@@ -87,8 +87,8 @@ def plot_scores(
         drawn: list[Score] = []
         for axes, (name, group) in zip(panels, shown, strict=False):
             scores = [
-                score_of(system, name, WHOLE) if at in group.places else None
-                for at, system in enumerate(systems)
+                score_of(system, name, WHOLE) if system.name in group.systems else None
+                for system in systems
             ]
             _draw(axes, scores, group.setting, ticks, limits)
             drawn += [score for score in scores if score is not None]

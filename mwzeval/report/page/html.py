@@ -114,7 +114,7 @@ def to_html(
             few=about_few(comparison) if comparison else "",
             not_compared=compared if comparison is None else None,
             marked=any(of.is_best for by_place in standings.values() for of in by_place.values()),
-            apart=not_comparable(systems, letters),
+            apart=not_comparable(systems),
             intervals=about_intervals(systems),
             panels=panels_of(systems, standings),
             histograms=histograms(systems, kinds),

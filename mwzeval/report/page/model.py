@@ -53,40 +53,35 @@ def _lacking(parts: Mapping[str, Any]) -> dict[str, Any] | None:
     return lacking or None
 
 
-@dataclass(frozen=True, slots=True)
-class Comparable:
-    """Systems, by their places, that can be compared in a score.
-
-    `setting` says in what they differ from the others that have it; empty where there are none.
-    """
-
-    places: tuple[int, ...]
-    setting: str = ""
-
-
-def comparable_in(systems: Sequence[PageSystem], name: str) -> list[Comparable]:
+def comparable_in(systems: Sequence[PageSystem], name: str) -> Sequence[Group]:
     """Return the groups of systems that can be compared in the score of a name.
 
     Systems without the score belong to the group if there is only one.
     """
     signed = {
-        str(place): score.signature
-        for place, system in enumerate(systems)
+        system.name: score.signature
+        for system in systems
         if (score := next((s for s in system.scores if s.name == name), None)) is not None
     }
     groups = groups_of(signed) if signed else ()
     if len(groups) == 1:
-        return [Comparable(tuple(range(len(systems))))]
-    return [Comparable(tuple(map(int, group.systems)), group.setting) for group in groups]
+        return [everyone(systems)]
+    return groups
 
 
-def not_comparable(systems: Sequence[PageSystem], names: Sequence[str]) -> list[str]:
+def everyone(systems: Sequence[PageSystem]) -> Group:
+    """Return the group of all systems."""
+    return Group(tuple(system.name for system in systems))
+
+
+def not_comparable(systems: Sequence[PageSystem]) -> list[str]:
     """Return sentences that say which systems, by their letters, cannot be compared in what."""
     labels = labels_of(systems)
+    letters = {system.name: letter_of(place) for place, system in enumerate(systems)}
     return apart(
         {
             labels.get(scored, scored): [
-                Group(tuple(names[place] for place in group.places), group.setting)
+                Group(tuple(letters[name] for name in group.systems), group.setting)
                 for group in comparable_in(systems, scored)
             ]
             for scored in dict.fromkeys(score.name for each in systems for score in each.scores)

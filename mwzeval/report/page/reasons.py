@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, labels_of
+from mwzeval.report.page.model import PageSystem, comparable_in, everyone, labels_of
+from mwzeval.scores.comparable import Group
 
 SHOWN_KINDS = 10
 """How many kinds of reason the histogram of an outcome shows before the rest is folded away."""
@@ -99,16 +100,19 @@ def histograms(systems: Sequence[PageSystem], kinds: Sequence[Kind]) -> list[His
     labels = labels_of(systems)
     longest = max((count for kind in kinds for count in kind.counts), default=1)
 
-    def bars_of(place: int, group: Comparable) -> Bars:
-        counts = [(at, kinds[place].counts[at]) for at in group.places]
+    def bars_of(place: int, group: Group) -> Bars:
+        counts = [
+            (at, kinds[place].counts[at])
+            for at in range(len(systems))
+            if systems[at].name in group.systems
+        ]
         lengths = tuple((at, count, round(1000 * count / longest, 1)) for at, count in counts)
         below = [bars_of(other, group) for other, of in enumerate(kinds) if of.parent == place]
         return Bars(place, kinds[place], lengths, tuple(filter(_is_seen, below)))
 
     found = []
-    everyone = Comparable(tuple(range(len(systems))))
     for outcome in dict.fromkeys(kind.outcome for kind in kinds):
-        for group in comparable_in(systems, outcome) or [everyone]:
+        for group in comparable_in(systems, outcome) or [everyone(systems)]:
             rows = [
                 bars_of(place, group)
                 for place, kind in enumerate(kinds)

@@ -6,8 +6,9 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, letter_of
+from mwzeval.report.page.model import PageSystem, comparable_in, letter_of
 from mwzeval.report.page.standings import Standing, Standings
+from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import PERCENT, WHOLE, Score
 
 
@@ -97,14 +98,15 @@ def references_of(systems: Sequence[PageSystem]) -> dict[str, str]:
 def _row(
     systems: Sequence[PageSystem],
     name: str,
-    group: Comparable,
+    group: Group,
     standings: Standings,
     references: Iterable[str],
     *,
     is_main: bool,
 ) -> ScoreRow:
-    everyone = _scores_of(systems, name, WHOLE)
-    scores = [score if at in group.places else None for at, score in enumerate(everyone)]
+    places = [at for at, system in enumerate(systems) if system.name in group.systems]
+    scores = _scores_of(systems, name, WHOLE)
+    scores = [score if at in places else None for at, score in enumerate(scores)]
     known = [score for score in scores if score is not None]
     axis = _axis(known)
     return ScoreRow(
@@ -117,7 +119,7 @@ def _row(
                 dict.fromkeys(
                     f"{score.value:.{score.places}f}"
                     for at, score in enumerate(_scores_of(systems, f"{key}.{name}", WHOLE))
-                    if score is not None and at in group.places
+                    if score is not None and at in places
                 )
             )
             for key in references
@@ -154,10 +156,11 @@ def _panel(
     systems: Sequence[PageSystem],
     name: str,
     scopes: Iterable[str],
-    group: Comparable,
+    group: Group,
     standings: Standings,
 ) -> Panel:
-    chosen = [systems[place] for place in group.places]
+    places = [at for at, system in enumerate(systems) if system.name in group.systems]
+    chosen = [systems[at] for at in places]
     per_scope = {scope: _scores_of(chosen, name, scope) for scope in scopes}
     known = [score for scores in per_scope.values() for score in scores if score is not None]
     axis = _axis(known)
@@ -172,7 +175,7 @@ def _panel(
                 _counts([score for score in scores if score is not None]),
                 tuple(
                     (at, _cell(score, axis, at, standings))
-                    for at, score in zip(group.places, scores, strict=True)
+                    for at, score in zip(places, scores, strict=True)
                 ),
             )
             for scope, scores in per_scope.items()

@@ -56,7 +56,7 @@ def compared(folder: Path, rows: NDArray[np.float64], *, clusters: bool = True) 
 def test_intervals_and_p_values_are_those_of_clustered_standard_errors(tmp_path: Path) -> None:
     rows = pair()
     comparison = compared(tmp_path, rows)
-    (group,) = comparison.together
+    (group,) = comparison.groups
     assert (group.clusters, len(group.units)) == (60, STATSMODELS["items"])
     found = comparison.measures[0].systems[1].difference
     assert found is not None

@@ -74,8 +74,8 @@ def score(name: str, value: float, **changes: Any) -> Score:
     return replace(Score(name, name, value, 10, Signature.of(name, {"rules": 1})), **changes)
 
 
-def with_scores(*scores: Score) -> PageSystem:
-    return PageSystem("any", scores, (), (), {})
+def with_scores(*scores: Score, name: str = "any") -> PageSystem:
+    return PageSystem(name, scores, (), (), {})
 
 
 def test_a_page_needs_a_system() -> None:
@@ -188,8 +188,9 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
         with_scores(
             score("solved", value, signature=signature),
             score("solved", value, signature=signature, scope="lodging"),
+            name=name,
         )
-        for value, signature in values
+        for name, (value, signature) in zip("abcd", values, strict=True)
     ]
     rows = score_rows(systems, {}, ())
     assert [(row.setting, [cell and cell.value for cell in row.cells]) for row in rows] == [
