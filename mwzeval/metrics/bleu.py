@@ -1,8 +1,15 @@
-"""Corpus BLEU out of additive rows: sacreBLEU's tokeniser, n-grams and formula, one row a dialogue.
+"""Corpus BLEU as additive statistics, in two published variants.
 
-Source: Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018; the `sacrebleu` package, with
-its defaults: 13a tokenisation, mixed case, exponential smoothing. It is imported only for texts
-that its tokeniser changes beyond setting punctuation apart.
+`Bleu` has one reference for each segment and equals sacreBLEU with its defaults: 13a tokenisation,
+mixed case, exponential smoothing. The package is imported only for texts that its tokeniser changes
+beyond setting punctuation apart.
+
+`segment_statistics` and `closest_length_bleu` have many references for a segment and equal NLTK's
+`corpus_bleu`: n-gram counts are clipped by their maximum over the references, the closest reference
+length counts for the brevity penalty, and a segment shorter than n still counts for one n-gram.
+Smoothing is "method 1" of Chen and Cherry (2014): 0.1 in the place of no match.
+
+Sources: Papineni et al., ACL 2002; Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018.
 """
 
 from __future__ import annotations
@@ -239,3 +246,68 @@ def _bleu(system_length: float, reference_length: float, *counts: float) -> floa
 
 
 _LOG_OF_ZERO = -9999999999.0
+
+
+EPSILON = 0.1
+
+
+def segment_statistics(
+    hypotheses: Iterable[Sequence[str]], references: Iterable[Sequence[str]]
+) -> NDArray[np.int64]:
+    """Return the statistics of tokenised segments that share references: a row of `FIELDS` each.
+
+    Each reference is read once for all segments; that one is repeated changes nothing.
+
+    Raises:
+        ValueError: Without references.
+    """
+    counted = [(tokens, [_ngrams(tokens, order) for order in ORDERS]) for tokens in hypotheses]
+    lengths = set()
+    limits: list[dict[tuple[str, ...], int]] = [{} for _ in ORDERS]
+    needed = [set().union(*(counts[i] for _, counts in counted)) for i in range(MAX_NGRAM_ORDER)]
+    repeated = [
+        {ngram for _, counts in counted for ngram, times in counts[i].items() if times > 1}
+        for i in range(MAX_NGRAM_ORDER)
+    ]
+    for reference in references:
+        lengths.add(len(reference))
+        for order, limit, ngrams, several in zip(ORDERS, limits, needed, repeated, strict=True):
+            # Most n-grams occur once in a segment, so that one in a reference is enough.
+            for ngram in ngrams.intersection(_windows(reference, order)):
+                limit.setdefault(ngram, 1)
+            if several:
+                for ngram, times in _ngrams(reference, order).items():
+                    if times > 1 and ngram in several:
+                        limit[ngram] = max(limit[ngram], times)
+    if not lengths:
+        raise ValueError("a segment needs at least one reference")
+    rows = np.zeros((len(counted), len(FIELDS)), dtype=np.int64)
+    for row, (tokens, counts) in zip(rows, counted, strict=True):
+        length = len(tokens)
+        closest = min(lengths, key=lambda other: (abs(other - length), other))
+        correct = [
+            sum(min(times, limit.get(ngram, 0)) for ngram, times in of_order.items())
+            for of_order, limit in zip(counts, limits, strict=True)
+        ]
+        row[:] = length, closest, *correct, *(max(1, length - order + 1) for order in ORDERS)
+    return rows
+
+
+def _windows(tokens: Sequence[str], order: int) -> Iterable[tuple[str, ...]]:
+    return zip(*(tokens[start:] for start in range(order)), strict=False)
+
+
+def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(_windows(tokens, order))
+
+
+def closest_length_bleu(statistics: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return BLEU-4, 0 to 1, of summed statistics, in the shape of each; 0 without any match."""
+    system, reference, *counts = statistics
+    correct, total = np.stack(counts[:MAX_NGRAM_ORDER]), np.stack(counts[MAX_NGRAM_ORDER:])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precisions = np.where(correct > 0, correct, EPSILON) / total
+        mean = np.exp(np.log(precisions).mean(axis=0))
+        penalty = np.where(system > reference, 1.0, np.exp(1 - reference / system))
+    bleu: NDArray[np.float64] = np.where(correct[0] > 0, mean * penalty, 0.0)
+    return bleu

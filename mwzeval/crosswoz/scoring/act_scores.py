@@ -6,8 +6,13 @@ act counts once here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mwzeval.crosswoz.corpus.acts import INTENTS, SEPARATOR, Act
 from mwzeval.crosswoz.corpus.database import Database
@@ -24,14 +29,92 @@ from mwzeval.crosswoz.scoring.scopes import (
 )
 from mwzeval.crosswoz.systems.policy_vector import delexicalized, lexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
-from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
 from mwzeval.metrics.measure import Measure, percentage
-from mwzeval.scores.score import WHOLE
+from mwzeval.metrics.ranking import f_score, ratio
+from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.statistics import Sums
 
 USER, SYSTEM = "user", "system"
 PART_SCOPES = (*INTENTS, *DOMAINS)
 """Scopes of single acts: their intent and their domain. General acts are one of each."""
-Turns = Iterator[ActTurn[Act]]
+RIGHT, PREDICTED, GOLD, UNITS = "right", "predicted", "gold", "units"
+AnyAct = TypeVar("AnyAct", bound=Hashable)
+ActTurn = tuple[frozenset[AnyAct], frozenset[AnyAct], tuple[str, ...]]
+"""The predicted and the gold acts of a turn, and the scopes that the turn belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActScores(Generic[AnyAct]):
+    """Micro-averaged precision, recall and F1 of acts, over all and over each of `scopes`.
+
+    `scopes_of` returns the scopes of an act (its intent, say), in addition to those of its turn.
+    Other scopes than `scopes` are not counted. Turns without acts change nothing.
+    """
+
+    prefix: str
+    scopes: tuple[str, ...]
+    scopes_of: Callable[[AnyAct], Iterable[str]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a row."""
+        kinds = (RIGHT, PREDICTED, GOLD, UNITS)
+        return tuple(self._column(kind, s) for s in (WHOLE, *self.scopes) for kind in kinds)
+
+    def row(self, turns: Iterable[ActTurn[AnyAct]]) -> dict[str, float]:
+        """Return the counts over the turns of a dialogue; what is 0 is left out."""
+        counts: dict[tuple[str, str], int] = {}
+        for predicted, gold, scopes in turns:
+            for kind, acts in ((RIGHT, predicted & gold), (PREDICTED, predicted), (GOLD, gold)):
+                if not acts:
+                    continue
+                for scope in (WHOLE, *scopes):
+                    counts[kind, scope] = counts.get((kind, scope), 0) + len(acts)
+                for act in acts:
+                    for scope in self.scopes_of(act):
+                        counts[kind, scope] = counts.get((kind, scope), 0) + 1
+        known = {WHOLE, *self.scopes}
+        row = {self._column(k, s): float(n) for (k, s), n in counts.items() if s in known}
+        # A dialogue counts for a score when it has gold acts.
+        row |= {self._column(UNITS, s): 1.0 for k, s in counts if k == GOLD and s in known}
+        return row
+
+    def measures(
+        self, label: str, signature: Signature, sums: Mapping[str, float]
+    ) -> Iterator[Measure]:
+        """Yield F1, precision and recall of all acts in percent, and F1 of each scope in gold.
+
+        `sums` are the column sums of all rows.
+        """
+
+        def measure(name: str, of: Callable[[Sums], NDArray[np.float64]], scope: str) -> Measure:
+            return Measure(
+                f"{self.prefix}.{name}",
+                f"{label} {name}",
+                signature,
+                partial(_percent, of),
+                scope=scope,
+                cases=self._column(UNITS, scope),
+            )
+
+        for scope in (WHOLE, *self.scopes):
+            right, predicted, gold = (self._column(k, scope) for k in (RIGHT, PREDICTED, GOLD))
+            if scope == WHOLE or sums[gold]:
+                f1 = measure("f1", partial(f_score, right, predicted, gold), scope)
+                yield replace(f1, label=f"{label} F1")
+            if scope == WHOLE:
+                yield measure("precision", partial(ratio, right, predicted), scope)
+                yield measure("recall", partial(ratio, right, gold), scope)
+
+    def _column(self, kind: str, scope: str) -> str:
+        return f"{self.prefix}.{kind}@{scope}"
+
+
+def _percent(of: Callable[[Sums], NDArray[np.float64]], sums: Sums) -> NDArray[np.float64]:
+    return 100 * of(sums)
+
+
+NLU_ACTS = ActScores("nlu", (*TYPE_SCOPES, *PART_SCOPES, USER, SYSTEM), parts_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,40 +123,42 @@ class NluScores:
 
     sides: tuple[str, ...] = (USER, SYSTEM)
     main: tuple[str, ...] = ("nlu.f1",)
-    _scores: ActScores[Act] = field(init=False)
-
-    def __post_init__(self) -> None:
-        scopes = (*TYPE_SCOPES, *PART_SCOPES, USER, SYSTEM)
-        object.__setattr__(self, "_scores", ActScores("nlu", scopes, parts_of))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The additive numbers of a row."""
-        return self._scores.columns
+        return NLU_ACTS.columns
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the counts of one dialogue."""
-        return self._scores.row(self._turns(gold, predicted))
-
-    def _turns(self, gold: Dialogue, predicted: Sequence[Predicted]) -> Turns:
-        for exchange, said in zip(gold.exchanges, predicted, strict=True):
+        return NLU_ACTS.row(
+            (_comparable(acts or ()), _comparable(of_gold), (gold.goal_type, side))
+            for exchange, said in zip(gold.exchanges, predicted, strict=True)
             for side, acts, of_gold in (
                 (USER, said.user_acts, exchange.user.acts),
                 (SYSTEM, said.system_acts_nlu, exchange.system.acts),
-            ):
-                if side in self.sides:
-                    yield ActTurn(
-                        _comparable(acts or ()), _comparable(of_gold), (gold.goal_type, side)
-                    )
+            )
+            if side in self.sides
+        )
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield F1 of all, and by goal type, intent, domain and side."""
         signature = sign("nlu", {"sides": "+".join(self.sides), "acts": "nfkc-lower-noblank"})
-        return self._scores.measures("NLU act", signature, sums)
+        return NLU_ACTS.measures("NLU act", signature, sums)
 
 
 def _comparable(acts: Iterable[Act]) -> frozenset[Act]:
     return frozenset([comparable(act) for act in acts])
+
+
+def _parts_of_spelling(spelling: str) -> tuple[str, ...]:
+    intent, domain, _ = spelling.split(SEPARATOR, 2)
+    return parts_of(Act(intent, domain, "", ""))
+
+
+POLICY_SCOPES = (*TYPE_SCOPES, SELECT_TURNS, *PART_SCOPES)
+POLICY_ACTS = ActScores("policy", POLICY_SCOPES, parts_of)
+DELEXICALIZED_ACTS = ActScores("policy_delex", POLICY_SCOPES, _parts_of_spelling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +172,11 @@ class PolicyScores:
 
     database: Database
     main: tuple[str, ...] = ("policy.f1", "policy.f1_delex")
-    _acts: ActScores[Act] = field(init=False)
-    _delexicalized: ActScores[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        scopes = (*TYPE_SCOPES, SELECT_TURNS, *PART_SCOPES)
-        object.__setattr__(self, "_acts", ActScores("policy", scopes, parts_of))
-        object.__setattr__(
-            self, "_delexicalized", ActScores("policy_delex", scopes, _parts_of_spelling)
-        )
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The additive numbers of a row."""
-        return self._acts.columns + self._delexicalized.columns
+        return POLICY_ACTS.columns + DELEXICALIZED_ACTS.columns
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the counts of one dialogue."""
@@ -108,10 +184,9 @@ class PolicyScores:
         scopes = [turn_scopes(gold, exchange) for exchange in gold.exchanges]
         golds = [exchange.system.acts for exchange in gold.exchanges]
         turns = list(zip(said, golds, scopes, strict=True))
-        row = self._acts.row(ActTurn(frozenset(a), frozenset(g), s) for a, g, s in turns)
-        row |= self._delexicalized.row(
-            ActTurn(frozenset(delexicalized(a)), frozenset(delexicalized(g)), s)
-            for a, g, s in turns
+        row = POLICY_ACTS.row((frozenset(a), frozenset(g), s) for a, g, s in turns)
+        row |= DELEXICALIZED_ACTS.row(
+            (frozenset(delexicalized(a)), frozenset(delexicalized(g)), s) for a, g, s in turns
         )
         return row
 
@@ -133,20 +208,11 @@ class PolicyScores:
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield F1 with and without values, by goal type, Select turns, intent and domain."""
         signature = sign("policy", {"acts": "exact"})
-        yield from self._acts.measures("Policy act", signature, sums)
+        yield from POLICY_ACTS.measures("Policy act", signature, sums)
         without = sign("policy", {"acts": "delexicalized", "order": "round-trip"})
-        for measure in self._delexicalized.measures("Policy delex act", without, sums):
-            yield _renamed(measure)
-
-
-def _renamed(measure: Measure) -> Measure:
-    _, _, name = measure.name.partition(".")
-    return replace(measure, name=f"policy.{name}_delex")
-
-
-def _parts_of_spelling(spelling: str) -> tuple[str, ...]:
-    intent, domain, _ = spelling.split(SEPARATOR, 2)
-    return parts_of(Act(intent, domain, "", ""))
+        for measure in DELEXICALIZED_ACTS.measures("Policy delex act", without, sums):
+            _, _, name = measure.name.partition(".")
+            yield replace(measure, name=f"policy.{name}_delex")
 
 
 SCOPES = (WHOLE, *TYPE_SCOPES)
@@ -155,6 +221,7 @@ JOINT = {
     "joint_values": ("Joint user state, values only", "values"),
 }
 """Variant → its label, and what of a line it compares."""
+USER_ACTS = ActScores("sim", (*TYPE_SCOPES, *PART_SCOPES), parts_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +233,12 @@ class SimulatorScores:
     """
 
     main: tuple[str, ...] = ("sim.joint", "sim.joint_values", "sim.f1")
-    _acts: ActScores[Act] = field(init=False)
-
-    def __post_init__(self) -> None:
-        scores = ActScores("sim", (*TYPE_SCOPES, *PART_SCOPES), parts_of)
-        object.__setattr__(self, "_acts", scores)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The additive numbers of a row."""
         kinds = ("turns", "dialogues", *JOINT)
-        return (*(_column(k, s) for s in SCOPES for k in kinds), *self._acts.columns)
+        return (*(_column(k, s) for s in SCOPES for k in kinds), *USER_ACTS.columns)
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the counts of one dialogue."""
@@ -192,10 +254,10 @@ class SimulatorScores:
             row |= {_column("turns", scope): len(later), _column("dialogues", scope): 1}
             row |= {_column(variant, scope): number for variant, number in right.items()}
         turns = (
-            ActTurn(frozenset(said.user_acts or ()), frozenset(e.user.acts), (gold.goal_type,))
+            (frozenset(said.user_acts or ()), frozenset(e.user.acts), (gold.goal_type,))
             for e, said in zip(gold.exchanges, predicted, strict=True)
         )
-        return row | self._acts.row(turns)
+        return row | USER_ACTS.row(turns)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield both scores, by goal type, and F1 by intent and domain as well."""
@@ -212,7 +274,7 @@ class SimulatorScores:
                         scope=scope,
                         cases=_column("dialogues", scope),
                     )
-        yield from self._acts.measures(
+        yield from USER_ACTS.measures(
             "User act", sign("sim", {"acts": "exact", "first_turn": "in"}), sums
         )
 

@@ -24,8 +24,8 @@ from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign
 from mwzeval.crosswoz.scoring.slot_errors import redundant, value_counts, venue_names
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill, turns_of
+from mwzeval.metrics.bleu import FIELDS, closest_length_bleu, segment_statistics
 from mwzeval.metrics.measure import Measure
-from mwzeval.metrics.multi_reference_bleu import MultiReferenceBleu, SegmentCounts, segment_counts
 from mwzeval.scores.score import PERCENT, WHOLE
 from mwzeval.statistics import Sums
 from mwzeval.version import library_version
@@ -196,7 +196,6 @@ class NlgScorer:
     names: Sequence[str]
     """Of venues, in lower case."""
     prefix: str
-    bleu: MultiReferenceBleu
 
     @classmethod
     def of(cls, dialogues: Mapping[str, Dialogue], side: Side, track: str = NLG.name) -> NlgScorer:
@@ -204,16 +203,18 @@ class NlgScorer:
 
         Its columns begin with the name of the track.
         """
-        references, prefix = References.of(dialogues.values(), side), f"{track}.{side}"
+        references = References.of(dialogues.values(), side)
         names = venue_names(dialogues.values())
-        return cls(
-            side, dialogues, references, names, prefix, MultiReferenceBleu(f"{prefix}.bleu4")
-        )
+        return cls(side, dialogues, references, names, f"{track}.{side}")
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The additive numbers of a row."""
-        return (*self.bleu.columns, *self._counts)
+        return (*self._statistics, *self._counts)
+
+    @property
+    def _statistics(self) -> tuple[str, ...]:
+        return tuple(f"{self.prefix}.{BLEU4}.{field}" for field in FIELDS)
 
     @property
     def _counts(self) -> tuple[str, ...]:
@@ -237,25 +238,24 @@ class NlgScorer:
             for number, acts in enumerate(told[name]):
                 shared = key_of(acts), values_of(acts)
                 places.setdefault(shared, []).append((name, number))
-        counted: dict[tuple[str, int], SegmentCounts] = {}
+        statistics: dict[tuple[str, int], NDArray[np.int64]] = {}
         for at in places.values():
             of = [told[name][number] for name, number in at]
             texts = [responses[name][number] for name, number in at]
-            counted.update(zip(at, self._counts_of(texts, of), strict=True))
-        return {
-            name: {
-                **self.bleu.row(counted[name, number] for number in range(len(told[name]))),
-                **self._values(responses[name], told[name]),
+            hypotheses = [
+                words_of(as_compared(text, said)) for text, said in zip(texts, of, strict=True)
+            ]
+            references = map(words_of, self.references.filled(of[0]))
+            statistics.update(zip(at, segment_statistics(hypotheses, references), strict=True))
+        rows = {}
+        for name, texts in responses.items():
+            turns = [statistics[name, number] for number in range(len(texts))]
+            summed = np.sum(turns, axis=0).tolist()
+            rows[name] = {
+                **dict(zip(self._statistics, summed, strict=True)),
+                **self._values(texts, told[name]),
             }
-            for name in responses
-        }
-
-    def _counts_of(self, texts: Sequence[str], acts: Sequence[Acts]) -> list[SegmentCounts]:
-        """Return the counts of texts whose acts have the same key and the same values."""
-        hypotheses = [
-            words_of(as_compared(text, said)) for text, said in zip(texts, acts, strict=True)
-        ]
-        return segment_counts(hypotheses, map(words_of, self.references.filled(acts[0])))
+        return rows
 
     def _values(self, texts: Sequence[str], acts: Sequence[Acts]) -> dict[str, float]:
         pairs = list(zip(texts, acts, strict=True))
@@ -265,7 +265,7 @@ class NlgScorer:
 
     def bleu4(self, sums: Sums) -> NDArray[np.float64]:
         """Return BLEU-4, 0 to 1, of summed rows."""
-        return self.bleu.score(sums)
+        return closest_length_bleu([sums[column] for column in self._statistics])
 
     def missing_rate(self, sums: Sums) -> NDArray[np.float64]:
         """Return the share of values that are not in the text, in percent, of summed rows."""
