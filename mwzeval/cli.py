@@ -30,7 +30,6 @@ from mwzeval.benchmark import (
 from mwzeval.errors import MwzevalError, printable
 from mwzeval.output import prepare_streams, warnings_told
 from mwzeval.parser import BAD_USE, Parser
-from mwzeval.progress import status
 from mwzeval.version import __version__
 
 GROUPS = {
@@ -263,8 +262,7 @@ def _run(parse: Callable[[], argparse.Namespace]) -> int:
 
         refuse_overwriting(arguments)
         check_outputs(arguments)
-        what = None if getattr(arguments, "quiet", False) else getattr(arguments, "status", None)
-        with status(what), warnings_told():
+        with warnings_told():
             code: int = arguments.run(arguments)
         sys.stdout.flush()
     except MwzevalError as error:

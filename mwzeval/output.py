@@ -15,7 +15,6 @@ from dataclasses import replace
 from io import TextIOWrapper
 from typing import Any
 
-from mwzeval import progress
 from mwzeval.errors import (
     SHOWN_PROBLEMS,
     MwzevalWarning,
@@ -41,9 +40,15 @@ def prepare_streams() -> None:
 
 
 def tell(message: str) -> None:
-    """Print a message of one line to standard error, if that can be written."""
-    progress.clear()
-    progress.say(f"{printable(message)}\n")
+    """Print a message of one line to standard error, if that can be written.
+
+    A full disk or a closed pipe loses this message and later ones, but not the result.
+    """
+    tqdm: Any = sys.modules.get("tqdm")  # there may be progress bars, which have to make room
+    try:
+        (tqdm.tqdm.write if tqdm else print)(printable(message), file=sys.stderr)
+    except OSError:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - it stays
 
 
 @contextmanager
@@ -132,7 +137,6 @@ def write_result(text: str, format_name: str) -> None:
     A page says itself that it is UTF-8, so it is, whatever the encoding of the stream. LaTeX knows
     no escapes: what the encoding lacks becomes "?", as do characters that its fonts lack.
     """
-    progress.end()
     stream = sys.stdout
     if isinstance(stream, TextIOWrapper) and format_name == "html":
         stream.flush()

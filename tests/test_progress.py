@@ -1,18 +1,15 @@
-"""What is told while something takes long: a line on a terminal, one line elsewhere."""
+"""Progress bars: on a terminal only, and never in the way of messages."""
 
 from __future__ import annotations
 
 import io
 import sys
-import threading
-from collections.abc import Callable
 
 import pytest
 
 from mwzeval import progress
-from mwzeval.output import tell, write_result
-from mwzeval.progress import CLEARED, counting, followed, status
-from tests.waiting import wait_until
+from mwzeval.output import tell
+from mwzeval.progress import counting, followed
 
 
 class Terminal(io.StringIO):
@@ -21,125 +18,46 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for pause in ("SHOWN_AFTER", "TOLD_AFTER", "EVERY"):
-        monkeypatch.setattr(progress, pause, 0.001)
-    monkeypatch.delenv(progress.VARIABLE)
-
-
-@pytest.fixture
-def in_terminal(at_once: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
-    """What makes standard error a terminal; between fixtures and tests pytest sets it anew."""
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    monkeypatch.setattr(progress, "DELAY", 0)
+    monkeypatch.delenv(progress.VARIABLE, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "40")
-
-    def replace() -> Terminal:
-        stream = Terminal()
-        monkeypatch.setattr(sys, "stderr", stream)
-        return stream
-
-    return replace
+    return Terminal()
 
 
-def shows(stream: io.StringIO, text: str) -> None:
-    wait_until(f"{text} is shown", lambda: text in stream.getvalue())
-
-
-def left(stream: io.StringIO) -> str:
-    """Return what a terminal has in its last line."""
-    return stream.getvalue().rpartition(CLEARED)[2]
-
-
-def test_a_terminal_has_a_line_until_the_result_comes(
-    in_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch
+def test_a_terminal_has_a_bar_until_the_work_is_done(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terminal = in_terminal()
-    out = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", out)
-    with status("comparing"):
-        with counting(2, "files") as count:
-            shows(terminal, "comparing: 0/2 files …")
-            count.done += 1
-            shows(terminal, "comparing: 1/2 files …")
-            with counting(1000, "dialogues"):
-                shows(terminal, f"{CLEARED}comparing: 1/2 files, 0/1,000 dialogues"[:38])
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with counting(4, "files") as update:
+        update(3)
+        assert list(followed("ab", "dialogues")) == ["a", "b"]
         tell("downloaded")
-        assert "downloaded\n" in terminal.getvalue()
-        before = terminal.getvalue()
-        wait_until("it is shown again", lambda: terminal.getvalue() != before)
-        write_result("result\n", "text")
-        assert left(terminal) == ""
-        ended = terminal.getvalue()
-    assert terminal.getvalue() == ended
-    longest = max(terminal.getvalue().replace("\n", CLEARED).split(CLEARED), key=len)
-    assert len(longest) < 40
+    lines = terminal.getvalue().replace("\n", "\r").split("\r")
+    assert any("3/4" in line and "files" in line for line in lines)
+    assert any("0/2" in line and "dialogues" in line for line in lines)
+    assert "downloaded" in lines
+    assert not lines[-1].strip()
 
 
-def test_other_streams_have_one_line(
-    at_once: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("variables", "stream", "shown"),
+    [
+        ({}, io.StringIO, True),
+        ({}, Terminal, False),
+        ({"TERM": "dumb"}, Terminal, True),
+        ({progress.VARIABLE: "0"}, Terminal, True),
+    ],
+)
+def test_other_streams_have_none(
+    variables: dict[str, str],
+    stream: type[io.StringIO],
+    shown: bool,
+    terminal: Terminal,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with status("comparing"), counting(2, "files"):
-        shows(stream, "\n")
-    assert stream.getvalue() in ("comparing: 0/2 files …\n", "comparing …\n")
-
-
-@pytest.mark.parametrize("what", [None, "scoring"])
-def test_what_is_done_at_once_is_not_told(
-    what: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with status(what):
-        assert list(followed("abc", "letters")) == ["a", "b", "c"]
-    assert capsys.readouterr().err == ""
-
-
-def test_a_variable_forbids_it(
-    in_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    terminal = in_terminal()
-    monkeypatch.setenv(progress.VARIABLE, "0")
-    with status("scoring"):
-        for _ in followed("ab", "letters"):
-            assert threading.active_count() >= 1
-    assert terminal.getvalue() == ""
-
-
-def test_a_library_call_has_a_line_of_its_own_on_a_terminal_alone(
-    in_terminal: Callable[[], Terminal],
-) -> None:
-    terminal = in_terminal()
-    for _ in followed([1], "dialogues", shown=False):
-        assert threading.active_count() == 1 or terminal.getvalue() == ""
-    for _ in followed([1], "dialogues"):
-        shows(terminal, "0/1 dialogues")
-    assert left(terminal) == ""
-
-
-def test_a_bar_of_another_library_has_the_terminal_for_itself(
-    in_terminal: Callable[[], Terminal],
-) -> None:
-    terminal = in_terminal()
-    with status("scoring"):
-        shows(terminal, "scoring")
-        with progress.paused():
-            assert left(terminal) == ""
-            there = terminal.getvalue()
-            ticks = threading.Event()
-            ticks.wait(0.02)
-            assert terminal.getvalue() == there
-        wait_until("it is shown again", lambda: left(terminal) != "")
-
-
-@pytest.mark.parametrize("run", [lambda: None, lambda: [0][1]])
-def test_errors_find_the_terminal_cleared(
-    in_terminal: Callable[[], Terminal], run: Callable[[], object]
-) -> None:
-    terminal = in_terminal()
-    try:
-        with status("scoring"):
-            shows(terminal, "scoring")
-            run()
-    except IndexError:
-        pass
-    assert left(terminal) == ""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "stderr", stream())
+    assert list(followed("ab", "dialogues", shown=shown)) == ["a", "b"]
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="scoring")
     benchmark.add_arguments(parser, "ceiling")
     add_intervals(parser)
     add_format(parser)

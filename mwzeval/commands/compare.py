@@ -43,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     """Add the arguments of this verb."""
     from mwzeval.report.paper import INTERVALS
 
-    parser.set_defaults(status="comparing")
     add_files(parser, "two or more systems, the baseline first: files, or NAME=RUN,RUN")
     add_items(parser)
     parser.add_argument(

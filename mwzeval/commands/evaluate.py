@@ -109,7 +109,6 @@ OF_ONE_FILE = ("ceiling", "claims", "per_unit", "fail_below", "ci")
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="scoring")
     unit = benchmark.words.unit
     add_files(parser, "what is scored")
     add_output(parser)

@@ -32,7 +32,6 @@ AGAINST = 10
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="scoring")
     unit, units = benchmark.words.unit, benchmark.words.units
     parser.add_argument("file", nargs="?", metavar="INPUT", help="the file of a system")
     parser.add_argument(

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="scoring")
     system = parser.add_mutually_exclusive_group()
     system.add_argument("-i", "--input", metavar="INPUT", help="the file of your system")
     system.add_argument("file", nargs="?", metavar="INPUT", help="the same as -i")

@@ -25,7 +25,6 @@ KINDS = ("scores", "scopes", "reasons")
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="scoring")
     add_files(parser, "one file per system")
     parser.add_argument(
         "-o",

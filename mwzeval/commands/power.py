@@ -44,7 +44,6 @@ TRIALS = (1, 2, 4, 8)
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="scoring")
     add_files(parser, "a pilot run, or one of each of two systems")
     add_items(parser)
     parser.add_argument(

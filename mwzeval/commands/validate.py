@@ -28,7 +28,6 @@ UNKNOWN_KEY = "unknown-key"
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="checking")
     add_files(parser, "what is checked", several=False)
     benchmark.add_arguments(parser, "validate")
     parser.add_argument("--strict", action="store_true", help="let warnings fail as well")

@@ -39,7 +39,7 @@ from mwzeval.comparison.pairs import (
 )
 from mwzeval.comparison.runs import Resampled, Runs, compare_runs, own_intervals, resample
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
-from mwzeval.progress import counting, followed, is_told
+from mwzeval.progress import counting, followed
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Signature
 from mwzeval.statistics import FEWEST_RUNS, Jackknife, holm, ranks, significant_pairs
@@ -219,14 +219,14 @@ def _test(
         }
         work.append(Pairs(needed, chosen, baseline, measures, how))
     tested: dict[tuple[str, str], dict[Key, Tested]] = {}
-    with counting(sum(of.tests for of in work), "tests", shown=is_told()) as count:
+    with counting(sum(of.tests for of in work), "tests") as update:
         if executor is None or len(work) < 2:
             for piece in work:
-                tested |= compare_pairs(piece, count)
+                tested |= compare_pairs(piece, update)
         else:
             for piece, results in zip(work, executor.map(compare_pairs, work), strict=True):
                 tested |= results
-                count.done += piece.tests
+                update(piece.tests)
     return tested
 
 
@@ -268,7 +268,7 @@ def _test_runs(
             key: compare_runs(score, resampled[other][key], confidence)
             for key, score in resampled[system].items()
         }
-        for system, other in followed(pairs, "pairs", shown=is_told())
+        for system, other in followed(pairs, "pairs")
     }
 
 
@@ -296,11 +296,11 @@ def _run(
     executor: Executor | None, function: Callable[[Work], Result], work: Sequence[Work]
 ) -> Iterator[Result]:
     """Yield the results of the work of each system; that of a single one is done here."""
-    with counting(len(work), "systems resampled", shown=is_told()) as count:
+    with counting(len(work), "systems resampled") as update:
         mapped = map if executor is None or len(work) < 2 else executor.map
         for result in mapped(function, work):
             yield result
-            count.done += 1
+            update(1)
 
 
 def _compared(

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.metrics.measure import Measure, Resampling, TypeMeasure
 from mwzeval.metrics.types import TypeCounts
-from mwzeval.progress import Count
 from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
@@ -96,18 +95,16 @@ def key_of(measure: AnyMeasure) -> Key:
 
 
 def compare_pairs(
-    work: Pairs, count: Count | None = None
+    work: Pairs, update: Callable[[int], object] = lambda n: None
 ) -> dict[tuple[str, str], dict[Key, Tested]]:
-    """Return the tests of all scores of each pair; `count` is told of each of them."""
-    count = count or Count(work.tests, "tests")
+    """Return the tests of all scores of each pair; `update(1)` is called after each of them."""
     tested: dict[tuple[str, str], dict[Key, Tested]] = {pair: {} for pair in work.pairs}
     by_block = {measure.block: _Drawn(work, measure.block) for measure in work.measures}
     for measure in work.measures:
         key, drawn = key_of(measure), by_block[measure.block]
-        count.now = measure.label if measure.scope == WHOLE else f"{measure.label}, {measure.scope}"
         for pair, test in _tested(measure, work.asked(measure), work, drawn):
             tested[pair][key] = test
-            count.done += 1
+            update(1)
     return tested
 
 

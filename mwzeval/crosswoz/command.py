@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     statistics = actions.add_parser("statistics", help="count a fold and its database")
-    statistics.set_defaults(status="counting")
     add_fold(statistics)
     statistics.add_argument("--json", action="store_true", help="as JSON, unrounded")
     command_simulate.add_arguments(
@@ -59,7 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_nlg(actions.add_parser("nlg", help="train or use SC-LSTM"))
     command_dst.add_arguments(actions.add_parser("dst", help="train or use TRADE"))
     baseline = actions.add_parser("baseline", help="write predictions of a rule system or of gold")
-    baseline.set_defaults(status="predicting")
     baseline.add_argument("system", choices=BASELINES)
     add_fold(baseline)
     baseline.add_argument(
@@ -70,14 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mine = actions.add_parser("mine-templates", help="template files from a corpus")
     add_fold(mine, "train")
     mine.add_argument("-o", "--output", required=True, metavar="DIR", help="of the files")
-    mine.set_defaults(writes_folder=True, status="mining templates")
+    mine.set_defaults(writes_folder=True)
 
 
 def _add_policy(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="policy_action", metavar="ACTION", required=True)
     add_training(actions, "policy", Settings())
     predict = actions.add_parser("predict", help="write what a policy says")
-    predict.set_defaults(status="predicting")
     predict.add_argument("model", metavar="MODEL", help="file or folder of a trained policy")
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
     add_fold(predict)
@@ -92,7 +89,6 @@ def _add_nlg(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="nlg_action", metavar="ACTION", required=True)
     add_training(actions, "generators", SclstmSettings())
     generate = actions.add_parser("generate", help="write the NLG track of a predictions file")
-    generate.set_defaults(status="generating")
     generate.add_argument("model", metavar="MODEL", help="the folder of trained generators")
     add_fold(generate)
     generate.add_argument(

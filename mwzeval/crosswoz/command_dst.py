@@ -38,14 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read and write characters instead of words",
     )
     predict = actions.add_parser("predict", help="write the DST track of a predictions file")
-    predict.set_defaults(status="predicting")
     predict.add_argument("model", metavar="MODEL", help="file or folder of a trained tracker")
     add_fold(predict)
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
     conventions = actions.add_parser(
         "conventions", help="joint accuracy as the public code may be read, beside ours"
     )
-    conventions.set_defaults(status="scoring")
     add_files(conventions, "predictions with the DST track", "FILE.json", several=False)
     add_fold(conventions, None)
 

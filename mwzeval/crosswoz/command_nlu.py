@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read the utterance alone, not those before it",
     )
     predict = actions.add_parser("predict", help="write the NLU track of a predictions file")
-    predict.set_defaults(status="predicting")
     predict.add_argument("model", metavar="MODEL", help="the folder of a trained NLU")
     add_fold(predict)
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")

@@ -39,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(status="predicting")
     add_files(parser, "the dialogue file", "DIALOGUES.json", several=False)
     parser.add_argument("--baseline", choices=BASELINES, required=True)
     _add_track(parser)
@@ -77,7 +76,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 def _add_generate(parser: argparse.ArgumentParser) -> None:
     _add_track(parser, required=True)
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where files go")
-    parser.set_defaults(writes_folder=True, status="generating")
+    parser.set_defaults(writes_folder=True)
     for split, size in (("train", 100_000), ("dev", 5_000), ("test", 1_000)):
         parser.add_argument(
             f"--{split}", type=int, default=size, metavar="N", help="examples (%(default)s)"
@@ -86,7 +85,6 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(status="converting")
     add_files(parser, "the file to convert", several=False)
     parser.add_argument(
         "--to",

@@ -18,7 +18,6 @@ from typing import Literal
 from urllib.parse import quote
 from uuid import uuid4
 
-from mwzeval import progress
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.cache import (
     Checksums,
@@ -319,8 +318,7 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
         _remove_abandoned(place)
         with partial.open("xb") as stream:
             tell(f"downloading {file.local} from {file.url}")
-            with progress.paused():
-                transfer(file.url, stream)
+            transfer(file.url, stream)
             stream.flush()
             os.fsync(stream.fileno())
         found = checksums_of(partial)

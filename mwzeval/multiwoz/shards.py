@@ -242,7 +242,7 @@ def on_cluster(
     waiting: dict[int, MergedShards] = {}
     added = 0
     tasks = distributed.as_completed([*shard_of, *groups], loop=client.loop)
-    with counting(len(shards), "shards", shown=progress) as count:
+    with counting(len(shards), "shards", shown=progress) as update:
         for future in tasks:
             shard = shard_of.pop(future, None)
             if future.status != "finished":
@@ -250,7 +250,7 @@ def on_cluster(
                 failed = (name for task, name in shard_of.items() if task.status == "error")
                 _fail(future, shard or next(failed, None))
             if shard is not None:
-                count.done += 1
+                update(1)
                 continue
             waiting[order[future.key]] = future.result()
             future.release()

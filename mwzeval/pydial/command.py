@@ -185,7 +185,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(status="reading runs")
     add_files(
         parser,
         "the folder of a run; several stand side by side, headed by what they differ in",
@@ -228,7 +227,6 @@ def _table(arguments: argparse.Namespace) -> int:
 
 
 def _add_plot(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(status="drawing")
     add_files(parser, "the folder of a run", "DIR", several=False)
     parser.add_argument("--figure", choices=("success", "reward"), default="success")
     parser.add_argument(
@@ -275,7 +273,6 @@ def _add_learned(parser: argparse.ArgumentParser) -> None:
     """Add which policies of a run are meant, and how they are tested."""
     parser.set_defaults(
         interrupted="the same call goes on after the last test that was done",
-        status="testing",
         goodbye=None,  # as the run; where policies are tested here, masks tell when
     )
     add_files(parser, "the folder of a run", "DIR", several=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -13,13 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval import progress
 from mwzeval.comparison import ComparedMeasure, Comparison, compare
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, System
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.progress import Count
 from mwzeval.report.comparison import about_units, comparison_document, shown_p
 from mwzeval.report.formats import FORMATS, render
 from mwzeval.report.json import to_json
@@ -497,48 +494,6 @@ def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_j
         close = 1e-9 if expected.interval.method == "paired-bootstrap" else 0.2 * width
         assert difference.interval.low == pytest.approx(expected.interval.low, abs=close)
         assert difference.interval.high == pytest.approx(expected.interval.high, abs=close)
-
-
-class Counts(list[Count]):
-    """What a status counts, and all that it has counted."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.all: list[Count] = []
-
-    def append(self, count: Count) -> None:
-        super().append(count)
-        self.all.append(count)
-
-
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("processes", [1, 2])
-def test_every_test_is_counted(
-    processes: int, several: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(progress.VARIABLE, raising=False)
-    monkeypatch.setattr("mwzeval.comparison.group_work.PAIRS_TOGETHER", 2)
-    given: dict[str, System] = {name: scored("good") for name in "abc"}
-    if several:
-        given["a"] = by_name([scored("good")] * 2)
-    counts = Counts()
-    with ThreadPoolExecutor(1) as executor, progress.status("comparing"):
-        progress._current[-1].counts = counts
-        found = compare(given, resampling=FEW, executor=executor if processes > 1 else None)
-    assert not counts
-    assert all(count.done == count.total for count in counts.all)
-    if several:
-        assert {count.units: count.total for count in counts.all} == {
-            "systems resampled": 3,
-            "pairs": 3,
-        }
-        return
-    (tests,) = [count for count in counts.all if count.units == "tests"]
-    tested = [measure for measure in found.measures if not is_of_types(measure)]
-    assert tests.total == 3 * len(tested)
-    if processes == 1:
-        assert tests.now == tested[-1].label
-        assert str(tests) == f"{tests.total}/{tests.total} tests ({tests.now})"
 
 
 def test_p_values_over_runs_are_corrected_and_decide_ranks() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from mwzeval.arguments import files_of, named_runs
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.reading import STANDARD_INPUT
-from mwzeval.progress import Count, counting
+from mwzeval.progress import counting
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
@@ -94,9 +94,9 @@ def score_all(
 
     Raises `InputError` with the problems of all files.
     """
-    with counting(len(files), "files", shown=progress and len(files) > 1) as count:
+    with counting(len(files), "files", shown=progress and len(files) > 1) as update:
         scored = all_of(
-            partial(counted, partial(scorer.score, file, progress=progress), count)
+            partial(counted, partial(scorer.score, file, progress=progress), update)
             for file in files
         )
     return dict(zip(names_of(files), scored, strict=True))
@@ -141,10 +141,10 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
 Made = TypeVar("Made")
 
 
-def counted(call: Callable[[], Made], count: Count) -> Made:
+def counted(call: Callable[[], Made], update: Callable[[int], object]) -> Made:
     """Return what a call returns, and count it when it is done."""
     made = call()
-    count.done += 1
+    update(1)
     return made
 
 
@@ -219,13 +219,15 @@ def compared_all(
         if executor and file != STANDARD_INPUT  # of which another process has another
     }
     calls: dict[str, Callable[[], Compared]] = {}
-    with counting(len(files), "files") as count:
+    with counting(len(files), "files") as update:
         # This process scores as well: from the end of the list, whatever no other has begun.
         for file in reversed(files) if executor else files:
             if (future := running.get(file)) and not future.cancel():
-                calls[file] = partial(counted, future.result, count)
+                calls[file] = partial(counted, future.result, update)
             else:
-                calls[file] = _done(partial(counted, partial(compared, scorer, file), count)).result
+                calls[file] = _done(
+                    partial(counted, partial(compared, scorer, file), update)
+                ).result
         scored = all_of(calls[file] for file in files)
     return dict(zip(files, scored, strict=True))
 

@@ -16,7 +16,6 @@ SYSTEMS = ("template",)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="answering")
     parser.add_argument("system", choices=SYSTEMS, help="the system: template")
     parser.add_argument(
         "-o",

@@ -127,7 +127,6 @@ def _plain(mention: Mention) -> dict[str, Any]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.set_defaults(status="delexicalizing")
     add_files(
         parser,
         "predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",

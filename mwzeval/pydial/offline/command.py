@@ -26,7 +26,7 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="the folder of data sets"
     )
-    parser.set_defaults(writes_folder=True, status="recording")
+    parser.set_defaults(writes_folder=True)
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
 
 

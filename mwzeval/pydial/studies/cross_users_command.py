@@ -20,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from mwzeval.conversation.endpoint.options import add_model_options, add_request_options
     from mwzeval.conversation.pools.options import add_pool_options
 
-    parser.set_defaults(
-        interrupted="the same call goes on after the last dialogue", status="testing"
-    )
+    parser.set_defaults(interrupted="the same call goes on after the last dialogue")
     add_files(parser, "the folder of a run", "DIR", several=False)
     parser.add_argument(
         "--users",
