@@ -32,7 +32,7 @@ from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
 from mwzeval.crosswoz.simulation.run import simulate
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
-from mwzeval.report.json import to_json
+from mwzeval.text import to_json
 
 DEFAULT_DATA = "../shared/data/crosswoz"
 TEMPLATES = "extra/nlg_templates.zip"

@@ -34,7 +34,7 @@ PACKED_MB = 2_000
 EVALUATE = """
 import sys
 from mwzeval.dstc7.scoring.evaluation import Gold, evaluate
-from mwzeval.report.json import to_json
+from mwzeval.text import to_json
 sys.stdout.write(to_json(evaluate(sys.argv[1], Gold(*sys.argv[2:])).report()))
 """
 

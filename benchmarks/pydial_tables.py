@@ -29,8 +29,8 @@ from mwzeval.pydial.results.records import MEAN, Record, records_of, seconds_of
 from mwzeval.pydial.results.run_results import Results, read_results
 from mwzeval.pydial.results.side_by_side import labels_of, side_by_side
 from mwzeval.pydial.results.tables import figure_cell, published_text, table_document
-from mwzeval.report.formats import render
-from mwzeval.report.json import json_line
+from mwzeval.scores.sheets import render
+from mwzeval.text import json_line
 from mwzeval.version import __version__
 
 BEGIN, END = "<!-- figures: python -m benchmarks.pydial_tables -->", "<!-- end of figures -->"

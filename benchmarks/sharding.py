@@ -23,7 +23,7 @@ from benchmarks.measure import Row, seconds
 from mwzeval import Evaluator
 from mwzeval.cluster.dask import cluster
 from mwzeval.multiwoz.shards import evaluate_shards
-from mwzeval.report.json import to_json
+from mwzeval.text import to_json
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")
 """Those with states. Neighbouring dialogues and rollouts are of different ones, so that there is

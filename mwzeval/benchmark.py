@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.boards import Entry
-    from mwzeval.report.formats import Document
     from mwzeval.scores.explanation import Claim, Explanation, Words
     from mwzeval.scores.report import Report
+    from mwzeval.scores.sheets import Document
 
 REGISTRY = (
     "mwzeval.multiwoz",

@@ -20,8 +20,8 @@ from mwzeval.benchmark import benchmark_named, known_benchmarks
 from mwzeval.commands.data import status
 from mwzeval.libraries import installing
 from mwzeval.output import write_result
-from mwzeval.report.formats import Document, sheet
 from mwzeval.report.terminal import printed
+from mwzeval.scores.sheets import Document, sheet
 from mwzeval.version import __version__
 
 PURPOSES = {

@@ -17,8 +17,8 @@ from mwzeval.cli import main
 from mwzeval.crosswoz.simulation.summary import Rate, Summary
 from mwzeval.errors import DataError, InputError, Problem, UsageError, printable
 from mwzeval.output import warning_lines, warnings_behind, write_result
-from mwzeval.report.formats import FORMATS, Document, render, sheet
-from mwzeval.report.json import json_line, to_json
+from mwzeval.scores.sheets import FORMATS, Document, render, sheet
+from mwzeval.text import json_line, to_json
 from tests.places import ROOT
 
 EVIL = "a\x1b[31m\nerror: b\u202ec\x9bd\re\u2028f\ud800"

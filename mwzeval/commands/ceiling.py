@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and print; write a report if asked to."""
     from mwzeval.metrics.measure import Resampling
-    from mwzeval.report.json import to_json
     from mwzeval.report.summary import ceiling_report, ceiling_summary
     from mwzeval.report.terminal import printed
+    from mwzeval.text import to_json
 
     refuse(benchmark, "ceiling")
     resampling = (

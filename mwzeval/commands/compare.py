@@ -117,9 +117,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     Raises `UsageError` for options that have no meaning for these files.
     """
     from mwzeval.report.comparison import comparison_document
-    from mwzeval.report.formats import render
     from mwzeval.report.paper import paper_document
     from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import render
 
     if arguments.table and arguments.scopes:
         arguments.parser.error("--table is of scores of the whole: leave --scopes out")

@@ -112,8 +112,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> None:
     from mwzeval.report.explanation_text import explanation_text
-    from mwzeval.report.json import plain, to_json
-    from mwzeval.report.terminal import Look
+    from mwzeval.report.terminal import output_look
+    from mwzeval.text import plain, to_json
 
     words = benchmark.words
     chosen: Sequence[str] = ()
@@ -139,7 +139,7 @@ def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
         single = chosen == [arguments.unit]
         write_result(to_json(plain(explanations[0] if single else explanations)), "json")
     else:
-        goal, look = words.goal.capitalize(), Look.of_output()
+        goal, look = words.goal.capitalize(), output_look()
         texts = (explanation_text(each, goal=goal, look=look) for each in explanations)
         write_result("\n".join(texts), "text")
 
@@ -159,9 +159,9 @@ def _against(
     """
     from mwzeval.comparison.alignment import check_comparable, common_units
     from mwzeval.report.explanation_text import against_text
-    from mwzeval.report.json import plain, to_json
-    from mwzeval.report.terminal import Look
+    from mwzeval.report.terminal import output_look
     from mwzeval.scores.explanation import count_outcomes, lost_to_other
+    from mwzeval.text import plain, to_json
 
     words = benchmark.words
     # Trials are explained one by one, so they are what is common.
@@ -197,7 +197,7 @@ def _against(
     found = [each for each in found if each.unit in shown]
     if as_text:
         common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
-        text = against_text((first, second), common, counts, found, Look.of_output())
+        text = against_text((first, second), common, counts, found, output_look())
         left = len(worst) - len(shown)
         is_told = left and not arguments.worst
         return text + f"\n{left} more {words.units}: --all lists them\n" * bool(is_told)
@@ -249,10 +249,10 @@ def _listed(
     Raises `UsageError` for a reason that has no meaning and that no unit has.
     """
     from mwzeval.report.explanation_text import histogram_text, listing_text
-    from mwzeval.report.json import to_json
-    from mwzeval.report.terminal import Look
+    from mwzeval.report.terminal import output_look
+    from mwzeval.text import to_json
 
-    as_json, look = arguments.format == "json", Look.of_output()
+    as_json, look = arguments.format == "json", output_look()
     if not (arguments.worst or arguments.reason):
         histogram = _histogram(explanations, units)
         return to_json(histogram) if as_json else histogram_text(explanations, meanings, look)
@@ -289,7 +289,7 @@ def _badness(explanation: Explanation) -> tuple[int, int]:
 
 
 def _plain(explanation: Explanation) -> dict[str, Any]:
-    from mwzeval.report.json import plain
+    from mwzeval.text import plain
 
     return {key: plain(getattr(explanation, key)) for key in ("unit", "outcomes", "reasons")}
 

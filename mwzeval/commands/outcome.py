@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mwzeval.comparison import Comparison
     from mwzeval.comparison.gates import Gate
     from mwzeval.comparison.runs import Across
-    from mwzeval.report.formats import Document
     from mwzeval.scores.explanation import Claim, Words
     from mwzeval.scores.report import Report
     from mwzeval.scores.score import Score
+    from mwzeval.scores.sheets import Document
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable with the file that GitHub shows on the page of a workflow's run."""
@@ -62,7 +62,7 @@ def named_file(file: str) -> str:
 def write_claims(arguments: argparse.Namespace, claims: Iterable[tuple[str, Claim]]) -> None:
     """Write (dialogue, claim) pairs where `--claims` says, one JSON object a line."""
     from mwzeval.files.writing import written_atomically
-    from mwzeval.report.json import json_line
+    from mwzeval.text import json_line
 
     lines = (
         json_line({"dialogue": dialogue, **asdict(claim)}) + "\n" for dialogue, claim in claims
@@ -147,7 +147,7 @@ def finish(
     Nothing is shown where claims are on standard output. `document` goes to GitHub's step summary,
     where there is one.
     """
-    from mwzeval.report.json import to_json
+    from mwzeval.text import to_json
 
     if arguments.output in STANDARD_OUTPUT:
         write_result(to_json(plain), "json")
@@ -166,7 +166,7 @@ def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bo
     path = os.environ.get(STEP_SUMMARY)
     if not path:
         return
-    from mwzeval.report.formats import to_markdown
+    from mwzeval.scores.sheets import to_markdown
 
     text = (
         to_markdown(document) + "\n" + "".join(f"- failed: {printable(line)}\n" for line in failed)

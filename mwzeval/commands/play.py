@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.conversation.record import Planned, Record
     from mwzeval.conversation.runs import run_header
     from mwzeval.report.explanation_text import explanation_text
-    from mwzeval.report.terminal import Look
+    from mwzeval.report.terminal import output_look
 
     if arguments.name is not None and benchmark_named(arguments.name) is not benchmark:
         raise UsageError(f"name the benchmark before the options: mwzeval play {arguments.name} …")
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             log.put_in_order()
         explanation = scorer_of(benchmark, arguments).score(output).explain(item)
     goal = benchmark.words.goal.capitalize()
-    print(f"\n{explanation_text(explanation, goal=goal, look=Look.of_output())}", end="")
+    print(f"\n{explanation_text(explanation, goal=goal, look=output_look())}", end="")
     if arguments.output:
         tell(f"wrote {arguments.output}")
     return 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, ScoredFile
     from mwzeval.errors import Problem
     from mwzeval.metrics.measure import ScoredTable
-    from mwzeval.report.formats import Document
+    from mwzeval.scores.sheets import Document
     from mwzeval.statistics.power import TwoSided
 
 SUCCESS = "success"

@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Print the problems; return 2 when the file cannot be scored."""
-    from mwzeval.report.json import to_json
     from mwzeval.scores.report import plain_problem
+    from mwzeval.text import to_json
 
     file = file_of(arguments)
     try:

@@ -310,7 +310,7 @@ def run(arguments: argparse.Namespace) -> int:
         time_limit=arguments.time_limit,
     )
     if arguments.json:
-        from mwzeval.report.json import to_json
+        from mwzeval.text import to_json
 
         print(to_json(summary.to_json()), end="")
     else:

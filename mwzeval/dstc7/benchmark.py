@@ -35,8 +35,8 @@ from mwzeval.dstc7.scoring.explanation import MEANINGS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.missing import DATA_VARIABLE
 from mwzeval.report.boards import Entry
-from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
+from mwzeval.scores.sheets import Document
 
 WORDS = Words("example", "examples", "part", goal="right answer")
 ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}

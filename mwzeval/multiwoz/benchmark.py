@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import PredictionsScorer
     from mwzeval.multiwoz.input_scorer import InputScorer
     from mwzeval.report.boards import Entry
-    from mwzeval.report.formats import Document
     from mwzeval.scores.report import Report
+    from mwzeval.scores.sheets import Document
 
 
 def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] = ()) -> None:

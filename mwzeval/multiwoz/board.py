@@ -34,8 +34,8 @@ from mwzeval.report.boards import (
     notes_of,
     read_published,
 )
-from mwzeval.report.formats import Document
 from mwzeval.scores.report import SCHEMA
+from mwzeval.scores.sheets import Document
 from mwzeval.statistics import CONFIDENCE
 
 COLUMNS = (

@@ -30,8 +30,8 @@ from mwzeval.pydial.runs.scoring import (
 )
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.boards import Entry
-from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
+from mwzeval.scores.sheets import Document
 
 ALIASES = {"success": "success", "reward": "reward"}
 """Short names of scores for gates."""

@@ -16,8 +16,8 @@ from mwzeval.files.downloads import embedded
 from mwzeval.pydial import TITLE
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.report.boards import Board, Column, Entry, Figure, Row, read_published
-from mwzeval.report.formats import Document
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mwzeval.errors import DataError, UsageError
-from mwzeval.report.formats import Cell, Sheet, sheet
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature
+from mwzeval.scores.sheets import Cell, Sheet, sheet
 
 LARGEST = 1e9
 """No score of any benchmark is larger."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
-from mwzeval.report.formats import BETTER, FEW, WORSE, Cell, Document, Sheet, sheet
 from mwzeval.scores.comparable import Group, apart
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import BETTER, FEW, WORSE, Cell, Document, Sheet, sheet
 from mwzeval.statistics import FEWEST_RUNS, HIERARCHICAL
 
 SCHEMA = 2

@@ -6,18 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mwzeval.errors import printable, shorten
-from mwzeval.report.columns import broken, cut, padded, width_of
-from mwzeval.report.formats import BETTER, WORSE, Cell, sheet
-from mwzeval.report.terminal import (
-    BOLD,
-    DIM,
-    GREEN,
-    PLAIN,
-    RED,
-    Look,
-    sheet_text,
-    styled,
-)
 from mwzeval.scores.explanation import (
     CANNOT_BE,
     NOT_JUDGED,
@@ -31,6 +19,21 @@ from mwzeval.scores.explanation import (
     lasting,
 )
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import (
+    BETTER,
+    BOLD,
+    DIM,
+    GREEN,
+    PLAIN,
+    RED,
+    WORSE,
+    Cell,
+    Look,
+    sheet,
+    sheet_text,
+    styled,
+)
+from mwzeval.text import broken, cut, padded, width_of
 
 WIDTH = 96
 """Columns of a line at most, also where a terminal has more: longer ones are hard to read."""

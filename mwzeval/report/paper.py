@@ -17,9 +17,9 @@ from mwzeval.report.comparison import (
     count,
     largest_groups,
 )
-from mwzeval.report.formats import ALIKE, FEW, Cell, Document, Sheet
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet
 
 ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
 INTERVALS = (ENDS, HALF_WIDTH, NONE)

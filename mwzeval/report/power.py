@@ -16,7 +16,7 @@ from mwzeval.comparison.pilots import (
     clustering_of,
 )
 from mwzeval.report.comparison import FEW_CLUSTERS, count
-from mwzeval.report.formats import Document, sheet
+from mwzeval.scores.sheets import Document, sheet
 from mwzeval.statistics.power import Spread, TwoSided
 
 ASSUMPTIONS = {

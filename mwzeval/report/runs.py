@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from mwzeval.comparison.runs import Across
-from mwzeval.report.formats import Document, Sheet, sheet
 from mwzeval.scores.report import SCHEMA
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import Document, Sheet, sheet
 
 SPREAD = "mean ± standard deviation over runs"
 NOTES = (

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from mwzeval.errors import conditions
-from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.report import Report, score_record
-from mwzeval.scores.score import WHOLE, Figures, Score, Signature
+from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.sheets import Cell, Document, Sheet, interval_text, sheet
 
 WIDEST = 10
 """More scopes than this stand below each other."""
@@ -27,12 +27,12 @@ def summary(report: Report, *, places: int | None = None) -> Document:
     `places` overrides the customary number of decimals.
     """
     signatures = dict.fromkeys(str(score.signature) for score in report.scores)
-    elsewhere = {name for figures in report.figures for name in figures.scores}
+    elsewhere = {name for sheet in report.figures for name in sheet.scores}
     scores = [score for score in report.scores if score.name not in elsewhere]
     of_systems, beside = _told_apart(scores, report.references, places)
     return Document(
         heading=tuple(_heading(report)),
-        sheets=(*_sheets(of_systems, places, beside), *map(_figures_sheet, report.figures)),
+        sheets=(*_sheets(of_systems, places, beside), *report.figures),
         notes=(*_about(report.references, beside), *signatures),
         signatures=tuple(signatures),
         records=score_records(report),
@@ -69,13 +69,6 @@ def _about(references: Mapping[str, str], beside: Beside) -> Iterator[str]:
         title = key.replace("_", " ")
         if title in beside:
             yield f"{title}: {text}"
-
-
-def _figures_sheet(figures: Figures) -> Sheet:
-    """Return a table of figures; the scores in it have their intervals behind them."""
-    lines = [[label, *map(str, amounts)] for label, amounts in figures.rows]
-    made = sheet(figures.title, ["", *figures.header], lines)
-    return replace(made, caption=figures.notes)
 
 
 def per_dialogue(report: Report) -> Document:
@@ -243,10 +236,7 @@ def shown(score: Score, places: int | None = None) -> str:
 
 def shown_interval(score: Score, places: int | None = None) -> str:
     """Return `low–high` with the decimals of the score; nothing where there is none."""
-    if score.interval is None:
-        return ""
-    decimals = score.places if places is None else places
-    return f"{score.interval.low:.{decimals}f}–{score.interval.high:.{decimals}f}"
+    return interval_text(score.interval, f".{score.places if places is None else places}f")
 
 
 CEILING = "ceiling"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mwzeval.comparison import Comparison
-from mwzeval.errors import printable
-from mwzeval.libraries import required
-from mwzeval.report import formats
 from mwzeval.report.comparison import comparison_document, count
-from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.report.summary import plain_number, summary
+from mwzeval.scores import sheets
 from mwzeval.scores.report import Report
+from mwzeval.scores.sheets import COUNT, FLAG, FLOAT, TEXT, Document, sheet
 from mwzeval.scores.table import Table
 
 if TYPE_CHECKING:
@@ -21,11 +18,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EXTRA = "frames"
 UNIT = "unit"
 """Names the column with the units of a table."""
 
-TEXT, FLOAT, COUNT, FLAG = "string", "float64", "Int64", "boolean"
 COLUMNS: Mapping[type, Mapping[str, str]] = {
     Report: {
         "score": TEXT,
@@ -74,18 +69,12 @@ def to_frame(result: Report | Comparison | Table) -> pandas.DataFrame:
 
     Raises `DependencyError` when pandas is not installed.
     """
-    pandas = required("pandas", EXTRA, "a data frame needs pandas")
     if isinstance(result, Table):
-        frame = pandas.DataFrame(result.values, columns=list(result.columns))
-        frame.insert(0, UNIT, pandas.array(list(result.units), dtype=TEXT))
+        frame = sheets.to_frame({UNIT: TEXT}, [{UNIT: unit} for unit in result.units])
+        for name, column in zip(result.columns, result.values.T, strict=True):
+            frame[name] = column
         return frame
-    records = document_of(result).records
-    return pandas.DataFrame(
-        {
-            name: pandas.array([record[name] for record in records], dtype=dtype)
-            for name, dtype in COLUMNS[type(result)].items()
-        }
-    )
+    return sheets.to_frame(COLUMNS[type(result)], document_of(result).records)
 
 
 def document_of(result: Report | Comparison | Table) -> Document:
@@ -124,55 +113,11 @@ def _ends(items: Sequence[T], between: Any = "…") -> list[T]:
     return [*items[:FIRST], between, *items[-LAST:]]
 
 
-_TABLE = "border-collapse:collapse;margin:0.5em 0;color:inherit;font-size:inherit"
-_HEADER = "border-bottom:1px solid currentColor;"
-_CELL = "padding:0.15em 0.6em;white-space:nowrap;background:none;color:inherit;text-align:"
-_LINES = "margin:0.3em 0;white-space:pre-wrap"
-
-
 def to_text(result: Report | Comparison | Table) -> str:
     """Return what the command line prints, without its last line end."""
-    return formats.to_text(document_of(result)).rstrip("\n")
+    return sheets.to_text(document_of(result)).rstrip("\n")
 
 
 def to_html(result: Report | Comparison | Table) -> str:
-    """Return the same tables as the text, for a notebook with dark or light colours.
-
-    Everything is escaped; there is no script, no colour of its own, and no style that reaches
-    other cells of the notebook.
-    """
-    document = document_of(result)
-    parts = [_lines_html(document.heading), *map(_sheet_html, document.sheets)]
-    if document.notes:
-        notes = _lines_html(document.notes)
-        parts.append(f"<details><summary>signatures and notes</summary>{notes}</details>")
-    return f'<div style="color:inherit;overflow-x:auto">{"".join(parts)}</div>'
-
-
-def _lines_html(lines: tuple[str, ...]) -> str:
-    return f'<p style="{_LINES}">{"<br>".join(map(_escaped, lines))}</p>' if lines else ""
-
-
-def _sheet_html(sheet: Sheet) -> str:
-    header = (
-        f"<thead><tr>{_row_html('th', [Cell(name) for name in sheet.header], _HEADER)}</tr></thead>"
-        if any(sheet.header)
-        else ""
-    )
-    rows = "".join(f"<tr>{_row_html('td', row)}</tr>" for row in sheet.rows)
-    title = f"<b>{_escaped(sheet.title)}</b>" if sheet.title else ""
-    table = f'<table style="{_TABLE}">{header}<tbody>{rows}</tbody></table>'
-    return title + table + _lines_html(sheet.caption)
-
-
-def _row_html(tag: str, cells: Any, style: str = "") -> str:
-    parts = []
-    for place, cell in enumerate(cells):
-        text = _escaped(cell.text)
-        text = (f"<b>{text}</b>" if cell.best and text else text) + _escaped(cell.mark)
-        parts.append(f'<{tag} style="{style}{_CELL}{"right" if place else "left"}">{text}</{tag}>')
-    return "".join(parts)
-
-
-def _escaped(text: str) -> str:
-    return escape(printable(text))
+    """Return the same tables as the text, for a notebook."""
+    return sheets.to_html(document_of(result))

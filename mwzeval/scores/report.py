@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NoReturn
 
 from mwzeval.errors import Problem, UsageError, did_you_mean
-from mwzeval.scores.score import WHOLE, Figures, Score
+from mwzeval.scores.score import WHOLE, Score
+from mwzeval.scores.sheets import Sheet
 from mwzeval.scores.table import Table
 from mwzeval.scores.views import Viewed
 
@@ -52,7 +53,7 @@ class Report(dict[str, Any], Viewed):
     warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
     benchmark: str
-    figures: tuple[Figures, ...] = ()
+    figures: tuple[Sheet, ...] = ()
     references: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

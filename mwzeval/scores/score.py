@@ -107,52 +107,6 @@ class Score:
     unit: str = PERCENT
 
 
-UNKNOWN = "—"
-"""Stands for an amount that is not known, or that there is none of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A number as it is shown; one that is a score has the score's name and interval."""
-
-    value: float | None
-    places: int = 0
-    score: str | None = None
-    interval: Interval | None = None
-
-    def figure(self) -> str:
-        """Return `12,345.6`."""
-        return UNKNOWN if self.value is None else f"{self.value:,.{self.places}f}"
-
-    def ends(self) -> str:
-        """Return those of the interval, `12,300.1–12,398.7`; empty where there is none."""
-        if self.interval is None:
-            return ""
-        low, high = self.interval.low, self.interval.high
-        return f"{low:,.{self.places}f}–{high:,.{self.places}f}"
-
-    def __str__(self) -> str:
-        """Return the figure, with the ends of its interval behind it if there is one."""
-        ends = self.ends()
-        return f"{self.figure()} ({ends})" if ends else self.figure()
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """A table: `header` names the columns of amounts, `notes` are sentences that stand below."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Amount, ...]], ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def scores(self) -> frozenset[str]:
-        """The names of the scores that are shown here."""
-        amounts = (amount for _, of_row in self.rows for amount in of_row)
-        return frozenset(amount.score for amount in amounts if amount.score is not None)
-
-
 def is_named(name: str, headline: Iterable[str]) -> bool:
     """Tell whether a score is one of a headline.
 

@@ -22,7 +22,7 @@ from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.shards import ShardScorer, evaluate_shards, on_cluster
-from mwzeval.report.json import to_json
+from mwzeval.text import to_json
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions
 from tests.waiting import HANGING

@@ -18,7 +18,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz import shards
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.shards import evaluate_shards
-from mwzeval.report.json import to_json
+from mwzeval.text import to_json
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions
 

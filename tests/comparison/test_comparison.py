@@ -18,9 +18,8 @@ from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import about_units, comparison_document, shown_p
-from mwzeval.report.formats import FORMATS, render
-from mwzeval.report.json import to_json
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import FORMATS, render
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     HIERARCHICAL,
@@ -31,6 +30,7 @@ from mwzeval.statistics import (
     resampled_sums,
     significant_pairs,
 )
+from mwzeval.text import to_json
 from tests.places import SAMPLE_SYSTEMS
 from tests.places import sample_predictions as as_they_are
 

@@ -19,8 +19,8 @@ import mwzeval
 from mwzeval.errors import InputError, UsageError
 from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.json import to_json
 from mwzeval.scores.score import Signature
+from mwzeval.text import to_json
 from mwzeval.version import __version__
 from tests.examples import examples
 from tests.places import SAMPLE_SYSTEMS, sample_predictions

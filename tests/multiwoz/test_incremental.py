@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from mwzeval.errors import InputError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
-from mwzeval.report.json import to_json
 from mwzeval.scores.findings import MORE_WARNINGS, MOST_WARNINGS
 from mwzeval.scores.table import Table
+from mwzeval.text import to_json
 from tests.examples import examples
 from tests.parts import Predictions, cut, rollouts
 from tests.places import SAMPLE_SYSTEMS, sample_predictions

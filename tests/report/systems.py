@@ -12,7 +12,8 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.page.html import PageSystem
 from mwzeval.report.page.model import page_system
 from mwzeval.scores.explanation import Claim, Explanation, Fact, Reason, TurnView, Utterance
-from mwzeval.scores.score import WHOLE, Amount, Figures, Interval, Score, Signature
+from mwzeval.scores.score import WHOLE, Interval, Score, Signature
+from mwzeval.scores.sheets import Cell, sheet
 
 SCOPES = ("lodging", "diner", "museum", "railway", "cab")
 WORDS = (
@@ -240,6 +241,6 @@ def hostile_system(salt: int) -> PageSystem:
     )
     warnings = tuple(Problem("odd", text, "warning", file=text, dialogue=text) for text in HOSTILE)
     meta = {text or "empty": text for text in HOSTILE} | {"note": HOSTILE[0]}
-    rows = tuple((text, (Amount(float("nan")), Amount(-3e9, score=text))) for text in HOSTILE)
-    figures = tuple(Figures(text, (text, HOSTILE[0]), rows, (text,)) for text in HOSTILE)
+    rows = [(text, Cell(float("nan")), Cell(-3e9, form=",.0f", score=text)) for text in HOSTILE]
+    figures = tuple(sheet(text, ("", text, HOSTILE[0]), rows, (text,)) for text in HOSTILE)
     return PageSystem(at(0), scores, explanations, warnings, meta, figures)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.report.columns import CLOSING, OPENING, broken, cut, padded, width_of
 from mwzeval.report.explanation_text import explanation_text, listing_text
-from mwzeval.report.terminal import Look
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import Look
+from mwzeval.text import CLOSING, OPENING, broken, cut, padded, width_of
 
 MIXED = st.text(alphabet="ab ,.（，“”酒店価格ｶカé\u0301-", max_size=200)
 

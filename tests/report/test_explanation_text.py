@@ -13,8 +13,8 @@ from mwzeval.report.explanation_text import (
     histogram_text,
     listing_text,
 )
-from mwzeval.report.terminal import BOLD, GREEN, PLAIN, RED, Look
 from mwzeval.scores.explanation import count_outcomes, lost_to_other
+from mwzeval.scores.sheets import BOLD, GREEN, PLAIN, RED, Look
 from tests.report.page.conversations import conversation
 
 

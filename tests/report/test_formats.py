@@ -14,11 +14,11 @@ import jsonschema
 import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.formats import FORMATS, Cell, Document, render, sheet
-from mwzeval.report.json import plain
 from mwzeval.report.summary import per_dialogue, summary
 from mwzeval.scores.explanation import Fact, TurnView, Utterance
 from mwzeval.scores.report import Report
+from mwzeval.scores.sheets import FORMATS, Cell, Document, render, sheet
+from mwzeval.text import plain
 from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions
 
 HOSTILE = r"50% & $x_1$ #1 {a} ~b ^c \d <script>|`*_[x](y) — † 漢"

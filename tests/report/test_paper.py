@@ -12,9 +12,9 @@ import pytest
 
 from mwzeval.comparison import Comparison, compare
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
-from mwzeval.report.formats import FORMATS, Document, render
 from mwzeval.report.paper import INTERVALS, paper_document
 from mwzeval.scores.score import Signature
+from mwzeval.scores.sheets import FORMATS, Document, render
 from mwzeval.scores.table import Table
 from mwzeval.statistics import holm
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from mwzeval.report.formats import BETTER, WORSE, Cell, Document, sheet, to_text
-from mwzeval.report.terminal import PLAIN, Look, printed, terminal_text
+from mwzeval.report.terminal import output_look, printed
+from mwzeval.scores.sheets import BETTER, PLAIN, WORSE, Cell, Document, Look, sheet, to_text
 
 STYLE = re.compile("\x1b\\[[0-9;]*m")
 ROWS = [
@@ -54,7 +54,7 @@ def test_colours_are_for_terminals_and_for_those_who_want_them(
     for name, value in {"TERM": "xterm", "COLUMNS": "70", **given}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "stdout", Terminal() if is_terminal else io.StringIO())
-    assert Look.of_output() == Look(colours, 70 if is_terminal else None)
+    assert output_look() == Look(colours, 70 if is_terminal else None)
     text = printed(DOCUMENT, "text", signatures=True)
     assert bool(STYLE.search(text)) == colours
     assert "\x1b" not in printed(DOCUMENT, "json")
@@ -67,14 +67,14 @@ def test_what_is_no_terminal_has_plain_text(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("colours", [False, True])
 def test_a_wide_terminal_has_the_same_text(colours: bool) -> None:
-    shown = STYLE.sub("", terminal_text(DOCUMENT, Look(colours, 200)))
+    shown = STYLE.sub("", to_text(DOCUMENT, Look(colours, 200)))
     assert [line for line in shown.splitlines() if line] == [
         line for line in to_text(DOCUMENT).splitlines() if line
     ]
 
 
 def test_the_best_and_what_is_significant_stand_out() -> None:
-    text = terminal_text(DOCUMENT, Look(colours=True, width=80))
+    text = to_text(DOCUMENT, Look(colours=True, width=80))
     for shown in (
         "\x1b[1m93.5*\x1b[0m",
         "\x1b[32m+1.5\x1b[0m",
@@ -89,7 +89,7 @@ def test_the_best_and_what_is_significant_stand_out() -> None:
 
 @pytest.mark.parametrize("width", [18, 20, 26, 40, 80])
 def test_tables_fit_and_no_number_is_broken(width: int) -> None:
-    text = terminal_text(DOCUMENT, Look(width=width))
+    text = to_text(DOCUMENT, Look(width=width))
     assert all(len(line) <= width for line in text.splitlines())
     for row in ROWS:
         for cell in row[1:]:
@@ -101,12 +101,12 @@ def test_tables_fit_and_no_number_is_broken(width: int) -> None:
 
 
 def test_a_line_stands_for_signatures_until_they_are_asked_for() -> None:
-    short = terminal_text(DOCUMENT, Look(width=80), signatures=False)
+    short = to_text(DOCUMENT, Look(width=80), signatures=False)
     assert "--signatures" in short
     assert "rev:3" not in short
     assert "p: two-sided" in short
-    assert "rev:3" in terminal_text(DOCUMENT, Look(width=80))
-    bare = terminal_text(Document((), (), ("a",), (), {}), PLAIN, signatures=False)
+    assert "rev:3" in to_text(DOCUMENT, Look(width=80))
+    bare = to_text(Document((), (), ("a",), (), {}), PLAIN, signatures=False)
     assert bare == "a\n"
 
 
@@ -114,6 +114,6 @@ def test_nothing_that_a_terminal_would_obey_is_printed() -> None:
     odd = Document(
         ("\x1b[31mred",), (sheet("\x1b[0m", ["", "\x1b"], [["\x07", "\x1b[2J"]]),), (), (), {}
     )
-    text = STYLE.sub("", terminal_text(odd, Look(colours=True, width=80)))
+    text = STYLE.sub("", to_text(odd, Look(colours=True, width=80)))
     assert "\x1b" not in text
     assert "\x07" not in text

@@ -22,13 +22,13 @@ from mwzeval.errors import DependencyError, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import comparison_document
-from mwzeval.report.formats import Document, to_text
-from mwzeval.report.json import to_json
 from mwzeval.report.summary import summary
 from mwzeval.report.views import to_html
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import Score, Signature
+from mwzeval.scores.sheets import Document, to_text
 from mwzeval.scores.table import Table
+from mwzeval.text import to_json
 from tests.places import sample_predictions
 from tests.samples import NAMES, write_sample
 

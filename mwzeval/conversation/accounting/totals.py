@@ -15,15 +15,16 @@ from mwzeval.conversation.accounting.accounts import (
     percentiles,
 )
 from mwzeval.conversation.accounting.usage import AGENT, Usage
-from mwzeval.scores.score import WHOLE, Amount, Figures, Score
+from mwzeval.scores.score import WHOLE, Score
+from mwzeval.scores.sheets import Cell, Sheet, sheet
 
-COLUMNS = ("a dialogue", "a success", "in all")
+COLUMNS = ("", "a dialogue", "a success", "in all")
 TIMES = ("mean", *(f"p{each}" for each in PERCENTILES))
 
 
 def figures(
     accounts: Accounts, scores: Sequence[Score], sums: Mapping[str, float]
-) -> tuple[Figures, ...]:
+) -> tuple[Sheet, ...]:
     """Return tables of what was used; none where nothing was.
 
     `scores` are those of the accounts' measures, `sums` the sums of their columns.
@@ -33,57 +34,53 @@ def figures(
     known = {score.name: score for score in scores if score.scope == WHOLE}
     rows = [row for account in accounts.sides for row in _rows(account, known, sums)]
     if accounts.is_priced:
-        rows.append(("Both: cost, USD", _cost(BOTH, _of_both(accounts), known)))
+        rows.append(["Both: cost, USD", *_cost(BOTH, _of_both(accounts), known)])
     models = (f"{each.side}: {each.model or 'unnamed'}" for each in accounts.sides)
     title = f"What it cost ({'; '.join(models)})"
-    used = Figures(title, COLUMNS, tuple(rows), tuple(_notes(accounts)))
-    times = tuple(_times(accounts, known))
-    return (used, Figures("", TIMES, times)) if times else (used,)
+    used = sheet(title, COLUMNS, rows, tuple(_notes(accounts)))
+    times = list(_times(accounts, known))
+    return (used, sheet("", ("", *TIMES), times)) if times else (used,)
 
 
 def _rows(
     account: Account, known: Mapping[str, Score], sums: Mapping[str, float]
-) -> Iterator[tuple[str, tuple[Amount, ...]]]:
+) -> Iterator[list[Cell | str]]:
     side, label, total = account.side, account.label, account.total
     name = f"{side}_requests"
-    each = Amount(_ratio(sums[name], sums[SUCCESSES]), 1)
-    yield f"{label}: requests", (_amount(known.get(name)), each, Amount(total.requests))
+    a_success = _cell(_ratio(sums[name], sums[SUCCESSES]), 1)
+    yield [f"{label}: requests", _score_cell(known.get(name)), a_success, _cell(total.requests)]
     for part, in_all in (("tokens_in", total.tokens_in), ("tokens_out", total.tokens_out)):
         column = f"{side}_{part}"
-        yield (
+        yield [
             f"{label}: {LABELS[part]}",
-            (
-                _amount(known.get(column)),
-                Amount(_ratio(sums[column], sums[f"{side}_successes"]), 1),
-                Amount(in_all if total.is_known else None),
-            ),
-        )
+            _score_cell(known.get(column)),
+            _cell(_ratio(sums[column], sums[f"{side}_successes"]), 1),
+            _cell(in_all if total.is_known else None),
+        ]
         if part == "tokens_in" and total.cached:
-            dialogues = len(account.usages)
-            cached = (Amount(total.cached / dialogues, 1), Amount(None), Amount(total.cached))
-            yield f"{label}: {LABELS[part]} from the server's cache", cached
+            mean = _cell(total.cached / len(account.usages), 1)
+            what = f"{label}: {LABELS[part]} from the server's cache"
+            yield [what, mean, _cell(None), _cell(total.cached)]
     for what, count in (("retries", total.retries), ("messages cut off", total.cut_off)):
-        mean = Amount(_ratio(count, len(account.usages)), 2)
-        yield f"{label}: {what}", (mean, Amount(_ratio(count, sums[SUCCESSES]), 2), Amount(count))
+        ratios = (_ratio(count, len(account.usages)), _ratio(count, sums[SUCCESSES]))
+        yield [f"{label}: {what}", *(_cell(ratio, 2) for ratio in ratios), _cell(count)]
     if account.price is not None:
-        yield f"{label}: {LABELS['usd']}", _cost(side, account.usd(total), known)
+        yield [f"{label}: {LABELS['usd']}", *_cost(side, account.usd(total), known)]
 
 
-def _cost(whose: str, total: float | None, known: Mapping[str, Score]) -> tuple[Amount, ...]:
+def _cost(whose: str, total: float | None, known: Mapping[str, Score]) -> tuple[Cell, ...]:
     a_dialogue = known.get(f"{whose}_usd")
     a_success = known.get(f"{whose}_usd_per_success")
-    return (_amount(a_dialogue), _amount(a_success), Amount(total, 4))
+    return (_score_cell(a_dialogue), _score_cell(a_success), _cell(total, 4))
 
 
-def _times(
-    accounts: Accounts, known: Mapping[str, Score]
-) -> Iterator[tuple[str, tuple[Amount, ...]]]:
+def _times(accounts: Accounts, known: Mapping[str, Score]) -> Iterator[list[Cell | str]]:
     for account in accounts.sides:
         turns = account.total.turns
         if account.side == AGENT and turns:
-            ends = (Amount(each, 2) for each in percentiles(turns))
-            mean = _amount(known.get(f"{account.side}_seconds"))
-            yield f"{account.label}: seconds a turn", (mean, *ends)
+            mean = _score_cell(known.get(f"{account.side}_seconds"))
+            percentile_cells = (_cell(seconds, 2) for seconds in percentiles(turns))
+            yield [f"{account.label}: seconds a turn", mean, *percentile_cells]
 
 
 def _notes(accounts: Accounts) -> Iterator[str]:
@@ -171,10 +168,15 @@ def _of_both(accounts: Accounts) -> float | None:
     return sum(known) if len(known) == len(of_sides) else None
 
 
-def _amount(score: Score | None) -> Amount:
+def _cell(value: float | None, places: int = 0) -> Cell:
+    return Cell(value, form=f",.{places}f")
+
+
+def _score_cell(score: Score | None) -> Cell:
     if score is None:
-        return Amount(None)
-    return Amount(score.value, score.places, score.name, score.interval)
+        return Cell(None)
+    form = f",.{score.places}f"
+    return Cell(score.value, form=form, interval=score.interval, score=score.name)
 
 
 def _ratio(part: float, whole: float) -> float | None:

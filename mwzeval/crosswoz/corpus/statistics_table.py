@@ -9,7 +9,7 @@ from typing import Any
 from mwzeval.crosswoz.corpus.folds import SAMPLE, TABLES, Fold
 from mwzeval.crosswoz.corpus.paper_figures import OF_CORPUS, OF_DATABASE
 from mwzeval.crosswoz.corpus.statistics import corpus_statistics, database_statistics
-from mwzeval.report.formats import Document, Sheet, sheet
+from mwzeval.scores.sheets import Document, Sheet, sheet
 
 TRAIN = "train"
 Columns = Mapping[str, Mapping[str, Any]]

@@ -47,13 +47,13 @@ from mwzeval.crosswoz.simulation.log import (
 from mwzeval.crosswoz.simulation.summary import NATURAL_MIX
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
-from mwzeval.report.json import json_line
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
+from mwzeval.text import json_line
 from mwzeval.version import __version__, library_version
 
 

@@ -18,8 +18,8 @@ from mwzeval.crosswoz.corpus.normalization import pieces_of
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.scoring.scopes import SELECT_TURNS, TYPE_SCOPES, turn_scopes
-from mwzeval.report.formats import Document, sheet
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import Document, sheet
 
 SCOPES = (WHOLE, *TYPE_SCOPES, SELECT_TURNS)
 LONGEST_VALUE = 10

@@ -26,7 +26,7 @@ from mwzeval.output import warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from mwzeval.report.formats import Document
+    from mwzeval.scores.sheets import Document
 
 
 @dataclass(slots=True)
@@ -162,8 +162,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
-    from mwzeval.report.formats import render
     from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import render
 
     evaluator = Evaluator(
         corpus=arguments.corpus,
@@ -200,7 +200,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _document(account: Mapping[str, Any]) -> Document:
-    from mwzeval.report.formats import Document, sheet
+    from mwzeval.scores.sheets import Document, sheet
 
     slots: Mapping[str, Mapping[str, int | None]] = account["slots"]
     mentions = sum(counts["mentions"] or 0 for counts in slots.values())

@@ -28,9 +28,9 @@ from mwzeval.multiwoz.tracking.states import (
     any_similar,
     slots_of,
 )
-from mwzeval.report.formats import Document, Sheet, sheet
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import Document, Sheet, sheet
 from mwzeval.version import library_version
 
 KINDS = ("correct", "missing", "spurious", "wrong")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS
-from mwzeval.report.formats import FEW, Cell
+from mwzeval.scores.sheets import FEW, Cell
 
 MISSING = "–"
 NOTE_ON_MEANS = "Mean over seeds ± the reach of the 95 % t interval."

@@ -25,7 +25,7 @@ from mwzeval.pydial.results.tables import (
     title_of,
 )
 from mwzeval.pydial.tasks import in_order
-from mwzeval.report.formats import Cell, Document, Sheet, sheet
+from mwzeval.scores.sheets import Cell, Document, Sheet, sheet
 
 NOTE = "Columns are not ranked: what they differ in changes the tasks, too."
 

@@ -27,7 +27,7 @@ from mwzeval.pydial.results.records import (
 )
 from mwzeval.pydial.results.run_results import FIGURES, Figure, Results
 from mwzeval.pydial.tasks import Goodbye, tasks_named
-from mwzeval.report.formats import ALIKE, FEW, Cell, Document, Sheet, sheet
+from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet, sheet
 from mwzeval.statistics import CONFIDENCE
 
 NOTE_ON_SEEDS = (

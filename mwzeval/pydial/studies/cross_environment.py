@@ -27,7 +27,7 @@ from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.pydial.studies.transfer import played_in
 from mwzeval.pydial.tasks import in_order, task_named
-from mwzeval.report.formats import Cell, Document, sheet
+from mwzeval.scores.sheets import Cell, Document, sheet
 from mwzeval.statistics import CONFIDENCE
 
 ENVIRONMENTS = (1, 3, 6)

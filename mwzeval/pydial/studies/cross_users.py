@@ -26,8 +26,8 @@ from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.live import LiveOptions, LiveSetting
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import mean_of
-from mwzeval.report.formats import Cell, Document, sheet
 from mwzeval.scores.findings import Findings
+from mwzeval.scores.sheets import Cell, Document, sheet
 
 FOLDER = "users"
 """Of the folder of a run; there the dialogues are kept."""

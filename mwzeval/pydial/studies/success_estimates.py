@@ -37,7 +37,7 @@ from mwzeval.pydial.studies.estimators import (
     logit,
 )
 from mwzeval.pydial.studies.watched import Watched, watched
-from mwzeval.report.formats import Cell, Document, sheet
+from mwzeval.scores.sheets import Cell, Document, sheet
 
 Numbers = NDArray[np.float64]
 BASE, RAW, BELIEF, CRITIC = "share of successes", "belief, raw", "belief", "critic"

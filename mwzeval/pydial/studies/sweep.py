@@ -24,7 +24,7 @@ from mwzeval.pydial.results.run_results import (
 from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.studies.transfer import Users, played_in
 from mwzeval.pydial.tasks import USERS, Task, in_order, task_named, varied
-from mwzeval.report.formats import Cell, Document, Sheet, sheet
+from mwzeval.scores.sheets import Cell, Document, Sheet, sheet
 
 ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Rates of wrong first hypotheses."""

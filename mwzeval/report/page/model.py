@@ -10,7 +10,8 @@ from mwzeval.errors import Problem
 from mwzeval.scores.comparable import Group, apart, groups_of
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import Figures, Score
+from mwzeval.scores.score import Score
+from mwzeval.scores.sheets import Sheet
 
 NAMED = 3
 """How many systems the title of a page names."""
@@ -31,7 +32,7 @@ class PageSystem:
     explanations: tuple[Explanation, ...]
     warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
-    figures: tuple[Figures, ...] = ()
+    figures: tuple[Sheet, ...] = ()
     references: Mapping[str, str] = field(default_factory=dict)
 
 

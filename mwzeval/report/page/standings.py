@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mwzeval.comparison import Comparison
 from mwzeval.report.comparison import about_tests, about_units, all_pairs, difference_cells
-from mwzeval.report.formats import ALIKE
 from mwzeval.report.page.model import PageSystem
+from mwzeval.scores.sheets import ALIKE
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ from mwzeval.crosswoz.corpus.statistics import corpus_statistics, database_stati
 from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded, public_files, state_of
-from mwzeval.report.formats import to_text
+from mwzeval.scores.sheets import to_text
 from tests.crosswoz.real_data import database, figures, fold, paper, plain_dialogues, vectors
 from tests.crosswoz.small_world import DEPENDENT, SINGLE, small_gold, write_world
 from tests.crosswoz.small_world import TABLES as TOWN

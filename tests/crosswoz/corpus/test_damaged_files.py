@@ -29,8 +29,8 @@ from mwzeval.crosswoz.systems.template_reader import spellings
 from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.downloads import embedded
-from mwzeval.report.formats import to_text
-from mwzeval.report.json import to_json
+from mwzeval.scores.sheets import to_text
+from mwzeval.text import to_json
 from tests.crosswoz.logs import dialogue
 from tests.crosswoz.small_world import DEPENDENT, ENGLISH, SINGLE, TABLES, small_gold, write_world
 

@@ -29,7 +29,7 @@ from mwzeval.crosswoz.trade.examples import (
     Vocabulary,
     filled,
 )
-from mwzeval.report.formats import to_text
+from mwzeval.scores.sheets import to_text
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import DEPENDENT, small_gold
 

@@ -27,11 +27,11 @@ from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.explanation_text import explanation_text, histogram_text
-from mwzeval.report.formats import to_text
-from mwzeval.report.json import to_json
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
 from mwzeval.report.summary import per_dialogue, summary
+from mwzeval.scores.sheets import to_text
+from mwzeval.text import to_json
 from tests.dstc7.cases import (
     SEVERAL,
     UBUNTU,

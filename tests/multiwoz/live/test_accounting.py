@@ -197,8 +197,8 @@ def test_of_no_success_nothing_is_told_by_success(prices: str) -> None:
     assert "agent_usd_per_success" not in values(run)
     report = run.report()
     assert report.metrics["live"]["usage"]["agent"]["a_success"]["usd"] is None
-    rows = dict(report.figures[0].rows)
-    assert [str(each) for each in rows["Agent: tokens in"]][1] == "—"
+    rows = {label.text: cells for label, *cells in report.figures[0].rows}
+    assert rows["Agent: tokens in"][1].text == "—"
 
 
 def test_what_is_not_counted_is_never_nothing(prices: str) -> None:
@@ -206,10 +206,10 @@ def test_what_is_not_counted_is_never_nothing(prices: str) -> None:
     report = scored(HEAD, silent, scorer=priced(prices)).report()
     told = report.metrics["live"]["usage"]["agent"]
     assert (told["tokens_in"], told["usd"], told["a_dialogue"]["tokens_in"]) == (None, None, None)
-    rows = dict(report.figures[0].rows)
-    assert {str(each) for each in rows["Agent: cost, USD"]} == {"—"}
+    rows = {label.text: cells for label, *cells in report.figures[0].rows}
+    assert {cell.text for cell in rows["Agent: cost, USD"]} == {"—"}
     count = told["requests"]
-    assert f"{count} of {count}" in report.figures[0].notes[0]
+    assert f"{count} of {count}" in report.figures[0].caption[0]
 
 
 def test_a_model_without_a_price_is_told_once(prices: str, tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ from mwzeval.pydial.results.tables import NOTE_ON_LEARNED, notes_of, table_docum
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.studies.cross_environment import CrossResult, cross_document
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
-from mwzeval.report.formats import FORMATS, render
 from mwzeval.scores.findings import Findings
+from mwzeval.scores.sheets import FORMATS, render
 from tests.places import read_json, shared
 
 

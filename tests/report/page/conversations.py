@@ -14,7 +14,8 @@ from mwzeval.scores.explanation import (
     TurnView,
     Utterance,
 )
-from mwzeval.scores.score import WHOLE, Amount, Figures, Interval
+from mwzeval.scores.score import WHOLE, Interval
+from mwzeval.scores.sheets import Cell, sheet
 from tests.report.systems import system
 
 GOAL = (
@@ -24,17 +25,15 @@ GOAL = (
     Fact("asks", "entrance fee", "hotel"),
 )
 FOUND = '{"count": 2, "results": [{"name": "the lodge", "phone": "01223 1"}, {"name": "<b>"}]}'
-COSTS = Figures(
+COSTS = sheet(
     "What it cost (agent: meta-llama/Llama-3.1-8B-Instruct; user: gpt-4o-mini-2024-07-18)",
-    ("a dialogue", "a success", "in all"),
+    ("", "a dialogue", "a success", "in all"),
     (
         (
             "Agent: messages cut off",
-            (
-                Amount(0.000123, 6, "usd", Interval(0.00001, 0.01234, 0.95, "bootstrap")),
-                Amount(None),
-                Amount(12_345_678),
-            ),
+            Cell(0.000123, form=",.6f", interval=Interval(0.00001, 0.01234, 0.95, "bootstrap")),
+            Cell(None),
+            Cell(12_345_678, form=",.0f"),
         ),
     ),
     ("The agent's tokens are not counted for 1 of 20 requests.",),

@@ -1,0 +1,428 @@
+"""Tables for people, as sheets of cells, and the formats in which they are written.
+
+Whatever is reported (scores, a comparison, a leaderboard) becomes a `Document` once, and each
+format renders documents: text for a terminal, Markdown (GitHub's) for an issue, LaTeX (with the
+package booktabs) for a paper, HTML for a notebook. CSV and JSON Lines have one unrounded number a
+record, JSON everything.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.errors import printable
+from mwzeval.libraries import required
+from mwzeval.scores.score import Interval
+from mwzeval.text import broken, json_line, to_json, width_of
+
+if TYPE_CHECKING:
+    import pandas
+
+UNKNOWN = "—"
+"""Stands for a number that is not known, or that there is none of."""
+BEST, ALIKE, FEW = "*", "†", "‡"
+"""Marks of scores: the best (bold where a format has bold type); does not differ significantly from
+the best; of so few runs or seeds that there is no interval."""
+BETTER, WORSE = "better", "worse"
+
+
+def number_text(value: float | None, form: str) -> str:
+    """Return a number in a format such as `.1f`; `+.1f` adds no sign to zero."""
+    if value is None:
+        return UNKNOWN
+    text = format(value, form)
+    return text[1:] if "+" in form and float(text) == 0 else text
+
+
+def interval_text(interval: Interval | None, form: str, pattern: str = "{}–{}") -> str:
+    """Return the ends of an interval in a pattern, by default `low–high`; "" for None."""
+    if interval is None:
+        return ""
+    return pattern.format(number_text(interval.low, form), number_text(interval.high, form))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text, or a number that is shown in the format `form` (`.1f`, say).
+
+    `best` numbers stand out, and `mark` follows the text (`ALIKE`, say). `tone` is `BETTER` or
+    `WORSE` for a difference that is significant and for an outcome. The ends of an `interval` are
+    shown in brackets; `score` names the score that the number is.
+    """
+
+    value: float | str | None
+    best: bool = False
+    mark: str = ""
+    tone: str = ""
+    form: str = ""
+    interval: Interval | None = None
+    score: str | None = None
+
+    @property
+    def number(self) -> str:
+        """The text without interval and mark."""
+        return self.value if isinstance(self.value, str) else number_text(self.value, self.form)
+
+    @property
+    def ends(self) -> str:
+        """The ends of the interval; empty where there is none."""
+        return interval_text(self.interval, self.form)
+
+    @property
+    def text(self) -> str:
+        """The number with its interval, without the mark."""
+        return f"{self.number} ({self.ends})" if self.interval else self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table: the first column names the row, the others are numbers or short texts.
+
+    `title` may be empty; every row has as many cells as `header`. The sentences of a `caption`
+    stand below, and make a float of it in LaTeX.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: tuple[str, ...] = ()
+
+    @property
+    def scores(self) -> frozenset[str]:
+        """The names of the scores that are shown here."""
+        return frozenset(cell.score for row in self.rows for cell in row if cell.score is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report for any format.
+
+    `heading` and `notes` are lines above and below the tables; `records` the same numbers in long
+    form, one a row, unrounded, for CSV and JSON Lines; `plain` the value for JSON. `signatures` are
+    those of the notes that are signatures.
+    """
+
+    heading: tuple[str, ...]
+    sheets: tuple[Sheet, ...]
+    notes: tuple[str, ...]
+    records: tuple[Mapping[str, Any], ...]
+    plain: Mapping[str, Any]
+    signatures: tuple[str, ...] = ()
+
+
+def sheet(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Cell | str]],
+    caption: Sequence[str] = (),
+) -> Sheet:
+    """Return a sheet; plain texts become cells."""
+    cells = tuple(
+        tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows
+    )
+    return Sheet(title, tuple(header), cells, tuple(caption))
+
+
+def _marked(cell: Cell, escaped: Callable[[str], str], bold: str) -> str:
+    text = escaped(cell.text)
+    return (bold.format(text) if cell.best and text else text) + escaped(cell.mark)
+
+
+BOLD, DIM, GREEN, RED, YELLOW = "1", "2", "32", "31", "33"
+TONES = {BETTER: GREEN, WORSE: RED}
+GAP = "  "
+CAUTION = "caution:"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Whether text has colours, and how many columns a line may have (None: any number)."""
+
+    colours: bool = False
+    width: int | None = None
+
+
+PLAIN = Look()
+
+
+def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) -> str:
+    """Return heading, tables in columns, and notes, with blank lines between.
+
+    The best numbers have a star. A line counts the signatures if these are not wanted.
+    """
+    starred = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
+    notes = [f"{BEST}: the best"] if starred else []
+    notes += [note for note in document.notes if signatures or note not in document.signatures]
+    if not signatures and (number := len(document.signatures)):
+        what = "1 signature" if number == 1 else f"{number} signatures"
+        notes.append(f"{what}: --signatures")
+    parts = [
+        "\n".join(
+            line
+            for text in document.heading
+            for line in _lines(text, YELLOW if text.startswith(CAUTION) else "", look)
+        ),
+        *(sheet_text(sheet, look) for sheet in document.sheets),
+        "\n".join(line for note in notes for line in _lines(note, DIM, look)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _lines(text: str, style: str, look: Look) -> list[str]:
+    """Return a text in lines that fit, broken between words."""
+    shown = printable(text)
+    lines = [shown]
+    if look.width is not None and width_of(shown) > look.width:
+        lines = broken(shown, look.width, then=GAP, long_words=False)
+    return [styled(line, style, look) for line in lines]
+
+
+def styled(text: str, style: str, look: Look) -> str:
+    """Return a text in a style, as it is without one and where there are no colours."""
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text and look.colours else text
+
+
+def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
+    """Return a table with its title and its caption.
+
+    The first column is flush left, the others flush right. The columns of a table that is too wide
+    stand in several blocks, each with the names of the rows: no number is cut off or broken.
+    """
+    head = tuple(Cell(name) for name in sheet.header)
+    rows = [head, *sheet.rows] if any(sheet.header) else [*sheet.rows]
+    texts = [[printable(_marked(cell, str, "{}" + BEST)) for cell in row] for row in rows]
+    widths = [max(map(width_of, column)) for column in zip(*texts, strict=True)]
+    blocks = []
+    for columns in _fitting(widths, look):
+        lines = []
+        for row, shown in zip(rows, texts, strict=True):
+            line = ""
+            for column in columns:
+                blank = " " * (widths[column] - width_of(shown[column]))
+                style = BOLD if row is head else _style_of(row[column])
+                text = styled(shown[column], style, look)
+                line += GAP + blank + text if column else text + blank
+            lines.append(line.rstrip())
+        blocks.append("\n".join(lines))
+    title = _lines(sheet.title, BOLD, look) if sheet.title else []
+    caption = [line for text in sheet.caption for line in _lines(text, DIM, look)]
+    return "\n".join([*title, "\n\n".join(blocks), *caption])
+
+
+def _style_of(cell: Cell) -> str:
+    return ";".join(filter(None, (BOLD if cell.best else "", TONES.get(cell.tone, ""))))
+
+
+def _fitting(widths: Sequence[int], look: Look) -> Iterator[list[int]]:
+    """Yield the columns of each block, the first one and at least one other."""
+    block, taken = [0], widths[0]
+    for column, width in enumerate(widths[1:], 1):
+        taken += len(GAP) + width
+        if look.width is not None and taken > look.width and len(block) > 1:
+            yield block
+            block, taken = [0], widths[0] + len(GAP) + width
+        block.append(column)
+    yield block
+
+
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
+
+
+def to_markdown(document: Document) -> str:
+    """Return heading, tables and notes; the best numbers are bold."""
+    parts = ["  \n".join(_markdown_escaped(line) for line in document.heading)]
+    for sheet in document.sheets:
+        lines = [
+            list(map(_markdown_escaped, sheet.header)),
+            ["---", *(["---:"] * (len(sheet.header) - 1))],
+            *([_marked(cell, _markdown_escaped, "**{}**") for cell in row] for row in sheet.rows),
+        ]
+        title = f"### {_markdown_escaped(sheet.title)}" if sheet.title else ""
+        table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+        parts += [title, table, _markdown_escaped(_caption(sheet))]
+    parts.append("\n".join(f"`{printable(note)}`  " for note in document.notes))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _markdown_escaped(text: str) -> str:
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", printable(text.replace("\n", " ")))
+
+
+def _caption(sheet: Sheet) -> str:
+    """Return the caption, if there is one, for formats that have bold numbers."""
+    is_bold = any(cell.best for row in sheet.rows for cell in row)
+    bold = ("Bold: the best of its column.",) if sheet.caption and is_bold else ()
+    return " ".join((*sheet.caption, *bold))
+
+
+_LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "†": r"$^\dagger$",
+    "‡": r"$^\ddagger$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "±": r"$\pm$",
+    "≈": r"$\approx$",
+    "»": r"$\gg$",
+    "−": r"$-$",
+    "×": r"$\times$",
+    "↓": r"$\downarrow$",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+}
+
+
+def to_latex(document: Document) -> str:
+    r"""Return one `tabular` per table; heading and notes are comments.
+
+    The best numbers are bold; characters that LaTeX's default fonts lack become "?".
+    """
+    lines = [_latex_comment(line) for line in document.heading]
+    lines.append(r"% \usepackage{booktabs}")
+    for sheet in document.sheets:
+        lines += ["", *([_latex_comment(sheet.title)] if sheet.title else [])]
+        if sheet.caption:
+            caption = _latex_escaped(_caption(sheet))
+            lines += [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
+        lines += [rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}", r"\toprule"]
+        if any(sheet.header):
+            lines += [_latex_line(map(_latex_escaped, sheet.header)), r"\midrule"]
+        lines += [
+            _latex_line(_marked(cell, _latex_escaped, r"\textbf{{{}}}") for cell in row)
+            for row in sheet.rows
+        ]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [r"\end{table}"] if sheet.caption else []
+    lines += ["", *(_latex_comment(note) for note in document.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _latex_line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _latex_escaped(text: str) -> str:
+    return "".join(
+        _LATEX_ESCAPES.get(char) or (char if char.isprintable() and ord(char) < 0x250 else "?")
+        for char in text
+    )
+
+
+def _latex_comment(text: str) -> str:
+    return f"% {printable(' '.join(text.split()))}"
+
+
+def to_csv(document: Document) -> str:
+    """Return a header and one line per record; what a record lacks is empty."""
+    columns = dict.fromkeys(name for record in document.records for name in record)
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(columns), lineterminator="\n")
+    writer.writeheader()
+    for record in document.records:
+        writer.writerow({name: _csv_cell(value) for name, value in record.items()})
+    return stream.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    """Return a value as a cell: a text that a spreadsheet would take for a formula is quoted.
+
+    Source: OWASP, "CSV Injection": an apostrophe before `=`, `+`, `-` and `@`; tabs and carriage
+    returns, which may hide them, become escapes, as other control characters do. Lists and mappings
+    are JSON.
+    """
+    if isinstance(value, (list, dict)):
+        return json_line(value)
+    if not isinstance(value, str):
+        return value
+    text = printable(value, keep="\n")  # which quotes hold together
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
+
+
+FORMATS: dict[str, Callable[[Document], str]] = {
+    "text": to_text,
+    "json": lambda document: to_json(document.plain),
+    "jsonl": lambda document: "".join(f"{json_line(record)}\n" for record in document.records),
+    "csv": to_csv,
+    "markdown": to_markdown,
+    "latex": to_latex,
+}
+
+
+def render(document: Document, format_name: str) -> str:
+    """Return the document in a format. Raises `KeyError` for an unknown one."""
+    return FORMATS[format_name](document)
+
+
+_TABLE = "border-collapse:collapse;margin:0.5em 0;color:inherit;font-size:inherit"
+_HEADER = "border-bottom:1px solid currentColor;"
+_CELL = "padding:0.15em 0.6em;white-space:nowrap;background:none;color:inherit;text-align:"
+_LINES = "margin:0.3em 0;white-space:pre-wrap"
+
+
+def to_html(document: Document) -> str:
+    """Return the same tables as the text, for a notebook with dark or light colours.
+
+    Everything is escaped; there is no script, no colour of its own, and no style that reaches
+    other cells of the notebook.
+    """
+    parts = [_lines_html(document.heading)]
+    for sheet in document.sheets:
+        header = _row_html("th", map(Cell, sheet.header), _HEADER) if any(sheet.header) else ""
+        rows = "".join(_row_html("td", row) for row in sheet.rows)
+        parts += [
+            f"<b>{_html_escaped(sheet.title)}</b>" if sheet.title else "",
+            f'<table style="{_TABLE}">' + (header and f"<thead>{header}</thead>"),
+            f"<tbody>{rows}</tbody></table>",
+            _lines_html(sheet.caption),
+        ]
+    if document.notes:
+        notes = _lines_html(document.notes)
+        parts.append(f"<details><summary>signatures and notes</summary>{notes}</details>")
+    return f'<div style="color:inherit;overflow-x:auto">{"".join(parts)}</div>'
+
+
+def _lines_html(lines: tuple[str, ...]) -> str:
+    return f'<p style="{_LINES}">{"<br>".join(map(_html_escaped, lines))}</p>' if lines else ""
+
+
+def _row_html(tag: str, cells: Iterable[Cell], style: str = "") -> str:
+    parts = []
+    for place, cell in enumerate(cells):
+        text = _marked(cell, _html_escaped, "<b>{}</b>")
+        parts.append(f'<{tag} style="{style}{_CELL}{"right" if place else "left"}">{text}</{tag}>')
+    return f"<tr>{''.join(parts)}</tr>"
+
+
+def _html_escaped(text: str) -> str:
+    return escape(printable(text))
+
+
+def to_frame(columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+    """Return records as a data frame; `columns` are their names and types (`TEXT`, `FLOAT` …).
+
+    Raises `DependencyError` when pandas (the extra `frames`) is not installed.
+    """
+    pandas = required("pandas", "frames", "a data frame needs pandas")
+    return pandas.DataFrame(
+        {
+            name: pandas.array([record[name] for record in records], dtype=dtype)
+            for name, dtype in columns.items()
+        }
+    )
+
+
+TEXT, FLOAT, COUNT, FLAG = "string", "float64", "Int64", "boolean"
+"""Types of columns, which do not depend on what is missing."""
