@@ -52,13 +52,15 @@ def add_items(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def files_of(arguments: argparse.Namespace, at_most: int | None = None) -> list[str]:
-    """Return the files that `add_files` was given; none or too many is bad use.
+def files_of(
+    arguments: argparse.Namespace, at_most: int | None = None, *, required: bool = True
+) -> list[str]:
+    """Return the files of the command line; none (if `required`) or too many is wrong usage.
 
     Raises `UsageError` for standard input that is to be read twice.
     """
     files: list[str] = [*arguments.input, *arguments.files]
-    if not files:
+    if required and not files:
         arguments.parser.error(f"the following arguments are required: {arguments.what_is_read}")
     if at_most is not None and len(files) > at_most:
         arguments.parser.error(f"name one {arguments.what_is_read}: {len(files)} were given")
@@ -160,15 +162,6 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> 
     )
     parser.add_argument(
         "--places", type=_places, metavar="N", help="decimals (default: as is customary)"
-    )
-
-
-def add_signatures(parser: argparse.ArgumentParser) -> None:
-    """Add what shows signatures on a terminal, too."""
-    parser.add_argument(
-        "--signatures",
-        action="store_true",
-        help="print the signature of each score on a terminal, too (files, pipes and JSON have it)",
     )
 
 

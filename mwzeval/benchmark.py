@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.boards import Entry
-    from mwzeval.scores.explanation import Claim, Explanation, Words
+    from mwzeval.scores.explanation import Explanation, Words
     from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
 
@@ -103,7 +103,7 @@ class Benchmark(Protocol):
     input_help: str
     """An example of a correct input, and the page that describes the input."""
     lacks: Mapping[str, str]
-    """What has no meaning here (`ceiling`, `claims`) → a sentence that says why."""
+    """What has no meaning here (`live`, `runs`) → a sentence that says why."""
 
     @property
     def reasons(self) -> Mapping[str, str]:
@@ -125,22 +125,6 @@ class Benchmark(Protocol):
 
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores for gates → their names in a report with this `meta`."""
-
-    def ceiling(
-        self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
-    ) -> Report:
-        """Return the report of gold data: of the units of a scored file, or of a whole fold.
-
-        Raises `UsageError` where `lacks` says that it has no meaning.
-        """
-        raise UsageError(self.lacks["ceiling"])
-
-    def claims(self, of: ScoredFile, unit: str | None) -> Iterator[tuple[str, Claim]]:
-        """Yield (unit, claim) of what the words of a scored file say, or those of one unit.
-
-        Raises `UsageError` where there are no words, or where `lacks` says that nothing reads them.
-        """
-        raise UsageError(self.lacks["claims"])
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:
         """Return what options of this benchmark show instead of the summary; mostly None."""

@@ -14,7 +14,7 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.files.reading import STANDARD_INPUT, is_url
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
-WRITTEN = ("output", "mentions", "claims")
+WRITTEN = ("output", "mentions")
 """Arguments that name what is written."""
 
 READ = frozenset(

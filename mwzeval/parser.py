@@ -11,6 +11,17 @@ from mwzeval.errors import did_you_mean, printable, shorten
 
 BAD_USE = 2
 
+MOVED = {
+    "--ceiling": "`mwzeval ceiling FILE` prints the scores of gold data next to those of FILE",
+    "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
+    "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
+    "--per-dialogue": "`mwzeval rows FILE` prints the counts of each dialogue",
+    "--per-example": "`mwzeval rows FILE` prints the counts of each example",
+    "--runs": "`mwzeval runs FILE FILE` scores several runs",
+    "--signatures": "files, pipes and -f json have the signatures",
+}
+"""Options of earlier versions, and what replaces them."""
+
 
 class Parser(argparse.ArgumentParser):
     """As argparse's, for verbs with forty options: errors do not repeat all of them.
@@ -48,7 +59,10 @@ class Parser(argparse.ArgumentParser):
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             option = next((word for word in unknown if word.startswith("-")), "")
-            advice = did_you_mean(option.partition("=")[0], self._option_string_actions)
+            name = option.partition("=")[0]
+            if name in MOVED:
+                self.error(f"{name} is no option of this verb any more: {MOVED[name]}")
+            advice = did_you_mean(name, self._option_string_actions)
             words = shorten(" ".join(unknown), 200) + (advice if option else "")
             self.error(f"unrecognized arguments: {words}{self.why_unknown if option else ''}")
         return known, unknown

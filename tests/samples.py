@@ -24,13 +24,9 @@ class Sample:
     worse: str
     invalid: str
     """A file that cannot be scored."""
-    corpus: tuple[str, ...] = ()
-    """Options of a verb that is given no file, to be about the sample."""
     board: tuple[str, ...] | None = None
     """Options with which the better file stands among published results; None where its data are
     others."""
-    worded: str = ""
-    """A file whose claims can be read; empty where there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -399,9 +399,6 @@ def test_the_page_of_one_system_goes_to_standard_output(
     assert done.stdout.startswith(b"<!doctype html>")
     assert b"smp0021" in done.stdout
     assert read_json(elsewhere / "report.json")["success"]
-    done = run_here(monkeypatch, *evaluate, "-i", "other.json", "--runs")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"mwzeval report" in done.stderr
 
 
 @pytest.mark.integration

@@ -35,7 +35,7 @@ def completed(script: Path, line: str, folder: Path) -> list[str]:
     ("line", "expected"),
     [
         ("mwzeval eva", ["evaluate"]),
-        ("mwzeval evaluate --per-", ["--per-dialogue"]),
+        ("mwzeval evaluate --dst", ["--dst", "--dst-rule"]),
         ("mwzeval evaluate --benchmark dstc7-ub", ["dstc7-ubuntu-1", "dstc7-ubuntu-2"]),
         ("mwzeval compare --table e", ["ends"]),
         ("mwzeval pydial est", ["estimate"]),

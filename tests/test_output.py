@@ -154,7 +154,7 @@ def test_exceptions_of_a_system_do_not_reach_the_terminal() -> None:
     [
         ["validate", "-i", "in.json"],
         ["evaluate", "-s", "-i", "in.json", "-o", "-"],
-        ["evaluate", "-s", "-i", "in.json", "-f", "jsonl", "--per-dialogue"],
+        ["rows", "-s", "-i", "in.json", "-f", "jsonl"],
         ["explain", "in.json", "-f", "json"],
         ["explain", "in.json", "smp0021", "-f", "json"],
         ["leaderboard", "-f", "json"],

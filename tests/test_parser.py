@@ -59,7 +59,7 @@ def test_help_lists_every_verb_once_under_what_it_is_for(
     ("call", "place"),
     [
         ("evaluate -b unread.json -o OUT", "read-only"),
-        ("evaluate -g unread.json --claims OUT", "folder"),
+        ("claims unread.json -o OUT", "folder"),
         ("compare unread.json unread.json -o OUT", "folder"),
         ("report unread.json -o OUT", "folder"),
         ("plot unread.json -o OUT", "folder"),

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.arguments import add_files, add_format, add_items, add_resampling, add_signatures
+from mwzeval.arguments import add_files, add_format, add_items, add_resampling
 from mwzeval.commands.systems.items import (
     advising_benchmark,
     advising_items,
@@ -94,7 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     benchmark.add_arguments(parser, "compare")
     add_format(parser)
-    add_signatures(parser)
 
 
 def _level(text: str) -> float:
@@ -134,7 +133,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         else:
             document = comparison_document(comparison, places=arguments.places)
         if arguments.output in (None, "-"):
-            text = printed(document, arguments.format, signatures=arguments.signatures)
+            text = printed(document, arguments.format)
             write_result(text, arguments.format)
         else:
             write_output(arguments.output, render(document, arguments.format))

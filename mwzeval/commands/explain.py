@@ -11,15 +11,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.outcome import add_claims, write_claims
-from mwzeval.commands.systems.scoring import refuse, score_all, scorer_of
+from mwzeval.commands.systems.scoring import score_all, scorer_of
 from mwzeval.conversation.trajectory import item_and_trial
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output import warnings_behind, write_result
-from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, ScoredFile
@@ -62,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "-f", "--format", choices=("text", "json"), default="text", help="default: %(default)s"
     )
-    add_claims(parser, benchmark.words)
     benchmark.add_arguments(parser, "explain")
 
 
@@ -94,13 +90,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         )
     if arguments.all and (arguments.worst or arguments.against is None):
         arguments.parser.error("--all needs --against, and excludes --worst")
-    if arguments.claims:
-        if arguments.worst or arguments.reason or arguments.against:
-            arguments.parser.error(
-                f"--claims are of one {words.unit} or of all {words.units} of one INPUT: leave out "
-                "--worst, --reason and --against"
-            )
-        refuse(benchmark, "claims")
     if arguments.against is not None:
         _print_against(arguments, benchmark)
         return 0
@@ -119,12 +108,6 @@ def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
     chosen: Sequence[str] = ()
     if arguments.unit is not None:
         chosen = _chosen(arguments.unit, system.units(), words.unit)
-    if arguments.claims:
-        asked: Sequence[str | None] = chosen or [None]
-        each = (benchmark.claims(system, unit) for unit in asked)
-        write_claims(arguments, chain.from_iterable(each))
-        if arguments.claims in STANDARD_OUTPUT:
-            return
     if arguments.unit is None:
         explanations = _readable(system, system.explain_all(), arguments)
         if not any(of for explanation in explanations for of in explanation.outcomes.values()):

@@ -6,7 +6,6 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from mwzeval.comparison import Comparison
     from mwzeval.comparison.gates import Gate
     from mwzeval.comparison.runs import Across
-    from mwzeval.scores.explanation import Claim, Words
     from mwzeval.scores.report import Report
     from mwzeval.scores.score import Score
     from mwzeval.scores.sheets import Document
@@ -41,43 +39,8 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_claims(parser: argparse.ArgumentParser, words: Words) -> None:
-    """Add `--claims`, where what responses say and what it was held against goes."""
-    parser.add_argument(
-        "--claims",
-        type=named_file,
-        metavar="FILE.jsonl",
-        help=f"write what the responses of each {words.unit} claim: where it stands, what it is "
-        "about, whether it is so, what would be right (- is standard output, instead of all else)",
-    )
-
-
-def named_file(file: str) -> str:
-    """Return what an option names. Raises `ArgumentTypeError` for nothing."""
-    if not file:
-        raise argparse.ArgumentTypeError("name a file, or - for standard output")
-    return file
-
-
-def write_claims(arguments: argparse.Namespace, claims: Iterable[tuple[str, Claim]]) -> None:
-    """Write (dialogue, claim) pairs where `--claims` says, one JSON object a line."""
-    from mwzeval.files.writing import written_atomically
-    from mwzeval.text import json_line
-
-    lines = (
-        json_line({"dialogue": dialogue, **asdict(claim)}) + "\n" for dialogue, claim in claims
-    )
-    if arguments.claims in STANDARD_OUTPUT:
-        for line in lines:
-            write_result(line, "jsonl")
-        return
-    with written_atomically(arguments.claims) as stream:
-        for line in lines:
-            stream.write(line.encode(errors="backslashreplace"))
-
-
-def add_gates(parser: argparse.ArgumentParser, example: str) -> None:
-    """Add gates, which make the exit code 1."""
+def add_gates(parser: argparse.ArgumentParser, example: str, *, baseline: bool = False) -> None:
+    """Add gates, which make the exit code 1; with `baseline` also the comparison with a file."""
     gates = parser.add_argument_group("gates (exit code 1 when one fails)")
     gates.add_argument(
         "--fail-under",
@@ -89,12 +52,13 @@ def add_gates(parser: argparse.ArgumentParser, example: str) -> None:
         metavar="SCORE=N,…",
         help="fail when a score that is better when lower is over its number",
     )
-    gates.add_argument(
-        "--fail-below",
-        metavar="BASELINE.json",
-        help="fail when a score is significantly worse than that of this file (paired "
-        "tests, 5 %% after Holm's correction)",
-    )
+    if baseline:
+        gates.add_argument(
+            "--fail-below",
+            metavar="BASELINE.json",
+            help="fail when a score is significantly worse than that of this file (paired "
+            "tests, 5 %% after Holm's correction)",
+        )
 
 
 def add_strictness(parser: argparse.ArgumentParser) -> None:
@@ -144,8 +108,7 @@ def finish(
 ) -> int:
     """Write the report, print what `show` returns, tell which gates failed; return the exit code.
 
-    Nothing is shown where claims are on standard output. `document` goes to GitHub's step summary,
-    where there is one.
+    `document` goes to GitHub's step summary, where there is one.
     """
     from mwzeval.text import to_json
 
@@ -153,7 +116,7 @@ def finish(
         write_result(to_json(plain), "json")
     else:
         write_output(arguments.output, to_json(plain), quiet=arguments.quiet)
-        if not arguments.quiet and getattr(arguments, "claims", None) not in STANDARD_OUTPUT:
+        if not arguments.quiet:
             write_result(show(), arguments.format)
     _append_step_summary(document, failed, quiet=arguments.quiet)
     for line in failed:

@@ -57,10 +57,7 @@ class CrossWoz(Benchmark):
     lacks: Mapping[str, str] = {
         "leaderboard": "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables "
         "beside ours",
-        "claims": "claims are read in English words only: nothing reads them in CrossWOZ",
         "play": "users and systems of CrossWOZ talk in acts or in Chinese: nobody plays them yet",
-        "ceiling": "gold and a copy of the turn before stand beside the main scores of every track "
-        "of CrossWOZ already, and simulated dialogues have no gold",
     }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:

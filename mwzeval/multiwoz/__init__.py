@@ -34,6 +34,21 @@ VERBS = {
         "mwzeval.multiwoz.commands.tools_serve",
         "agents",
     ),
+    "ceiling": (
+        "score the gold data: how high the scores of a system can be",
+        "mwzeval.multiwoz.commands.ceiling",
+        "score",
+    ),
+    "claims": (
+        "list what responses in words claim, and whether it is so",
+        "mwzeval.multiwoz.commands.claims",
+        "score",
+    ),
+    "dst-errors": (
+        "count how often each slot of the state is missing, spurious or wrong",
+        "mwzeval.multiwoz.commands.dst_errors",
+        "score",
+    ),
     "baseline": (
         "run a baseline system over a fold and write its predictions",
         "mwzeval.multiwoz.commands.baseline",

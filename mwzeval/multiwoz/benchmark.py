@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.arguments import add_data
+from mwzeval.arguments import add_data, files_of
 from mwzeval.benchmark import Benchmark
 from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
 from mwzeval.multiwoz.choices import (
@@ -24,12 +24,11 @@ from mwzeval.multiwoz.choices import (
     WITHOUT_FAULTS,
 )
 from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, NUMBERS, PRESETS
-from mwzeval.scores.explanation import Claim, Words
+from mwzeval.scores.explanation import Words
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Shelf
     from mwzeval.conversation.runs import RunSetting
-    from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.file_scorer import PredictionsScorer
     from mwzeval.multiwoz.input_scorer import InputScorer
     from mwzeval.report.boards import Entry
@@ -99,9 +98,18 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
 
 
-def add_dst_rules(parser: argparse._ActionsContainer) -> None:
+def add_metrics(parser: argparse.ArgumentParser, default: str) -> argparse._ArgumentGroup:
+    """Add an option for each metric; `default` says which are scored without any."""
+    metrics = parser.add_argument_group("metrics", f"default: {default}")
+    for short, name, what in METRICS:
+        metrics.add_argument(short, f"--{name}", action="store_true", help=what)
+    return metrics
+
+
+def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None) -> None:
     """Add `--dst-rule`, further rules for state tracking."""
     choices = ", ".join((*CHOICES, *NUMBERS))
+    by_default = f" (default: {default})" if default else ""
     parser.add_argument(
         "--dst-rule",
         action="append",
@@ -110,7 +118,7 @@ def add_dst_rules(parser: argparse._ActionsContainer) -> None:
         help="state tracking as published elsewhere, with flexible goal accuracy (FGA): "
         f"{', '.join(PRESETS)}, or one with changed "
         f"choices, such as exact+dontcare=absent ({choices}; see docs/dst.md); "
-        f"{FUZZY95} is --dst",
+        f"{FUZZY95} is --dst{by_default}",
     )
 
 
@@ -177,6 +185,8 @@ METRICS = (
     ("-d", "dst", "dialogue state tracking: joint accuracy, slot precision, recall, F1"),
     ("-g", "grounded", "words held against the database; bookings (docs/metrics.md)"),
 )
+SCORING = ("evaluate", "rows", "runs", "compare", "power", "report", "plot")
+"""Verbs that score the metrics that are asked for."""
 WITH_CEILING = ("bleu", "success", "richness", "dst", "grounded")
 """Metrics under which gold data do not have 100 percent by definition."""
 
@@ -205,19 +215,10 @@ class MultiWoz(Benchmark):
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add metrics, how predictions are read, and what they are held against."""
-        if verb in ("evaluate", "compare", "power", "report", "plot"):
-            default = "all that the input allows" + (" but -g" if verb == "compare" else "")
-            metrics = parser.add_argument_group("metrics", f"default: {default}")
-            for short, name, what in METRICS:
-                metrics.add_argument(short, f"--{name}", action="store_true", help=what)
-            add_dst_rules(metrics)
+        if verb in SCORING:
+            but = " but -g" if verb == "compare" else ""
+            add_dst_rules(add_metrics(parser, f"all that the input allows{but}"))
         if verb == "evaluate":
-            parser.add_argument(
-                "--dst-errors",
-                action="store_true",
-                help="print instead how often each slot was correct, missing, spurious or wrong "
-                "under each --dst-rule, and what it was taken for",
-            )
             parser.add_argument(
                 "--rollouts",
                 action="store_true",
@@ -248,7 +249,7 @@ class MultiWoz(Benchmark):
                 "zero_shot (default: all, or with a system the first two, your system in the one "
                 "whose systems have states as it has, predicted or gold)",
             )
-        if verb in ("evaluate", "compare", "power", "report", "plot", "ceiling"):
+        if verb in SCORING:
             add_references(parser)
         if verb == "live":
             from mwzeval.multiwoz.live.settings.choosing import add_live
@@ -257,11 +258,9 @@ class MultiWoz(Benchmark):
             add_compat(parser)
             add_data(parser)
             add_accounting(parser)
-        elif verb == "ceiling":
-            add_corpus(parser)
         else:
             add_reading(parser)
-            if verb in ("evaluate", "compare", "report"):
+            if verb in ("evaluate", "runs", "compare", "report"):
                 add_accounting(parser)
 
     def scorer(self, arguments: Namespace) -> InputScorer:
@@ -287,15 +286,18 @@ class MultiWoz(Benchmark):
 
         asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
         rules = getattr(arguments, "dst_rule", [])
-        if (asked or rules) and "grounded" not in asked and getattr(arguments, "claims", None):
-            asked = (*asked, "grounded")  # what the claims add up to
-        _check_use(arguments, asked, rules)
+        if getattr(arguments, "rollouts", False) and arguments.ci:
+            arguments.parser.error(
+                "--ci takes dialogues to be independent, and rollouts of one dialogue are not"
+            )
         of_verb = {
             "validate": asked,
             "explain": asked if rules else asked or ("success",),
             "leaderboard": ("bleu", "success", "richness"),
-            "ceiling": WITH_CEILING,
+            "claims": ("grounded",),
         }
+        if arguments.verb == "ceiling" and not files_of(arguments, required=False):
+            of_verb["ceiling"] = asked or WITH_CEILING
         metrics = of_verb.get(arguments.verb, asked)
         by_default = () if metrics or rules or arguments.verb in of_verb else _BY_DEFAULT
         if arguments.verb == "compare":
@@ -325,27 +327,14 @@ class MultiWoz(Benchmark):
 
         return {"bleu": f"bleu.{CORPORA[meta['corpus']].reference_set}"}
 
-    def ceiling(self, arguments: Namespace, of: Any, resampling: Resampling | None) -> Report:
-        """Return the report of the gold annotation: of predicted turns, or of a whole fold."""
-        from mwzeval.multiwoz.ceiling import ceiling_of
-
-        return ceiling_of(self._of_predictions(arguments), of, resampling)
-
-    def claims(self, of: Any, unit: str | None) -> Iterator[tuple[str, Claim]]:
-        """Return what responses in words say, held against the database and the log."""
-        found: Iterator[tuple[str, Claim]] = of.claims(unit)
-        return found
-
     def document(self, report: Report, arguments: Namespace) -> Document | None:
-        """Return the errors of state tracking where they are asked for, and live runs in short."""
-        from mwzeval.multiwoz.tracking.joint_goals import state_errors
+        """Return live runs in short; None of predictions."""
+        if report.meta["fold"] != LIVE:
+            return None
+        from mwzeval.multiwoz.live.scored.runs import live_document
 
-        if report.meta["fold"] == LIVE:
-            from mwzeval.multiwoz.live.scored.runs import live_document
-
-            details = getattr(arguments, "grounded", False)
-            return live_document(report, places=arguments.places, details=details)
-        return state_errors(report) if arguments.dst_errors else None
+        details = getattr(arguments, "grounded", False)
+        return live_document(report, places=arguments.places, details=details)
 
     def live(self, arguments: Namespace) -> RunSetting:
         """Return a setting in words or in acts, on the database of a corpus."""
@@ -377,27 +366,14 @@ def _refusal_of_live(arguments: Namespace) -> str | None:
     """Return why live dialogues cannot be scored as a command asks for it; None when they can."""
     if arguments.verb == "leaderboard":
         return "the published tables are of responses to dialogues of the corpus"
-    if getattr(arguments, "ceiling", False):
-        return "there are no gold data of them: leave out --ceiling"
+    if arguments.verb == "ceiling":
+        return "there are no gold data of them"
     of_corpus = [name for _, name, _ in METRICS if name != "grounded"]
     asked = [f"--{name}" for name in of_corpus if getattr(arguments, name, False)]
     asked += ["--dst-rule"] if getattr(arguments, "dst_rule", []) else []
     if asked:
         return f"{asked[0]} needs responses to dialogues of the corpus; live runs accept only -g"
     return None
-
-
-def _check_use(arguments: Namespace, asked: Sequence[str], rules: Sequence[str]) -> None:
-    """Refuse what cannot be asked for together, as a parser does."""
-    error = arguments.parser.error
-    only_without = (asked or rules) and not set(asked) & set(WITH_CEILING)
-    if getattr(arguments, "ceiling", False) and only_without:
-        names = " ".join(f"--{name}" for name in WITH_CEILING)
-        error(f"--ceiling is of {names}; under a --dst-rule it is 100")
-    if getattr(arguments, "dst_errors", False) and not rules:
-        error("--dst-errors needs a --dst-rule, such as --dst-rule exact")
-    if getattr(arguments, "rollouts", False) and arguments.ci:
-        error("--ci takes dialogues to be independent, and rollouts of one dialogue are not")
 
 
 BENCHMARK = MultiWoz()

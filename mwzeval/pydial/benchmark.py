@@ -52,9 +52,7 @@ class PyDial(Benchmark):
     headline: Sequence[str] = ("success", "reward")
     gates = "success=90,reward=10"
     lacks: Mapping[str, str] = {
-        "claims": "systems of PyDial choose acts and say no words, so there are no claims in them",
         "play": "in PyDial you are the user with `mwzeval pydial play TASK`",
-        "ceiling": "dialogue management has no gold data: there is a user, and nobody who answered",
         "runs": "the runs of a policy are its seeds, which compare finds in a folder and resamples "
         "together with their dialogues: give the folder of each policy, such as runs/CR-3/dqn",
     }

@@ -26,12 +26,12 @@ def output_look() -> Look:
     )
 
 
-def printed(document: Document, format_name: str, *, signatures: bool = True) -> str:
-    """Return a document as it goes to standard output, in a format.
+def printed(document: Document, format_name: str) -> str:
+    """Return a document as it is printed on standard output, in a format.
 
-    On a terminal a line stands for the signatures unless these are asked for.
+    A terminal gets one line instead of the signatures.
     """
     look = output_look()
     if format_name != "text" or look == PLAIN:
         return render(document, format_name)
-    return to_text(document, look, signatures=signatures or look.width is None)
+    return to_text(document, look, signatures=look.width is None)

@@ -161,7 +161,7 @@ def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) 
     notes += [note for note in document.notes if signatures or note not in document.signatures]
     if not signatures and (number := len(document.signatures)):
         what = "1 signature" if number == 1 else f"{number} signatures"
-        notes.append(f"{what}: --signatures")
+        notes.append(f"{what}: `| cat` or -f json shows them")
     parts = [
         "\n".join(
             line

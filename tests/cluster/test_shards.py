@@ -261,10 +261,7 @@ def test_what_cannot_be_had_of_shards_is_refused(
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     for words, named in (
         ("--ci", "--ci"),
-        ("--per-dialogue", "--per-dialogue"),
-        ("--ceiling", "--ceiling"),
         ("--fail-below x.json", "--fail-below"),
-        ("--runs", "shards"),
         ("-f html", "dialogues"),
         ("-i -", "standard input"),
         ("--workers 2", "--dask local"),

@@ -86,7 +86,6 @@ def run(
                 word.replace("BETTER", sample.better)
                 .replace("WORSE", sample.worse)
                 .replace("INVALID", sample.invalid)
-                .replace("WORDED", sample.worded or sample.better)
             )
             for word in words
         ]
@@ -145,35 +144,25 @@ class Command(NamedTuple):
 PRINTED: dict[str, Command] = {
     "evaluate": Command("evaluate BETTER"),
     "evaluate --ci": Command(f"evaluate -i BETTER --ci 90 {FEW}"),
-    "evaluate --runs": Command("evaluate BETTER WORSE --runs"),
-    "evaluate --ceiling": Command("evaluate BETTER --ceiling", "ceiling"),
-    "evaluate per unit": Command("evaluate BETTER PER-UNIT"),
+    "runs": Command("runs BETTER WORSE"),
+    "rows": Command("rows BETTER"),
     "compare": Command(f"compare BETTER WORSE {FEW} --jobs 1"),
     "compare --scopes": Command(f"compare BETTER -i WORSE {FEW} --jobs 1 --scopes --alpha 0.1"),
     "compare runs": Command(f"compare A=BETTER,WORSE B=WORSE {FEW} --jobs 1", "runs"),
     "compare --table": Command(f"compare BETTER WORSE {FEW} --jobs 1 --table ends"),
     "power": Command("power BETTER --difference 5"),
     "power of two": Command("power BETTER -i WORSE --difference 5 --goals 10,20 --alpha 0.1"),
-    "ceiling": Command("ceiling CORPUS", "ceiling"),
     "leaderboard": Command("leaderboard", "leaderboard"),
 }
 """Commands whose result is printed in any of `FORMATS`."""
 
 
-def filled(words: str, name: str, sample: Sample) -> str:
-    """Return a command with the options that differ between benchmarks."""
-    per_unit = f"--per-{benchmark_named(name).words.unit}"
-    return words.replace("PER-UNIT", per_unit).replace("CORPUS", " ".join(sample.corpus))
-
-
 @alone
 @pytest.mark.parametrize("command", PRINTED)
-def test_results_are_printed_in_every_format(
-    name: str, command: str, run: Run, sample: Sample
-) -> None:
+def test_results_are_printed_in_every_format(name: str, command: str, run: Run) -> None:
     words, needs = PRINTED[command]
     for format_name in FORMATS:
-        ran = works(run, name, f"{filled(words, name, sample)} --format {format_name}", needs)
+        ran = works(run, name, f"{words} --format {format_name}", needs)
         assert ran is not None
         assert parsed(ran.out, format_name)
 
@@ -181,10 +170,10 @@ def test_results_are_printed_in_every_format(
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.integration) for name in NAMES[1:]]
 )
-def test_results_are_printed_as_json_and_in_a_table(name: str, run: Run, sample: Sample) -> None:
+def test_results_are_printed_as_json_and_in_a_table(name: str, run: Run) -> None:
     for words, needs in PRINTED.values():
         for format_name in ("json", "text"):
-            ran = works(run, name, f"{filled(words, name, sample)} -f {format_name}", needs)
+            ran = works(run, name, f"{words} -f {format_name}", needs)
             assert ran is None or parsed(ran.out, format_name)
 
 
@@ -205,7 +194,7 @@ def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample
     folders = {str(Path(file).parent) for file in (sample.better, sample.worse)}
     assert all(Path(folder).is_absolute() for folder in folders)
     for command in (
-        "evaluate BETTER WORSE --runs -o -",
+        "runs BETTER WORSE -o -",
         f"evaluate WORSE -f html {FEW}",
         f"compare BETTER WORSE --jobs 1 -f json {FEW}",
         f"report BETTER WORSE --title Ours -o - {FEW}",
@@ -217,7 +206,7 @@ def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample
 
 
 def test_warnings_are_errors_where_they_are_asked_to_be(run: Run) -> None:
-    for command in ("evaluate BETTER", "evaluate BETTER WORSE --runs", "validate BETTER"):
+    for command in ("evaluate BETTER", "validate BETTER"):
         plain, strict = run(command), run(f"{command} --strict")
         assert plain.code == 0
         warned = "warning" in (plain.out if command.startswith("validate") else plain.err)
@@ -267,23 +256,6 @@ def test_what_another_system_won_is_listed(run: Run) -> None:
     refused = run("explain WORSE --against INVALID")
     assert refused.code == 2
     assert "Traceback" not in refused.err
-
-
-def test_claims_are_written_or_there_are_none(name: str, run: Run) -> None:
-    for verb in ("evaluate", "explain"):
-        written = Path(f"{verb}.jsonl")
-        printed = works(run, name, f"{verb} WORDED --claims -", "claims")
-        beside = works(run, name, f"{verb} WORDED --claims {written}", "claims")
-        if printed is None or beside is None:
-            assert not written.exists()
-            continue
-        lines = parsed(printed.out, "jsonl")
-        assert parsed(written.read_text(encoding="utf-8"), "jsonl") == lines
-        assert all({"dialogue", "turn", "start", "end", "verdict"} <= line.keys() for line in lines)
-        assert parsed(beside.out, "text") == run(f"{verb} WORDED").out
-        assert run(f"{verb} INVALID --claims no.jsonl").code == 2
-        assert run(f"{verb} WORDED --claims=").code == 2
-        assert not Path("no.jsonl").exists()
 
 
 def test_validate_says_as_json_whether_a_file_can_be_scored(run: Run) -> None:
@@ -344,10 +316,8 @@ REFUSED = (
     "evaluate missing.json",
     "evaluate",
     "evaluate BETTER WORSE",
-    "evaluate BETTER BETTER --runs",
-    "evaluate BETTER --runs",
-    "evaluate BETTER WORSE --runs --ci",
-    "evaluate BETTER WORSE --runs -f html",
+    "runs BETTER BETTER",
+    "runs BETTER",
     "evaluate BETTER --fail-below INVALID",
     "evaluate BETTER --fail-under nonsense=1",
     "evaluate BETTER --fail-under nonsense",
@@ -378,7 +348,6 @@ REFUSED = (
     "leaderboard --report foreign.json",
     "leaderboard -i BETTER --report BETTER",
     "leaderboard --report missing.json",
-    "ceiling BETTER",
 )
 
 
@@ -463,11 +432,10 @@ def test_what_is_read_by_its_place_is_read_with_i_too() -> None:
 
 COMMANDS = (
     "evaluate BETTER --ci --samples 20",
-    "evaluate BETTER --per-UNIT",
+    "rows BETTER",
     "evaluate BETTER -f html",
-    "evaluate BETTER --ceiling",
     "evaluate BETTER --fail-below WORSE --samples 20",
-    "evaluate BETTER WORSE --runs",
+    "runs BETTER WORSE",
     "validate BETTER",
     "explain BETTER --worst 3",
     "report BETTER WORSE --samples 20",
@@ -531,12 +499,11 @@ def test_commands_of_other_benchmarks_do_everything_once(
 def check_once(name: str, command: str, run: Run, sample: Sample) -> None:
     benchmark = benchmark_named(name)
     codes = []
-    words = command.replace("UNIT", benchmark.words.unit)
-    files, done = read_by(lambda: codes.append(run(words).code))
-    if any(what in benchmark.lacks and what in command for what in ("ceiling", "leaderboard")):
+    files, done = read_by(lambda: codes.append(run(command).code))
+    if command.startswith("leaderboard") and "leaderboard" in benchmark.lacks:
         assert (codes, files) == ([2], Counter())
         return
     given = {"BETTER": sample.better, "WORSE": sample.worse}
-    assert {files[file] for word, file in given.items() if word in words.split()} == {1}, command
+    assert {files[file] for word, file in given.items() if word in command.split()} == {1}, command
     assert done
     assert {what: times for what, times in done.items() if times > 1} == {}, command

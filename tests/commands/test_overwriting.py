@@ -16,7 +16,6 @@ import pytest
 
 from mwzeval.benchmark import benchmark_named, known_benchmarks, own_verbs
 from mwzeval.cli import VERBS, VERBS_OF_NONE, main
-from mwzeval.commands.outcome import named_file
 from mwzeval.output_checks import READ, WRITTEN
 
 # `data` and `cache` are folders of which files are read as they are needed; a `log` is continued.
@@ -32,13 +31,12 @@ NOT_READ = frozenset(NAMES_OF_OTHERS.split())
 CALLS = """
 evaluate -b -i IN -o IN
 evaluate -b IN -o IN
-evaluate -b --runs OTHER IN -o IN
+runs -b OTHER IN -o IN
 evaluate -b --shards OTHER IN -o IN
 evaluate -b --shards FOLDER/*.json -o IN
 evaluate -b OTHER --fail-below IN -o IN
-evaluate -g IN --claims IN
-evaluate -g OTHER -o IN --claims IN
-explain IN --claims IN
+claims IN -o IN
+ceiling IN -o IN
 report OTHER IN -o IN
 compare OTHER IN -o IN
 compare A=OTHER,IN B=OTHER -o IN
@@ -81,7 +79,7 @@ def free_texts(parser: argparse.ArgumentParser) -> Iterator[str]:
         if isinstance(action, argparse._SubParsersAction):
             for inner in action.choices.values():
                 yield from free_texts(inner)
-        elif action.nargs != 0 and action.choices is None and action.type in (None, named_file):
+        elif action.nargs != 0 and action.choices is None and action.type is None:
             yield action.dest
 
 

@@ -117,13 +117,18 @@ LEXICALIZED = str(ROOT / "predictions" / "sample-lexicalized.json")
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-g", LEXICALIZED],
+        ["evaluate", "-g", LEXICALIZED],
         *(
             pytest.param(arguments, marks=pytest.mark.integration)
             for arguments in (
-                ["-g", "--shards", LEXICALIZED],
-                ["-g", "--runs", LEXICALIZED, "copy.json"],
-                ["--benchmark", "crosswoz", str(ROOT / "predictions/crosswoz-sample-nlg.json")],
+                ["evaluate", "-g", "--shards", LEXICALIZED],
+                ["runs", "-g", LEXICALIZED, "copy.json"],
+                [
+                    "evaluate",
+                    "--benchmark",
+                    "crosswoz",
+                    str(ROOT / "predictions/crosswoz-sample-nlg.json"),
+                ],
             )
         ),
     ],
@@ -133,7 +138,7 @@ def test_scores_that_are_better_when_lower_have_a_ceiling_everywhere(
 ) -> None:
     (elsewhere / "copy.json").write_bytes(Path(LEXICALIZED).read_bytes())
     name = "nlg.missing_values.system" if "--benchmark" in arguments else "hallucination"
-    evaluate = ["evaluate", "-q", *arguments]
+    evaluate = [*arguments, "-q"]
     assert main([*evaluate, "--fail-under", f"{name}=0"]) == 2
     assert f"--fail-over {name}=0" in capsys.readouterr().err
     assert main([*evaluate, "--fail-over", f"{name}=100"]) == 0

@@ -97,7 +97,7 @@ def test_every_warning_is_an_error_when_strict(
     for verb, *files in (
         ["validate", file],
         ["evaluate", file],
-        ["evaluate", "--runs", file, str(second)],
+        ["runs", file, str(second)],
         ["evaluate", "--fail-below", str(second), file],
     ):
         assert run(verb, "--benchmark", "crosswoz", *files) == 0

@@ -31,11 +31,7 @@ def write(folder: Path) -> Sample:
             turn |= {"response": "there is [value_name]", "state": {}}
     worse = _written(folder / "silent.json", plain)
     invalid = _written(folder / "invalid.json", {next(iter(plain)): [{"response": 1}]})
-    worded = dict(islice(sample_predictions("lexicalized").items(), DIALOGUES))
-    return Sample(
-        *(better, worse, invalid, ("--corpus", "sample")),
-        worded=_written(folder / "words.json", worded),
-    )
+    return Sample(better, worse, invalid)
 
 
 def _written(path: Path, plain: object) -> str:

@@ -90,7 +90,7 @@ def test_the_ceiling_command_has_formats_intervals_and_a_report(
 def test_the_ceiling_stands_beside_each_score(
     elsewhere: Path, evaluator: Evaluator, gold: GoldFold, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["evaluate", "-bsrd", "-i", GOOD, "--ceiling"]) == 0
+    assert main(["ceiling", "-bsrd", "-i", GOOD, "-o", "evaluation_results.json"]) == 0
     lines = capsys.readouterr().out.splitlines()
     expected = evaluator.evaluate(gold_predictions(gold))
     inform = next(index for index, line in enumerate(lines) if line.startswith("Inform"))
@@ -111,7 +111,7 @@ def test_the_ceiling_is_of_the_dialogues_and_turns_that_were_predicted(
     some = dict(list(sample_predictions("good").items())[:7])
     some = {name: turns[:-1] or turns for name, turns in some.items()}
     (elsewhere / "some.json").write_text(json.dumps(some))
-    assert main(["evaluate", "-sr", "-q", "-i", "some.json", "--ceiling"]) == 0
+    assert main(["ceiling", "-sr", "-i", "some.json", "-o", "evaluation_results.json"]) == 0
     found = read_json(elsewhere / "evaluation_results.json")["meta"]["ceiling"]
     expected = Evaluator(success=True, richness=True).evaluate(gold_predictions(gold, some))
     assert found == {key: expected[key] for key in ("bleu", "success", "richness", "dst")}
@@ -126,7 +126,7 @@ def test_grounded_scores_have_the_human_responses_as_their_ceiling(
     words = elsewhere / "cheap.json"
     said = (ROOT / "predictions" / "sample-lexicalized.json").read_text(encoding="utf-8")
     words.write_text(said.replace("moderate", "cheap"), encoding="utf-8")
-    arguments = ["evaluate", "-sg", "-i", str(words), "--ceiling"]
+    arguments = ["ceiling", "-sg", "-i", str(words), "-o", "evaluation_results.json"]
     assert main(arguments) == 0
     tables = capsys.readouterr().out.split("\n\n")
     human = gold_predictions(gold, in_words=True)
@@ -156,5 +156,3 @@ def test_grounded_scores_have_the_human_responses_as_their_ceiling(
     for row in csv.DictReader(io.StringIO(capsys.readouterr().out)):
         if "grounded" in row["score"] or row["score"] in ("hallucination", "consistency"):
             assert float(row["ceiling"]) == values[row["score"], row["scope"]].value
-    assert main([*arguments, "-f", "html"]) == 0
-    assert "ceiling" in capsys.readouterr().out

@@ -55,14 +55,14 @@ def test_colours_are_for_terminals_and_for_those_who_want_them(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "stdout", Terminal() if is_terminal else io.StringIO())
     assert output_look() == Look(colours, 70 if is_terminal else None)
-    text = printed(DOCUMENT, "text", signatures=True)
+    text = printed(DOCUMENT, "text")
     assert bool(STYLE.search(text)) == colours
     assert "\x1b" not in printed(DOCUMENT, "json")
 
 
 def test_what_is_no_terminal_has_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert printed(DOCUMENT, "text", signatures=False) == to_text(DOCUMENT)
+    assert printed(DOCUMENT, "text") == to_text(DOCUMENT)
 
 
 @pytest.mark.parametrize("colours", [False, True])
@@ -100,9 +100,9 @@ def test_tables_fit_and_no_number_is_broken(width: int) -> None:
     )
 
 
-def test_a_line_stands_for_signatures_until_they_are_asked_for() -> None:
+def test_a_line_stands_for_signatures() -> None:
     short = to_text(DOCUMENT, Look(width=80), signatures=False)
-    assert "--signatures" in short
+    assert "1 signature" in short
     assert "rev:3" not in short
     assert "p: two-sided" in short
     assert "rev:3" in to_text(DOCUMENT, Look(width=80))

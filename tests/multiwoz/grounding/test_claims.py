@@ -89,15 +89,13 @@ def test_claims_of_the_sample_add_up_to_its_report(tmp_path: Path) -> None:
     (tmp_path / "said.json").write_text(json.dumps(predictions), encoding="utf-8")
     report, file = tmp_path / "report.json", tmp_path / "claims.jsonl"
     said = str(tmp_path / "said.json")
-    assert main(["evaluate", said, "-s", "-o", str(report), "--claims", str(file), "-q"]) == 0
+    assert main(["evaluate", said, "-g", "-o", str(report), "-q"]) == 0
+    assert main(["claims", said, "-o", str(file)]) == 0
     claims = written(file)
     assert_adds_up(claims, json.loads(report.read_text(encoding="utf-8"))["grounded"])
     responses = {name: [t["response"] for t in turns] for name, turns in predictions.items()}
     assert_in_the_words(claims, responses)
     assert {claim["verdict"] for claim in claims} >= {"right", "inconsistent", "unknown"}
-    again = tmp_path / "again.jsonl"
-    assert main(["explain", said, ID, "--claims", str(again), "-f", "json"]) == 0
-    assert written(again) == [claim for claim in claims if claim["dialogue"] == ID]
 
 
 @pytest.mark.integration
@@ -163,28 +161,6 @@ def test_claims_stand_where_they_say_and_add_up(response: str) -> None:
 
 
 def test_claims_of_placeholders_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("evaluate", "explain"):
-        assert main([verb, "predictions/sample-good.json", "--claims", "-"]) == 2
-        out, err = capsys.readouterr()
-        assert (out, "--responses" in err) == ("", True)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("evaluate", "-o", "-", "--claims", "-"),
-        ("evaluate", "other.json", "--runs", "--claims", "c.jsonl"),
-        ("evaluate", "other.json", "--shards", "--claims", "c.jsonl"),
-        ("explain", "--worst", "2", "--claims", "c.jsonl"),
-        ("explain", "--reason", "never-said", "--claims", "c.jsonl"),
-        ("explain", "--against", "other.json", "--claims", "c.jsonl"),
-    ],
-)
-def test_claims_are_of_one_input(
-    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    verb, *rest = options
-    with pytest.raises(SystemExit) as stopped:
-        main([verb, "-i", "predictions/sample-lexicalized.json", *rest])
-    assert stopped.value.code == 2
-    assert "--claims" in capsys.readouterr().err
+    assert main(["claims", "predictions/sample-good.json"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "--responses" in err) == ("", True)

@@ -94,7 +94,7 @@ def test_one_trial_of_a_goal_has_wilson_intervals(good: str) -> None:
 
 
 def test_single_dialogues_are_shown_by_trial(trials: str, capsys: Printed) -> None:
-    assert main(["evaluate", trials, "--per-dialogue", "-f", "jsonl"]) == 0
+    assert main(["rows", trials, "-f", "jsonl"]) == 0
     rows = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
     assert [row["dialogue"] for row in rows[:3]] == ["smp0021#1", "smp0021#2", "smp0021#3"]
     assert [row["success.total"] for row in rows[:3]] == [1, 0, 1]
@@ -311,7 +311,7 @@ def test_claims_are_written_with_what_is_not_so(good: str, capsys: Printed) -> N
     spoken = "its postcode is "
     at = raw.index(spoken) + len(spoken)
     Path("wrong.jsonl").write_text(f"{raw[:at]}qx99zz{raw[at + 6 :]}", encoding="utf-8")
-    assert main(["evaluate", "wrong.jsonl", "-q", "--claims", "claims.jsonl"]) == 0
+    assert main(["claims", "wrong.jsonl", "-o", "claims.jsonl"]) == 0
     claims = [json.loads(row) for row in Path("claims.jsonl").read_text("utf-8").splitlines()]
     (wrong,) = [claim for claim in claims if claim["verdict"] == "unknown"]
     assert (wrong["dialogue"], wrong["turn"], wrong["text"]) == ("smp0022", 0, "qx99zz")
@@ -347,7 +347,7 @@ def test_the_files_of_a_run_are_joined_and_not_shards(trials: str, capsys: Print
     [
         (["evaluate", "-b"], "--bleu"),
         (["evaluate", "--dst-rule", "exact"], "--dst-rule"),
-        (["evaluate", "--ceiling"], "gold"),
+        (["ceiling"], "gold"),
         (["evaluate", "--compat", "convlab2"], "--compat"),
         (["leaderboard"], "published"),
     ],

@@ -59,8 +59,9 @@ def test_rules_stand_beside_that_of_dst_and_leave_it_as_it_is() -> None:
     assert {**report(), "meta": None} == {**alone, "meta": None}
 
 
-def test_the_error_table_is_printed_instead(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--dst-rule", "exact,trade", "--dst-errors", "-f", "csv", WEAK) == 0
+def test_the_error_table_has_the_counts_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--dst-rule", "exact,trade", "-q", WEAK) == 0
+    assert main(["dst-errors", "--dst-rule", "exact,trade", "-f", "csv", WEAK]) == 0
     records = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     written = report()["dst_rules"]
     assert len(records) == sum(len(of["errors"]) for of in written.values())
@@ -71,7 +72,7 @@ def test_the_error_table_is_printed_instead(capsys: pytest.CaptureFixture[str]) 
         for confusion in of_slot["confusions"]:
             assert f"{confusion['gold']} → {confusion['predicted']}" in record["confusions"]
     assert any(of["wrong"] for of in written["exact"]["errors"].values())
-    assert run("--dst-rule", "exact", "--dst-errors", WEAK) == 0
+    assert main(["dst-errors", WEAK]) == 0
     assert "gold → predicted" in capsys.readouterr().out
 
 
@@ -99,22 +100,11 @@ def test_scores_have_intervals_and_parts(capsys: pytest.CaptureFixture[str]) -> 
     assert of_joint["taxi"]["n"] < of_joint["total"]["n"]
 
 
-def test_rules_and_ceilings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("-s", "--dst-rule", "exact", "--ceiling", WEAK) == 0
-    lines = capsys.readouterr().out.splitlines()
-    # Nothing stands beside the scores that have no ceiling but what they are.
-    (joint,) = (number for number, line in enumerate(lines) if line.startswith("JGA (exact)"))
-    assert lines[joint + 1].startswith("n ")
-    assert list(report()["meta"]["ceiling"]) == ["bleu", "success", "richness", "dst"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--dst-rule", "trad"], '"trade"'),
         (["--dst-rule", "trade+none=value"], "values=trade"),
-        (["--dst-rule", "exact", "--ceiling"], "it is 100"),
-        (["-d", "--dst-errors"], "--dst-rule"),
     ],
 )
 def test_bad_use_is_told(

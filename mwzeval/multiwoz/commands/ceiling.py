@@ -1,0 +1,60 @@
+"""Score the gold data as a system's: how high the scores of a system can be.
+
+Without a file: the gold data of the whole fold. With the file of a system: its scores, and next to
+each that of the gold data of the same dialogues.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mwzeval.arguments import add_files, add_format, add_intervals, files_of
+from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.benchmark import BENCHMARK, add_metrics, add_reading, add_references
+from mwzeval.output import warnings_behind, write_output, write_result
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.set_defaults(benchmark=NAME)
+    add_files(parser, "the file of a system (default: none)", several=False)
+    parser.add_argument("-o", "--output", metavar="OUTPUT.json", help="also write a JSON report")
+    add_metrics(parser, "all that the input allows; of a fold, all")
+    add_references(parser)
+    add_reading(parser)
+    add_intervals(parser)
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score and print; write a report if it is asked for; return 0."""
+    from mwzeval.metrics.measure import Resampling
+    from mwzeval.multiwoz.ceiling import ceiling_of
+    from mwzeval.report.summary import (
+        beside_ceiling,
+        ceiling_report,
+        ceiling_summary,
+        with_ceiling,
+    )
+    from mwzeval.report.terminal import printed
+    from mwzeval.text import to_json
+
+    scorer = BENCHMARK.scorer(arguments)
+    resampling = (
+        Resampling(arguments.ci, arguments.samples, arguments.seed) if arguments.ci else None
+    )
+    if files := files_of(arguments, at_most=1, required=False):
+        system: Any = scorer.score(files[0], progress=True)
+        report = system.report(resampling)
+        ceiling = ceiling_of(scorer.predictions, system, None)
+        report = with_ceiling(report, ceiling)
+        document = beside_ceiling(report, ceiling)
+    else:
+        report = ceiling_report(ceiling_of(scorer.predictions, None, resampling))
+        document = ceiling_summary(report)
+    with warnings_behind(report.warnings):
+        if arguments.output:
+            write_output(arguments.output, to_json(report))
+        write_result(printed(document, arguments.format), arguments.format)
+    return 0

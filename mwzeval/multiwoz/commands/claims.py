@@ -1,0 +1,48 @@
+"""List what responses in words claim: its place in the text, what it is about, whether it is true.
+
+One line of JSON per claim (docs/metrics.md#every-claim). E.g. the claims of one dialogue:
+  mwzeval claims FILE | grep sng0073
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from mwzeval.arguments import add_files, file_of
+from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.benchmark import BENCHMARK, add_reading
+from mwzeval.output import warnings_behind, write_output, write_result
+from mwzeval.output_checks import STANDARD_OUTPUT
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.set_defaults(benchmark=NAME)
+    add_files(parser, "the file of a system", several=False)
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE.jsonl",
+        help="where the claims are written (default: standard output)",
+    )
+    add_reading(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the claims; return 0."""
+    from mwzeval.text import json_line
+
+    system: Any = BENCHMARK.scorer(arguments).score(file_of(arguments))
+    with warnings_behind(system.warnings):
+        text = "".join(
+            json_line({"dialogue": dialogue, **asdict(claim)}) + "\n"
+            for dialogue, claim in system.claims(None)
+        )
+        if arguments.output in STANDARD_OUTPUT:
+            write_result(text, "jsonl")
+        else:
+            write_output(arguments.output, text)
+    return 0

@@ -1,0 +1,35 @@
+"""Count how often each slot is correct, missing, spurious or wrong, with frequent confusions.
+
+A slot is missing when only the annotation has it, spurious when only the prediction has it, and
+wrong when the values differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from mwzeval.arguments import add_files, add_format, file_of
+from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.benchmark import BENCHMARK, add_dst_rules, add_reading
+from mwzeval.output import warnings_behind, write_result
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.set_defaults(benchmark=NAME)
+    add_files(parser, "the file of a system", several=False)
+    add_dst_rules(parser, "exact")
+    add_reading(parser)
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a table for each rule; return 0."""
+    from mwzeval.multiwoz.tracking.joint_goals import state_errors
+    from mwzeval.report.terminal import printed
+
+    arguments.dst_rule = arguments.dst_rule or ["exact"]
+    report = BENCHMARK.scorer(arguments).score(file_of(arguments)).report()
+    with warnings_behind(report.warnings):
+        write_result(printed(state_errors(report), arguments.format), arguments.format)
+    return 0
