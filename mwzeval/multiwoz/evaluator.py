@@ -17,7 +17,6 @@ from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.metrics.goal_success import DialogueOutcome
-from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.measure import Resampling, no_garbage_collection
 from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, checked_pair, collected
 from mwzeval.metrics.richness import Richness
@@ -78,6 +77,7 @@ from mwzeval.multiwoz.scoring.scored_predictions import (
 )
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import parse_rules
+from mwzeval.multiwoz.tracking.joint_goals import Confusion
 from mwzeval.progress import followed
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import Signature

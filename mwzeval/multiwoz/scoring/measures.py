@@ -24,8 +24,8 @@ from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
 from mwzeval.multiwoz.grounding.scores import grounded_measures, grounded_view
 from mwzeval.multiwoz.predictions.unfilled import spelling
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
-from mwzeval.multiwoz.scoring.scorer import DST_THRESHOLD
-from mwzeval.multiwoz.tracking.joint_goals import JointGoals
+from mwzeval.multiwoz.tracking.joint_goals import JointGoals, dst_measures
+from mwzeval.multiwoz.tracking.states import DST_THRESHOLD
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.statistics import ScoreFunction, Sums
 from mwzeval.version import __version__, library_version
@@ -41,7 +41,7 @@ def scored_table(dialogues: ScoredDialogues) -> ScoredTable:
     if metrics.bleu:
         measures += _bleu_and_combined(dialogues)
     if dialogues.has_dst:
-        measures += scorer.state_tracking.measures(sign("dst"))
+        measures += dst_measures(sign("dst"))
     if dialogues.sources.predicted_states:
         for rule in scorer.joint_goals:
             of_rule = cache(partial(signature, dialogues, "dst", None, rule))

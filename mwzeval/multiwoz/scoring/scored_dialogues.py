@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from mwzeval.metrics.bleu import tokenize as segment
-from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.richness import DialogueWords, Richness, tokenize
 from mwzeval.multiwoz.grounding.scores import Computed, grounded_columns
 from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import Convention
+from mwzeval.multiwoz.tracking.joint_goals import DST_COLUMNS, Confusion
 from mwzeval.scores.table import Table
 
 
@@ -83,9 +83,9 @@ class ScoredDialogues:
         if metrics.success:
             columns += scorer.goal_success.columns
         if metrics.dst and sources.predicted_states:
-            columns += scorer.state_tracking.columns
+            columns += DST_COLUMNS
         rules = scorer.joint_goals if sources.predicted_states else ()
-        columns += tuple(column for rule in rules for column in rule.accuracy.columns)
+        columns += tuple(column for rule in rules for column in rule.columns)
         confusions = {rule.name: Counter[Confusion]() for rule in rules}
         if metrics.bleu:
             columns += tuple(column for bleu in scorer.bleus.values() for column in bleu.columns)
@@ -100,7 +100,10 @@ class ScoredDialogues:
         for name in dialogues if names is None else names:
             row: dict[str, float] = {}
             for rule in rules:
-                row.update(scorer.rule_row(rule, name, dialogues[name], confusions[rule.name]))
+                in_corpus = scorer.gold.name_of(name)
+                gold = scorer.gold.dialogues[in_corpus]
+                states = rule.states(in_corpus, gold, dialogues[name])
+                row.update(rule.row(states, confusions[rule.name]))
             if not need_normalizing:
                 rows.append((name, row))
                 continue

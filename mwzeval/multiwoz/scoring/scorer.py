@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,15 +14,13 @@ from mwzeval.metrics.goal_success import (
     judge,
 )
 from mwzeval.metrics.grounding import MentionCounts
-from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.reward import GroundedReward, Reward, RewardWeights, reward
-from mwzeval.metrics.state_tracking import StateTracking
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import Database, partial_ratio
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     BookingOutcome,
@@ -48,13 +45,10 @@ from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
 from mwzeval.multiwoz.predictions.wording import TELLING, Wording
 from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts, prepare_goal
 from mwzeval.multiwoz.tracking.conventions import Convention
-from mwzeval.multiwoz.tracking.joint_goals import JointGoals
+from mwzeval.multiwoz.tracking.joint_goals import JointGoals, dst_row
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
 from mwzeval.multiwoz.words.venue_names import with_unknown_names
-
-DST_THRESHOLD = 95
-"""Two state values agree when their `partial_ratio` is above this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +107,6 @@ class NormalizedDialogue:
         return [natural_spacing(turn.response) for turn in self.turns]
 
 
-def values_agree(predicted: str, gold: str) -> bool:
-    """Tell whether two state values count as the same."""
-    return predicted == gold or partial_ratio(predicted, gold) > DST_THRESHOLD
-
-
 class Scorer:
     """Scores dialogues of one fold under one rule set; gold data are prepared once, when needed.
 
@@ -144,7 +133,6 @@ class Scorer:
         self.reference_sets = reference_sets
         self.database = Database(gold.tables, rules)
         self.goal_success = GoalSuccess(ALL_DOMAINS)
-        self.state_tracking = StateTracking(values_agree)
         self.joint_goals = tuple(JointGoals(convention, rules) for convention in dst_rules)
         self.bleus = {
             name: Bleu(name, references.responses) for name, references in reference_sets.items()
@@ -294,18 +282,8 @@ class Scorer:
 
     def state_row(self, dialogue: NormalizedDialogue) -> dict[str, float]:
         """Return the state tracking counts of one dialogue."""
-        gold = self.gold_states(dialogue.name)
-        return self.state_tracking.row(
-            (_flat(turn.state), _flat(state))
-            for turn, state in zip(dialogue.turns, gold, strict=False)
-        )
-
-    def rule_row(
-        self, rule: JointGoals, name: str, turns: Sequence[Turn], confusions: Counter[Confusion]
-    ) -> dict[str, float]:
-        """Return the state tracking counts of one dialogue under a rule that was chosen."""
-        name = self.gold.name_of(name)
-        return rule.row(name, self.gold.dialogues[name], turns, confusions)
+        states = (turn.state for turn in dialogue.turns)
+        return dst_row(zip(states, self.gold_states(dialogue.name), strict=False))
 
     def grounded(self, dialogue: NormalizedDialogue) -> Grounded:
         """Return what a dialogue in words mentions, held against the database and the goal."""
@@ -382,9 +360,3 @@ class Scorer:
             row = grounded_row(grounded, self.log_claims(dialogue, grounded))
         outcomes = self.booking_outcomes(dialogue, turns, sources)
         return {**row, **booking_row(outcomes, by_calls=has_bookings(turns))}
-
-
-def _flat(state: State) -> dict[tuple[str, str], str]:
-    return {
-        (domain, slot): value for domain, slots in state.items() for slot, value in slots.items()
-    }

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mwzeval.metrics.judged_states import ABSENT, Gold, JudgedDomain, Predicted
 from mwzeval.multiwoz.normalization.normalize import normalize_states
+from mwzeval.multiwoz.tracking.joint_goals import KINDS, JudgedDomain
+from mwzeval.multiwoz.tracking.states import (
+    ABSENT,
+    GoldState,
+    PredictedState,
+    any_similar,
+)
 from mwzeval.scores.explanation import MISSING, SPURIOUS, WRONG, Explanation, Fact, Reason, TurnView
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import Document, Sheet, sheet
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.predictions.reading import Turn
@@ -40,14 +48,26 @@ class StateErrors:
         """
         if scorer.joint_goals:
             rule = scorer.joint_goals[0]
-            pairs = rule.states(name, scorer.gold.dialogues[name], turns)
-            return cls(f"{rule.accuracy.prefix}.joint_goal_accuracy", _judged(pairs, rule.agree))
-        gold = (
-            {domain: {slot: (value,) for slot, value in of.items()} for domain, of in state.items()}
-            for state in scorer.gold_states(name)
+            outcome, agree = f"{rule.prefix}.joint_goal_accuracy", rule.agree
+            states: Iterator[tuple[PredictedState, GoldState]] = rule.states(
+                name, scorer.gold.dialogues[name], turns
+            )
+        else:
+            outcome, agree = "dst.joint_accuracy", any_similar
+            gold = (
+                {d: {slot: (value,) for slot, value in of.items()} for d, of in state.items()}
+                for state in scorer.gold_states(name)
+            )
+            predicted = normalize_states((turn.state or {} for turn in turns), scorer.rules)
+            states = zip(predicted, gold, strict=False)
+        judged = tuple(
+            tuple(
+                JudgedDomain(domain, predicted.get(domain), gold.get(domain), agree)
+                for domain in dict.fromkeys((*predicted, *gold))
+            )
+            for predicted, gold in states
         )
-        predicted = normalize_states((turn.state or {} for turn in turns), scorer.rules)
-        return cls("dst.joint_accuracy", _judged(zip(predicted, gold, strict=False), _any_agrees))
+        return cls(outcome, judged)
 
     def shown_in(self, explanation: Explanation) -> Explanation:
         """Return an explanation whose turns tell annotated states and what is wrong."""
@@ -86,24 +106,6 @@ _SENTENCES = {
 }
 
 
-def _any_agrees(value: str, accepted: Sequence[str]) -> bool:
-    from mwzeval.multiwoz.scoring.scorer import values_agree
-
-    return any(values_agree(value, other) for other in accepted)
-
-
-def _judged(
-    states: Iterator[tuple[Predicted, Gold]], agree: Callable[[str, Sequence[str]], bool]
-) -> tuple[tuple[JudgedDomain, ...], ...]:
-    return tuple(
-        tuple(
-            JudgedDomain.of(domain, predicted.get(domain), gold.get(domain), agree)
-            for domain in dict.fromkeys((*predicted, *gold))
-        )
-        for predicted, gold in states
-    )
-
-
 def _with_errors(view: TurnView, judged: Sequence[JudgedDomain]) -> TurnView:
     """Return a turn with the facts of errors behind its state."""
     places = [at for at, fact in enumerate(view.facts) if fact.label in (ACTIVE, STATE)]
@@ -138,3 +140,47 @@ def _errors(judged: JudgedDomain) -> Iterator[tuple[str, Mapping[str, str]]]:
 def _right(judged: JudgedDomain, slot: str) -> str:
     """Return the values that are right for a slot of the annotated state."""
     return " or ".join(value for value in (judged.gold or {})[slot] if value != ABSENT)
+
+
+NOTE = (
+    "turns in which a slot was correct, missing (only annotated), spurious (only predicted), wrong "
+    "(another value); gold → predicted are its most frequent wrong values"
+)
+SHOWN = 2
+"""How many confusions a row of a table has room for; records and JSON have more."""
+
+
+def state_errors(report: Report) -> Document:
+    """Return a table for each rule of state tracking, and a record for each slot.
+
+    It has no tables when no turn was scored for lack of predicted states.
+    """
+    rules: Mapping[str, Any] = report.metrics.get("dst_rules") or {}
+    records = tuple(_records(rules))
+    return Document(
+        heading=(f"{report.meta['corpus']}, {report.meta['fold']} fold",),
+        sheets=tuple(_sheet(rule, of_rule["errors"]) for rule, of_rule in rules.items()),
+        notes=(NOTE,),
+        records=records,
+        plain={"dst_errors": {rule: of_rule["errors"] for rule, of_rule in rules.items()}},
+    )
+
+
+def _sheet(rule: str, errors: Mapping[str, Any]) -> Sheet:
+    rows = [
+        [slot, *(str(of_slot[kind]) for kind in KINDS), "; ".join(_confusions(of_slot)[:SHOWN])]
+        for slot, of_slot in errors.items()
+    ]
+    return sheet(rule, ["slot", *KINDS, "gold → predicted"], rows)
+
+
+def _records(rules: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for rule, of_rule in rules.items():
+        for slot, of_slot in of_rule["errors"].items():
+            counts = {kind: of_slot[kind] for kind in KINDS}
+            confusions = "; ".join(_confusions(of_slot))
+            yield {"rule": rule, "slot": slot, **counts, "confusions": confusions}
+
+
+def _confusions(of_slot: Mapping[str, Any]) -> list[str]:
+    return [f"{c['gold']} → {c['predicted']} ({c['turns']})" for c in of_slot["confusions"]]

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from mwzeval.metrics.judged_states import ABSENT
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.database.venues import NO_CONSTRAINT, partial_ratio
@@ -117,8 +116,10 @@ def corrected(domain: str, slot: str, label: str) -> str:
     return MISPLACED.get((domain, slot), {}).get(label, label)
 
 
-FUZZY_THRESHOLD = 95
-"""`values=fuzzy95`: two values agree when their `partial_ratio` is above this, as for `--dst`."""
+ABSENT = ""
+"""The value of a slot that is not filled; among the right values of a gold slot that may be so."""
+DST_THRESHOLD = 95
+"""`--dst` and `values=fuzzy95`: two values agree when their `partial_ratio` is above this."""
 
 FIVE_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi")
 BOOK = "book"
@@ -130,8 +131,9 @@ REMEMBERED = 2**15
 
 Raw = TypeVar("Raw")
 Read = TypeVar("Read")
-PredictedState = dict[str, dict[str, str]]
-GoldState = dict[str, dict[str, tuple[str, ...]]]
+PredictedState = Mapping[str, Mapping[str, str]]
+GoldState = Mapping[str, Mapping[str, Sequence[str]]]
+"""Domain → slot → the right values, the first of them the one to show."""
 
 
 def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
@@ -155,7 +157,7 @@ def any_equal(value: str, accepted: Sequence[str]) -> bool:
 def any_similar(value: str, accepted: Sequence[str]) -> bool:
     """Tell whether a value is close to one of the right ones."""
     return value in accepted or any(
-        other != ABSENT and partial_ratio(value, other) > FUZZY_THRESHOLD for other in accepted
+        partial_ratio(value, other) > DST_THRESHOLD for other in accepted
     )
 
 
@@ -176,14 +178,14 @@ class StateReader:
         self._closed = known if convention["slots"] == "30" else None
         self._known: dict[tuple[str, str, str], tuple[str, str]] = {}
 
-    def predicted(self, states: Iterable[State]) -> list[PredictedState]:
+    def predicted(self, states: Iterable[State]) -> Sequence[PredictedState]:
         """Return the predicted states of consecutive turns; slots that are not filled are gone.
 
         Where two slots have become one, the later one counts.
         """
         return _turn_by_turn(states, self._predicted_slots)
 
-    def gold(self, dialogue: GoldDialogue) -> list[GoldState]:
+    def gold(self, dialogue: GoldDialogue) -> Sequence[GoldState]:
         """Return the annotated states, each slot with the values that are right for it."""
         return _turn_by_turn(dialogue.slot_values(), self._gold_slots)
 

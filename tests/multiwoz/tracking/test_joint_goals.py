@@ -20,8 +20,8 @@ from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.tracking.conventions import CHOICES, PRESETS, Convention, parse_rules
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from mwzeval.multiwoz.tracking.states import FIVE_DOMAINS, MISPLACED, SPELLINGS, slots_of
-from tests.metrics import joint_goal_twin as twin
 from tests.multiwoz import worlds
+from tests.multiwoz.tracking import joint_goal_twin as twin
 from tests.places import ROOT, read_json, shared
 
 Slots = Mapping[str, Mapping[str, Sequence[str]]]
@@ -47,8 +47,8 @@ def row_of(rule: str, predicted: Sequence[Any], gold: Sequence[Slots]) -> dict[s
     (convention,) = parse_rules(rule)[1]
     goals = JointGoals(convention, "2021")
     turns = [Turn(None, state, None) for state in predicted]
-    row = goals.row("x", gold_of(gold), turns)
-    return {name.removeprefix(f"dst.{goals.name}."): number for name, number in row.items()}
+    row = goals.row(goals.states("x", gold_of(gold), turns))
+    return {name.removeprefix(f"{goals.prefix}."): number for name, number in row.items()}
 
 
 def is_joint(rule: str, predicted: Any, gold: Slots) -> bool:
