@@ -26,7 +26,7 @@ CONTROLS: tuple[tuple[str, object, str], ...] = (
     ("search", "moderate", "input"),
     ("search", "", "input"),
     ("scope", "hotel", "change"),
-    ("outcome", '[0,"success"]', "change"),
+    ("outcome", '[false,"success"]', "change"),
     ("differs", "1", "change"),
 )
 

@@ -33,6 +33,7 @@ from mwzeval.cli import main
 from mwzeval.pydial.environments.gymnasium_environments import make_environment
 from tests.documents import without_versions
 from tests.places import ROOT
+from tests.report.pages import readable
 
 FOLDER = Path(__file__).parent / "outputs"
 COMMANDS = FOLDER / "commands.txt"
@@ -112,7 +113,8 @@ def recorded(group: str) -> dict[str, Any]:
                 if file.name in LEFT_OUT or seen.get(inside) == content:
                     continue
                 seen[inside] = content
-                found[line][str(inside)] = kept(plain(content.decode("utf-8", "replace")))
+                text = readable(content.decode("utf-8", "replace"))
+                found[line][str(inside)] = kept(plain(text))
     return found
 
 

@@ -1,15 +1,14 @@
-"""Reports as one page for people to open, search and pass on: everything is inside the file.
+"""The page of `report`: one HTML file that needs no network.
 
-The page is safe to open whoever wrote the predictions. What the template writes is escaped by
-Jinja2; the units travel as JSON in a data block that no text of theirs can end, and reach the
-document as text nodes; a content-security-policy lets nothing run but the page's own script, known
-by its hash.
+The page is safe to open whoever wrote the predictions. Jinja2 escapes all texts of the template;
+the explanations are in a block of base64, and the script adds their texts to the document as text
+nodes; a content security policy allows no script but that of the page, which it names by its hash.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
-import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -17,7 +16,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any
 from unicodedata import category
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -37,20 +36,16 @@ from mwzeval.report.page.score_rows import (
     signatures_of,
 )
 from mwzeval.report.page.standings import about_comparison, standings_of
-from mwzeval.scores.explanation import VERDICTS, Explanation, Fact, TurnView, Utterance, Words
+from mwzeval.scores.explanation import Explanation, TurnView, Words
 from mwzeval.scores.score import WHOLE
 
 __all__ = ["PageSystem", "Words", "to_html"]
 
-SCRIPTS = (
-    *("document", "data", "state", "elements", "filter", "address", "list", "claims"),
-    *("legend", "calls", "lines", "goal", "unit"),
-    *("navigation", "controls", "sorting", "exporting", "keyboard", "theme", "main"),
-)
-"""The modules of `script/`, each after those that it imports; no two declare the same name."""
+SCRIPTS = ("page", "elements", "data", "list", "item", "main")
+"""The files of `script/` in their order in the page, where they are one module."""
 
-IMPORT_OR_EXPORT = re.compile(r"^import [^;]*;\n+|^export ", re.MULTILINE)
-
+COMPRESSION = 6
+"""The level of gzip; 9 takes half as much time again for 2 % of the size."""
 SHOWN_ALERTS = 4
 """How many warnings stand at the top of the page; all of them are at its end."""
 MINOR = frozenset(
@@ -125,7 +120,7 @@ def to_html(
             policy=Markup(POLICY.format(script=_source_of(script), style=_source_of(style))),
             style=style,
             script=script,
-            data=Markup(safe_json(data_of(systems, kinds, words, meanings))),
+            data=packed(page_data(systems, kinds, words, meanings)),
         )
     )
 
@@ -138,9 +133,7 @@ def _asset(name: str) -> Markup:
 
 @cache
 def _script() -> Markup:
-    """Return the modules as one script: they share a scope, where nothing need be imported."""
-    modules = (IMPORT_OR_EXPORT.sub("", _asset(f"script/{name}.js")) for name in SCRIPTS)
-    return Markup('"use strict";\n{\n' + "\n".join(modules) + "}\n")
+    return Markup("\n").join(_asset(f"script/{name}.js") for name in SCRIPTS)
 
 
 @cache
@@ -232,113 +225,65 @@ def _plain(value: Any) -> str:
             return str(value)
 
 
-UNSAFE = re.compile("[<>&\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
-
-Item = TypeVar("Item")
-
-
-class _Numbered(dict[Item, int], Generic[Item]):
-    """Numbers of things, in the order in which these were first looked up."""
-
-    def __missing__(self, item: Item) -> int:
-        number = self[item] = len(self)
-        return number
-
-
-def data_of(
+def page_data(
     systems: Sequence[PageSystem],
     kinds: Sequence[Kind],
     words: Words,
     meanings: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return everything about the units, each string, fact and utterance once.
+    """Return the data of the script: the items in all systems, kinds of reasons, names and labels.
 
-    Numbers stand for places in `strings`, `facts` (label, value, scope), `utterances` (speaker,
-    text), `reasons` (code, outcome, scope, text) and `outcomes` (scope, name, 1 kept, 0 lost or
-    -1 not asked for, …). A unit of a system is [outcomes, goal facts, turns, [reason, turn, …]],
-    with the turns from which on each line of the goal is met behind them where these are known. A
-    turn is [utterances, facts], with claims [start, length, verdict, string with what is told, …]
-    behind them, and calls of functions [name, arguments, result, 1 if it failed, …] behind those.
-    0 is a unit that the system lacks, -1 no scope and no turn, -2 in place of a turn a line that
-    could not be met, -3 one that was not judged.
+    The explanations of an item have the order of the systems, with None for one that lacks it.
+    Outcomes are lists of pairs, which keep their order whatever the names are.
     """
-    strings = _Numbered[str]()
-    facts = _Numbered[Fact]()
-    utterances = _Numbered[Utterance]()
-    reasons = _Numbered[tuple[int, int, int, int]]()
-    outcomes = _Numbered[tuple[int, ...]]()
-    units = list(dict.fromkeys(e.unit for system in systems for e in system.explanations))
-
-    def number_outcomes(explanation: Explanation) -> int:
-        flat: list[int] = []
-        for scope, named in explanation.outcomes.items():
-            for name, outcome in named.items():
-                flat += [strings[scope], strings[name], -1 if outcome is None else int(outcome)]
-        return outcomes[tuple(flat)]
-
-    def number_reasons(explanation: Explanation) -> list[int]:
-        flat: list[int] = []
-        for r in explanation.reasons:
-            texts = (strings[r.code], strings[r.outcome], strings[r.scope], strings[r.text])
-            flat += [reasons[texts], -1 if r.turn is None else r.turn]
-        return flat
-
-    def number_turn(turn: TurnView) -> list[list[int]]:
-        flat: list[int] = []
-        for claim in turn.claims:
-            told = strings[f"{claim.slot}{claim.remarks()}"]
-            flat += [claim.start, claim.end - claim.start, VERDICTS.index(claim.verdict), told]
-        called: list[int] = []
-        for use in turn.calls:
-            called += map(strings.__getitem__, (use.name, use.arguments, use.result))
-            called.append(int(use.has_failed))
-        more = [flat, called] if called else [flat] if flat else []
-        said = [*map(utterances.__getitem__, turn.utterances)]
-        return [said, [*map(facts.__getitem__, turn.facts)], *more]
-
-    def number_reached(explanation: Explanation) -> list[list[int]]:
-        if explanation.reached is None:
-            return []
-        return [[-1 if turn is None else turn for turn in explanation.reached]]
-
-    def pack(explanation: Explanation | None) -> Any:
-        if explanation is None:
-            return 0
-        return [
-            number_outcomes(explanation),
-            [*map(facts.__getitem__, explanation.goal)],
-            [number_turn(turn) for turn in explanation.turns],
-            number_reasons(explanation),
-            *number_reached(explanation),
-        ]
-
     by_unit = [{e.unit: e for e in system.explanations} for system in systems]
-    packed = [[pack(known.get(unit)) for unit in units] for known in by_unit]
-    # Each fact and utterance is looked at once, however often it is shown.
-    of_facts = [
-        (strings[f.label], strings[f.value], -1 if f.scope is None else strings[f.scope])
-        for f in facts
-    ]
-    of_utterances = [(strings[spoken.speaker], strings[spoken.text]) for spoken in utterances]
+    units = dict.fromkeys(unit for explanations in by_unit for unit in explanations)
     return {
         "whole": WHOLE,
         "words": asdict(words),
-        "verdicts": VERDICTS,
-        "labels": list(labels_of(systems).items()),
-        "systems": [[letter_of(index), s.name] for index, s in enumerate(systems)],
+        "labels": labels_of(systems),
         "meanings": {kind.code: meanings[kind.code] for kind in kinds if kind.code in meanings},
-        "kinds": [[kind.outcome, kind.code, kind.parent] for kind in kinds],
-        "units": units,
-        "explanations": packed,
-        "outcomes": list(outcomes),
-        "reasons": [number for reason in reasons for number in reason],
-        "utterances": [number for utterance in of_utterances for number in utterance],
-        "facts": [number for fact in of_facts for number in fact],
-        "strings": list(strings),
+        "systems": [{"letter": letter_of(at), "name": s.name} for at, s in enumerate(systems)],
+        "kinds": [{"outcome": kind.outcome, "code": kind.code} for kind in kinds],
+        "items": [
+            {"name": unit, "explanations": [_explanation(known.get(unit)) for known in by_unit]}
+            for unit in units
+        ],
     }
 
 
-def safe_json(value: Any) -> str:
-    """Return JSON that no HTML parser can mistake for the end of its data block."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+def _explanation(explanation: Explanation | None) -> dict[str, Any] | None:
+    if explanation is None:
+        return None
+    reasons = [
+        {"code": r.code, "outcome": r.outcome, "scope": r.scope, "turn": r.turn, "text": r.text}
+        for r in explanation.reasons
+    ]
+    return {
+        "outcomes": [(scope, [*named.items()]) for scope, named in explanation.outcomes.items()],
+        "goal": explanation.goal,
+        "reached": explanation.reached,
+        "turns": [_turn(turn) for turn in explanation.turns],
+        "reasons": reasons,
+    }
+
+
+def _turn(turn: TurnView) -> dict[str, Any]:
+    found: dict[str, Any] = {"utterances": turn.utterances, "facts": turn.facts}
+    if turn.claims:
+        found["claims"] = [
+            {"start": c.start, "end": c.end, "verdict": c.verdict, "text": f"{c.slot}{c.remarks()}"}
+            for c in turn.claims
+        ]
+    if turn.calls:
+        found["calls"] = [
+            {"name": c.name, "arguments": c.arguments, "result": c.result, "failed": c.has_failed}
+            for c in turn.calls
+        ]
+    return found
+
+
+def packed(data: Any) -> str:
+    """Return data as JSON, compressed with gzip, in base64."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return b64encode(gzip.compress(text.encode("ascii"), COMPRESSION, mtime=0)).decode("ascii")

@@ -13,6 +13,7 @@ import pytest
 from mwzeval.cli import main
 from tests.conversation.endpoint.served import number_of
 from tests.conversation.endpoint.server import Server, completion, serving, shorten_waits
+from tests.report.pages import readable
 
 pytestmark = pytest.mark.integration
 
@@ -92,7 +93,7 @@ def test_no_text_and_no_file_has_the_key(capfd: pytest.CaptureFixture[str]) -> N
     written = [path for path in Path().rglob("*") if path.is_file()]
     assert len(written) > 20
     texts = [told.out, told.err, *map(str, written)]
-    texts += [path.read_bytes().decode("latin-1") for path in written]
+    texts += [readable(path.read_bytes().decode("latin-1")) for path in written]
     secrets = (KEY, json.dumps(KEY)[1:-1], b64encode(KEY.encode()).decode(), "cd%2201")
     for secret in secrets:
         assert not [text[:200] for text in texts if secret in text]

@@ -43,6 +43,7 @@ from tests.dstc7.cases import (
     submission_of,
 )
 from tests.places import read_json, shared
+from tests.report.pages import readable
 
 
 def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
@@ -244,7 +245,7 @@ def test_the_page_shows_contexts_and_ranked_candidates() -> None:
     page = to_html(systems, title=title_of(systems), words=WORDS)
     assert "overlap, random · dstc7-ubuntu-1 test" in page
     message = evaluated.loaded.examples["9200001"].messages[0].utterance
-    assert message in page
+    assert json.dumps(message) in readable(page)
 
 
 def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from mwzeval.cli import main
 from tests import work
 from tests.multiwoz.live.written_runs import HEADER, USED, goals, line, write
 from tests.places import ROOT, read_json
+from tests.report.pages import readable
 
 Printed = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -325,7 +326,7 @@ def test_claims_are_written_with_what_is_not_so(good: str, capsys: Printed) -> N
 @pytest.mark.integration
 def test_report_and_plot_show_systems(good: str, bad: str, capsys: Printed) -> None:
     assert main(["report", good, bad, "-o", "page.html", "--samples", "50"]) == 0
-    page = Path("page.html").read_text(encoding="utf-8")
+    page = readable(Path("page.html").read_text(encoding="utf-8"))
     assert "not-booked" in page
     assert "find_restaurant" in page
     for kind in ("scores", "domains", "reasons"):

@@ -167,7 +167,7 @@ def test_only_rows_in_sight_are_in_the_document(opened: Opener) -> None:
     ("controls", "passes"),
     [
         (
-            {"outcome": '[-1,"solved"]', "scope": "cab", "which": "1"},
+            {"outcome": '[null,"solved"]', "scope": "cab", "which": "1"},
             lambda a, b: "cab" in b.outcomes and b.outcomes["cab"]["solved"] is None,
         ),
         (
@@ -363,7 +363,7 @@ def test_the_keyboard_is_enough(opened: Opener) -> None:
 
 
 def focused(page: Page) -> str:
-    found = page.evaluate("(e => e.dataset.unit ?? (e.id || e.tagName))(document.activeElement)")
+    found = page.evaluate("(e => e.dataset.item ?? (e.id || e.tagName))(document.activeElement)")
     assert isinstance(found, str)
     return found
 
@@ -379,7 +379,7 @@ def test_the_list_is_one_tab_stop(opened: Opener) -> None:
     rows = [stop for stop in stops if stop.isdigit()]
     assert rows == ["0"], "of 1,000 dialogues one is a stop"
     assert stops[0] == "page-skip"
-    page.focus(".row[data-unit='0']")
+    page.focus(".row[data-item='0']")
     for key, unit in (("ArrowDown", "1"), ("End", "999"), ("ArrowUp", "998"), ("Home", "0")):
         page.keyboard.press(key)
         assert focused(page) == unit
@@ -436,7 +436,7 @@ def test_a_unit_that_a_system_lacks_is_shown_as_missing(opened: Opener) -> None:
 def test_hostile_texts_stay_texts(opened: Opener) -> None:
     page = opened("hostile", size=(1440, 2000))
     for number, name in enumerate(HOSTILE):
-        row = page.locator(f'.row[data-unit="{number}"]')
+        row = page.locator(f'.row[data-item="{number}"]')
         place = row.get_attribute("href")
         if name.isprintable() and name:
             assert place == "#" + quote(name, safe="!'()*-._~")
