@@ -1,111 +1,80 @@
-"""Run benchmarks and write their table, `python -m benchmarks [PREDICTIONS_FOLDER [PART…]]`.
+"""Measure speed and memory: `python -m benchmarks [PART…] [--data FOLDER]`.
 
-Without parts all are run; the table has those that were.
+Without parts, all are measured and `results.md` is written.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
-from benchmarks import (
-    crosswoz_scoring,
-    crosswoz_simulation,
-    delexicalization,
-    dstc7,
-    dstc7_baselines,
-    endpoints,
-    live,
-    multiwoz,
-    pydial_batched,
-    pydial_simulation,
-    pydial_training,
-    reporting,
-    sharding,
-    training,
-)
+from benchmarks import crosswoz, dstc7, endpoints, live, multiwoz, pydial_speed, reporting, sharding
 from benchmarks.measure import Row
 from mwzeval.version import __version__
 
 RESULTS = Path(__file__).parent / "results.md"
 PACKAGES = ("sacrebleu", "sacremoses", "fuzzywuzzy", "python-Levenshtein", "numpy")
-DEFAULT_FOLDER = "../shared/data/multiwoz/predictions"
+PARTS = {
+    "multiwoz": multiwoz.rows,
+    "rewards": multiwoz.reward_rows,
+    "reporting": reporting.rows,
+    "sharding": sharding.rows,
+    "live": live.rows,
+    "endpoints": endpoints.rows,
+    "dstc7": dstc7.rows,
+    "crosswoz": crosswoz.rows,
+    "pydial": pydial_speed.rows,
+    "pydial-training": pydial_speed.training_rows,
+}
+PAGE = """# Benchmarks
+
+Written by `make bench`. Ratios are to sacreBLEU's `corpus_bleu` on the same turns in
+the same run, median of interleaved pairs, both in CPU time; seconds depend on the
+machine. "Not seen before" is a file of another system in a process that has its
+corpus loaded and has scored other files, as in a training loop.
+
+{about}
+
+| what | measured | ratio | at most | met |
+|---|---:|---:|---:|---|
+{lines}
+"""
 
 
 def main() -> int:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else DEFAULT_FOLDER)
-    if not folder.is_dir():
-        print(f"no folder of published predictions at {folder}", file=sys.stderr)
+    """Print the rows; return 1 if a limit is not met, and 2 if there are no data."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"among {', '.join(PARTS)}")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), metavar="FOLDER")
+    given = parser.parse_args()
+    if unknown := set(given.parts).difference(PARTS):
+        parser.error(f"no part {', '.join(unknown)}: choose among {', '.join(PARTS)}")
+    data: Path = given.data.resolve()
+    if not (data / "multiwoz" / "predictions").is_dir():
+        print(f"no published predictions in {data}/multiwoz/predictions", file=sys.stderr)
         return 2
-    os.environ.setdefault("MWZEVAL_DATA", str(folder.parent.resolve()))
-    asked = sys.argv[2:]
-    parts = _parts(folder)
-    if unknown := set(asked).difference(parts):
-        print(f"no part {', '.join(unknown)}: choose among {', '.join(parts)}", file=sys.stderr)
-        return 2
+    os.environ.setdefault("MWZEVAL_DATA", str(data / "multiwoz"))
     lines = []
-    for row in chain.from_iterable(
-        rows() for part, rows in parts.items() if part in asked or not asked
-    ):
+    for row in chain.from_iterable(PARTS[part](data) for part in given.parts or PARTS):
         lines.append(_line(row))
         print(lines[-1], flush=True)
-    RESULTS.write_text(_page(lines), encoding="utf-8")
+    if not given.parts:
+        packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+        about = f"mwzeval {__version__}; Python {platform.python_version()}; {packages};\n"
+        about += f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}."
+        RESULTS.write_text(PAGE.format(about=about, lines="\n".join(lines)), encoding="utf-8")
     return int(any("**no**" in line for line in lines))
-
-
-def _parts(folder: Path) -> dict[str, Callable[[], Iterable[Row]]]:
-    data = folder.parents[1]
-    return {
-        "multiwoz": lambda: multiwoz.rows(folder),
-        "reporting": lambda: reporting.rows(
-            folder, multiwoz.yardstick(folder / f"{reporting.SYSTEM}.json")
-        ),
-        "delexicalization": lambda: delexicalization.rows(folder),
-        "sharding": lambda: sharding.rows(folder),
-        "training": lambda: training.rows(folder),
-        "live": lambda: live.rows(data),
-        "endpoints": lambda: endpoints.rows(data),
-        "dstc7": dstc7.rows,
-        "dstc7_baselines": dstc7_baselines.rows,
-        "crosswoz_scoring": lambda: crosswoz_scoring.rows(data / "crosswoz"),
-        "crosswoz_simulation": lambda: crosswoz_simulation.rows(data / "crosswoz"),
-        "pydial_simulation": lambda: pydial_simulation.rows(data),
-        "pydial_training": lambda: pydial_training.rows(data),
-        "pydial_batched": lambda: pydial_batched.rows(data),
-    }
 
 
 def _line(row: Row) -> str:
     ratio = "" if row.ratio is None else f"{row.ratio:.2f} ×"
     met = {True: "yes", False: "**no**", None: ""}[row.met]
     return f"| {row.what} | {row.measured} | {ratio} | {row.limit} | {met} |"
-
-
-def _page(lines: list[str]) -> str:
-    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    return "\n".join(
-        [
-            "# Benchmarks",
-            "",
-            "Written by `make bench`. Ratios are to sacreBLEU's `corpus_bleu` on the same turns in",
-            "the same run, median of interleaved pairs, both in CPU time; seconds depend on the",
-            'machine. "Not seen before" is a file of another system in a process that has its',
-            "corpus loaded and has scored other files, as in a training loop.",
-            "",
-            f"mwzeval {__version__}; Python {platform.python_version()}; {packages};",
-            f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}.",
-            "",
-            "| what | measured | ratio | at most | met |",
-            "|---|---:|---:|---:|---|",
-            *lines,
-            "",
-        ]
-    )
 
 
 if __name__ == "__main__":

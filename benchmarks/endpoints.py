@@ -1,43 +1,33 @@
-"""How much longer runs against a server take than the server's answers do.
+"""Time of runs against a server compared with the time of the server's answers.
 
-`python -m benchmarks.endpoints [DATA]` prints the table alone. The server answers each request
-after the same time, in a process of its own. The ideal time is that of its answers: requests ×
-latency / requests at a time. Where dialogues compute more than they wait, it is the CPU time that
-they take without a server, by the number of cores. The best of several runs counts: what else runs
-on the machine makes all of them slower.
+The server answers each request after the same latency, in its own process. The ideal time is
+requests × latency / requests at a time. The fastest of several runs is reported.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-import re
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.measure import Row
+from benchmarks.measure import Row, seconds
 from mwzeval.conversation.endpoint.address import Endpoint
 from mwzeval.conversation.endpoint.agent import EndpointAgent
 from mwzeval.conversation.endpoint.client import Client
 from mwzeval.conversation.loop import Ending
-from mwzeval.conversation.messages import AgentTurn, Message
+from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.record import Planned, Record, hold
-from mwzeval.conversation.runs import RunSetting, run
-from mwzeval.conversation.tool_session import ToolSession
+from mwzeval.conversation.runs import run
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.multiwoz.live.settings.options import LiveOptions
-from mwzeval.multiwoz.live.settings.words import WordSetting
 
-DEFAULT_DATA = "../shared/data"
-CORPUS = "multiwoz-2.1"
 LATENCY = 0.02
 AT_A_TIME = 64
 DIALOGUES = 1000
@@ -47,40 +37,39 @@ MOST_RATIO = 1.3
 REPETITIONS = 5
 TEXT = "There are 14 places that might suit you, and all of them are in the centre of the town. "
 CALL = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"area": "x"}'}}
-ASSISTANT, USER, TOOL = (f'"role":"{role}"'.encode() for role in ("assistant", "user", "tool"))
-SEED = re.compile(rb'"seed":(\d+)')
+USER, TOOL = b'"role":"user"', b'"role":"tool"'
 
 
 class ScriptedUser:
-    """Says a sentence as often as it is to."""
+    """A user that repeats a sentence."""
 
     def __init__(self) -> None:
         self._left = TURNS
 
     def begin(self) -> str:
-        """Say it."""
+        """Return the sentence."""
         self._left -= 1
         return TEXT
 
     def answer(self, heard: AgentTurn, /) -> str:
-        """Say it again."""
+        """Return the sentence again."""
         return self.begin()
 
     @property
     def is_done(self) -> bool:
-        """Whether it was said often enough."""
+        """Whether all turns are over."""
         return not self._left
 
 
 class ScriptedTools:
-    """One function that always finds the same."""
+    """A function with a constant result."""
 
     schema: Sequence[Mapping[str, Any]] = (
         {"type": "function", "function": {"name": "find", "description": TEXT, "parameters": {}}},
     )
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Return the same."""
+        """Return the result."""
         return {"count": 1, "results": [{"name": "a place", "phone": "01223351241"}]}
 
 
@@ -92,7 +81,7 @@ class ScriptedSetting:
     about: Mapping[str, Any] = {}
 
     def __init__(self, url: str) -> None:
-        self.items: Sequence[tuple[str, Any]] = [(str(each), None) for each in range(DIALOGUES)]
+        self.items: Sequence[tuple[str, Any]] = [(str(number), None) for number in range(DIALOGUES)]
         self._url = url
 
     def begin(self) -> None:
@@ -114,66 +103,14 @@ class ScriptedSetting:
         return None
 
 
-class ReplaySetting(WordSetting):
-    """The user in words on the real corpus; the agent says what the rule agent said before.
-
-    With a URL it is asked there, without one it is in this process.
-    """
-
-    def __init__(self, options: LiveOptions, said: Mapping[str, Any], url: str | None) -> None:
-        super().__init__(options)
-        self._said = said
-        self._url = url
-        self._client: Client | None = None
-
-    def begin(self) -> None:
-        """Make a client."""
-        super().begin()
-        if self._url is not None:
-            self._client = Client(Endpoint("replay", self._url))
-            self._model = EndpointAgent(self._client, TEXT * 20, sends_seed=True)
-
-    def stop(self) -> None:
-        """End all requests."""
-        if self._client is not None:
-            self._client.close()
-
-    def _agent(self, planned: Planned, record: Record) -> ToolSession:
-        tools = self._tools_of(planned)
-        if self._client is not None:
-            return self._model.partner(planned, tools, record)
-        answers = iter(self._said[str(planned.number)])
-
-        def respond(messages: list[Message]) -> Message:
-            return next(answers)
-
-        return ToolSession(respond, tools, record.message)
-
-
-Reply = Callable[[bytes], Mapping[str, Any]]
-
-
 def scripted(body: bytes) -> Mapping[str, Any]:
-    """Return the message of the scripted model."""
+    """Return the message of the scripted model to a request."""
     if body.count(USER) % 2 and body.rfind(USER) > body.rfind(TOOL):
         return {"role": "assistant", "content": None, "tool_calls": [CALL]}
     return {"role": "assistant", "content": TEXT}
 
 
-def replay(file: str) -> Reply:
-    """Return what says again what is in a file."""
-    said = json.loads(Path(file).read_text("utf-8"))
-
-    def reply(body: bytes) -> Mapping[str, Any]:
-        found = SEED.search(body)
-        assert found is not None
-        message: Mapping[str, Any] = said[found[1].decode()][body.count(ASSISTANT)]
-        return message
-
-    return reply
-
-
-def serve(reply: Reply) -> None:
+def serve() -> None:
     """Answer on a free port, whose number is printed, until this process is killed."""
     import uvicorn
 
@@ -185,7 +122,7 @@ def serve(reply: Reply) -> None:
             message = await receive()
             body += message.get("body", b"")
             more = message.get("more_body", False)
-        choice = {"index": 0, "finish_reason": "stop", "message": reply(body)}
+        choice = {"index": 0, "finish_reason": "stop", "message": scripted(body)}
         usage = {"prompt_tokens": 7, "completion_tokens": 3}
         text = json.dumps({"choices": [choice], "usage": usage}).encode()
         await asyncio.sleep(max(0.0, LATENCY - (now() - begin)))
@@ -200,9 +137,9 @@ def serve(reply: Reply) -> None:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[str]:
+def serving() -> Iterator[str]:
     """Let a server answer in a process of its own; yield its URL."""
-    command = (sys.executable, "-m", "benchmarks.endpoints", "serve", *arguments)
+    command = (sys.executable, "-m", "benchmarks.endpoints")
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
@@ -211,89 +148,25 @@ def serving(*arguments: str) -> Iterator[str]:
             process.kill()
 
 
-def timed(
-    setting: RunSetting, file: Path, jobs: int = 1, concurrency: int = 1
-) -> tuple[float, float]:
-    """Return the seconds and CPU seconds of this process that a run takes."""
-    file.unlink(missing_ok=True)
-    cpu, start = time.process_time(), time.perf_counter()
-    run(setting, file, jobs=jobs, concurrency=concurrency, progress=False)
-    return time.perf_counter() - start, time.process_time() - cpu
-
-
-def said_in(file: Path) -> dict[str, list[Any]]:
-    """Return what the agent of a run has said, by the seed of the dialogue."""
-    said = {}
-    with file.open(encoding="utf-8") as lines:
-        for line in list(lines)[1:]:
-            plain = json.loads(line)
-            messages = [each for each in plain["messages"] if each["role"] == "assistant"]
-            said[str(Planned(plain["dialogue"], None).number)] = messages
-    return said
-
-
-def rows(data: Path) -> Iterator[Row]:
-    """Yield the lines of the table, one measurement after the other."""
+def rows(_: Path) -> Iterator[Row]:
+    """Yield the rows of the table."""
     with TemporaryDirectory() as folder, serving() as url:
         file = Path(folder, "run.jsonl")
+
+        def hold_all(processes: int) -> None:
+            file.unlink(missing_ok=True)
+            setting = ScriptedSetting(url)
+            run(setting, file, jobs=processes, concurrency=AT_A_TIME, progress=False)
+
         for processes in (1, 2):
-            best, _ = min(
-                timed(ScriptedSetting(url), file, jobs=processes, concurrency=AT_A_TIME)
-                for _ in range(REPETITIONS)
-            )
-            requests = sum(map(len, said_in(file).values()))
-            yield row("scripted model and user", processes, best, requests * LATENCY / AT_A_TIME)
-    yield from in_words(data)
-
-
-def in_words(data: Path) -> Iterator[Row]:
-    """Yield the lines of the user in words, on goals of the test fold."""
-    options = LiveOptions("rule", goals=f"corpus:{DIALOGUES}", corpus=CORPUS, data=str(data))
-    with TemporaryDirectory() as folder:
-        file, table = Path(folder, "run.jsonl"), Path(folder, "said.json")
-        run(WordSetting(options), file, progress=False)
-        said = said_in(file)
-        table.write_text(json.dumps(said), "utf-8")
-        cpu = min(timed(ReplaySetting(options, said, None), file)[1] for _ in range(2))
-        requests = sum(map(len, said.values()))
-        ideal = max(requests * LATENCY / AT_A_TIME, cpu / (os.cpu_count() or 1))
-        with serving(str(table)) as url:
-            for processes in (1, 2):
-                setting = ReplaySetting(options, said, url)
-                best, _ = min(
-                    timed(setting, file, jobs=processes, concurrency=AT_A_TIME) for _ in range(2)
-                )
-                assert said_in(file).keys() == said.keys()
-                yield row("agenda user in words", processes, best, ideal, limit=None)
-
-
-def row(
-    what: str, processes: int, seconds: float, ideal: float, limit: float | None = MOST_RATIO
-) -> Row:
-    """Return the line of a run."""
-    ratio = seconds / ideal
-    return Row(
-        f"{DIALOGUES:,} dialogues behind a server, {AT_A_TIME} at a time, {1000 * LATENCY:g} ms a "
-        f"request, {what}, {processes} process{'es' * (processes > 1)}: to the ideal "
-        f"{ideal:.2f} s",
-        f"{seconds:.2f} s ({ratio:.2f} ×)",
-        None,
-        "" if limit is None else f"{limit} ×",
-        None if limit is None else ratio <= limit,
-    )
-
-
-def main() -> int:
-    """Print the table."""
-    if sys.argv[1:2] == ["serve"]:
-        serve(replay(sys.argv[2]) if sys.argv[2:] else scripted)
-        return 0
-    missed = False
-    for line in rows(Path(sys.argv[1] if len(sys.argv) > 1 else DEFAULT_DATA)):
-        print(f"{line.what}: {line.measured} (at most {line.limit or '—'})", flush=True)
-        missed |= line.met is False
-    return int(missed)
+            best = min(seconds(partial(hold_all, processes)) for _ in range(REPETITIONS))
+            requests = file.read_bytes().count(b'"role":"assistant"')
+            ideal = requests * LATENCY / AT_A_TIME
+            what = f"{DIALOGUES:,} dialogues behind a server, {AT_A_TIME} at a time, "
+            what += f"{1000 * LATENCY:g} ms a request, {processes} process{'es' * (processes > 1)}"
+            limit, met = f"{MOST_RATIO} × of {ideal:.2f} s", best / ideal <= MOST_RATIO
+            yield Row(what, f"{best:.2f} s", best / ideal, limit, met)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    serve()

@@ -1,22 +1,16 @@
-"""Speed of live dialogues on MultiWOZ, one core.
-
-`python -m benchmarks.live` prints the table alone. CPU seconds of this process, so that what else
-runs on the machine counts little; the median of several runs, each with other choices.
-"""
+"""Speed of live dialogues on MultiWOZ on one core, in CPU time."""
 
 from __future__ import annotations
 
 import json
 import statistics
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.measure import REPETITIONS, Row, at_least
+from benchmarks.measure import REPETITIONS, Row, at_least, at_most, cpu_seconds, median_rate
 from mwzeval.conversation.messages import calls_in
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
@@ -33,7 +27,6 @@ from mwzeval.multiwoz.live.settings.options import LiveOptions
 from mwzeval.multiwoz.live.settings.words import WordSetting
 from mwzeval.multiwoz.live.tools import DatabaseTools
 
-DEFAULT_DATA = "../shared/data"
 CORPUS = "multiwoz-2.1"
 RATE = "Live MultiWOZ: dialogues a second"
 ACT_A_SECOND = 500
@@ -47,7 +40,7 @@ Goals = Mapping[str, Goal]
 
 
 def rows(data: Path) -> Iterator[Row]:
-    """Yield the lines of the table, one measurement after the other."""
+    """Yield the rows of the table."""
     root = corpus_root(CORPUS, data, offline=True)
     resources = load_resources(CORPUS, root)
     for source, what in (
@@ -56,12 +49,13 @@ def rows(data: Path) -> Iterator[Row]:
     ):
         goals = select_goals(source, corpus=CORPUS, root=root, database=resources.database).goals
 
-        def in_acts(item: str, seed: int, goals: Goals = goals) -> object:
-            system = partial(rule_system, resources, seed, item, 1)
-            dialogue = hold_dialogue(goals[item], system, resources, seed=seed, item=item)
-            return dialogue.line(), row(judged(dialogue, resources.database))
+        def in_acts(seed: int, goals: Goals = goals) -> None:
+            for item, goal in goals.items():
+                system = partial(rule_system, resources, seed, item, 1)
+                dialogue = hold_dialogue(goal, system, resources, seed=seed, item=item)
+                dialogue.line(), row(judged(dialogue, resources.database))
 
-        rate = a_second(in_acts, list(goals))
+        rate = median_rate(len(goals), in_acts)
         yield at_least(f"{RATE} in acts, rule pair on {what}, judged", rate, ACT_A_SECOND)
     options = LiveOptions("rule", goals=f"corpus:{SCORED}", corpus=CORPUS, data=str(data))
     setting = WordSetting(options)
@@ -71,19 +65,20 @@ def rows(data: Path) -> Iterator[Row]:
 
 
 def in_words(setting: WordSetting) -> Row:
-    """Return the rate at which the rule agent talks to the user in words."""
+    """Return the rate of the rule agent with the user at the text level."""
     goals = dict(setting.items[:GOALS])
 
-    def hold(item: str, seed: int) -> object:
-        record, planned = Record(), Planned(item, goals[item], seed=seed)
-        return record.trajectory(planned, setting.hold(planned, record)).line()
+    def hold(seed: int) -> None:
+        for item, goal in goals.items():
+            record, planned = Record(), Planned(item, goal, seed=seed)
+            record.trajectory(planned, setting.hold(planned, record)).line()
 
-    rate = a_second(hold, list(goals))
+    rate = median_rate(len(goals), hold)
     return at_least(f"{RATE} in words, rule agent on test goals", rate, WORDS_A_SECOND)
 
 
 def tool_calls(setting: WordSetting, root: DataRoot) -> Row:
-    """Return what a call on the database takes, of those that the rule agent makes."""
+    """Return the mean time of the rule agent's calls on the database."""
     calls = []
     for item, goal in setting.items[:GOALS]:
         record = Record()
@@ -91,27 +86,21 @@ def tool_calls(setting: WordSetting, root: DataRoot) -> Row:
         made = chain.from_iterable(map(calls_in, record.messages))
         calls.append([(call.name, json.loads(call.arguments)) for call in made])
     tables = read_tables(root)
-    times = []
-    for seed in range(REPETITIONS):
-        shared = DatabaseTools(tables)  # which has not been asked anything yet
-        start = time.process_time()
+
+    def call_all(seed: int) -> None:
+        shared = DatabaseTools(tables)  # which remembers no query
         for number, of_dialogue in enumerate(calls):
             tools = shared.of_dialogue(seed, str(number))
             for name, arguments in of_dialogue:
                 tools.call(name, arguments)
-        times.append((time.process_time() - start) / sum(map(len, calls)))
-    taken = 1e6 * statistics.median(times)
-    return Row(
-        "Live MultiWOZ: a tool call on the database on average, CPU µs",
-        f"{taken:.0f}",
-        None,
-        f"at most {CALL_MICROSECONDS}",
-        taken <= CALL_MICROSECONDS,
-    )
+
+    taken = 1e6 / median_rate(sum(map(len, calls)), call_all)
+    what = "Live MultiWOZ: a tool call on the database on average"
+    return at_most(what, taken, "µs", CALL_MICROSECONDS, 0)
 
 
 def scoring(setting: WordSetting, data: Path) -> Row:
-    """Return what it takes to score the file of a run in words, its data read before."""
+    """Return the time to score the file of a text-level run once the data are loaded."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "run.jsonl")
         run(setting, file, progress=False)
@@ -121,38 +110,6 @@ def scoring(setting: WordSetting, data: Path) -> Row:
     times = []
     for _ in range(REPETITIONS):
         scorer.score(first, None)
-        start = time.process_time()
-        scorer.score(text, None).report()
-        times.append(time.process_time() - start)
-    taken = statistics.median(times)
-    return Row(
-        f"Live MultiWOZ: {SCORED:,} trajectories in words scored, CPU seconds",
-        f"{taken:.2f}",
-        None,
-        f"at most {SCORED_SECONDS}",
-        taken <= SCORED_SECONDS,
-    )
-
-
-def a_second(hold: Callable[[str, int], object], items: list[str]) -> float:
-    """Return the median rate at which dialogues about these goals are held, by id and seed."""
-    rates = []
-    for seed in range(REPETITIONS):
-        start = time.process_time()
-        for item in items:
-            hold(item, seed)
-        rates.append(len(items) / (time.process_time() - start))
-    return statistics.median(rates)
-
-
-def main() -> int:
-    """Print the table."""
-    missed = False
-    for line in rows(Path(sys.argv[1] if len(sys.argv) > 1 else DEFAULT_DATA)):
-        print(f"{line.what}: {line.measured} ({line.limit or 'no limit'})", flush=True)
-        missed |= line.met is False
-    return int(missed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        times.append(cpu_seconds(lambda: scorer.score(text, None).report()))
+    what = f"Live MultiWOZ: scoring {SCORED:,} trajectories in words"
+    return at_most(what, statistics.median(times), "s", SCORED_SECONDS)

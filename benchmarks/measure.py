@@ -1,80 +1,93 @@
-"""Medians of repeated timings, and a child process's time and peak memory."""
+"""Rows of the table, timed calls, and the time and peak memory of processes."""
 
 from __future__ import annotations
 
-import math
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 REPETITIONS = 7
+BYTECODE = tempfile.TemporaryDirectory(prefix="mwzeval-bytecode-")
+PEAK = """
+import re, sys
+from pathlib import Path
+print(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
+"""
+"""The end of a script that reports its peak memory: what the system reports of a child process
+can be the memory of its parent."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: a figure, in its unit, beside what it may be at most."""
+    """A measured figure with its unit, and the limit that it has to meet."""
 
     what: str
     measured: str
-    ratio: float | None
-    limit: str
-    met: bool | None
+    ratio: float | None = None
+    limit: str = ""
+    met: bool | None = None
+
+
+def at_least(what: str, rate: float, least: int | None) -> Row:
+    """Return the row of a rate per second."""
+    if least is None:
+        return Row(what, f"{rate:,.0f}")
+    return Row(what, f"{rate:,.0f}", None, f"at least {least:,}", rate >= least)
+
+
+def at_most(what: str, value: float, unit: str, most: float | None, digits: int = 2) -> Row:
+    """Return the row of a time or a size."""
+    measured = f"{value:.{digits}f} {unit}"
+    return Row(what, measured) if most is None else Row(
+        what, measured, None, f"{most:g} {unit}", value <= most
+    )  # fmt: skip
 
 
 def seconds(call: Callable[[], object]) -> float:
+    """Return the wall-clock time of a call."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
 def cpu_seconds(call: Callable[[], object]) -> float:
-    """Return the CPU time that a call takes, which other programs on the machine change little."""
+    """Return the CPU time of a call, which other programs on the machine change little."""
     start = time.process_time()
     call()
     return time.process_time() - start
 
 
-def at_least(what: str, rate: float, least: int) -> Row:
-    """Return the line of a rate a second."""
-    return Row(what, f"{rate:,.0f}", None, f"at least {least:,}", rate >= least)
+def median_cpu(call: Callable[[], object], repetitions: int = REPETITIONS) -> float:
+    """Return the median CPU time of repeated calls."""
+    return statistics.median(cpu_seconds(call) for _ in range(repetitions))
 
 
-def paired(
-    prepare: Callable[[], Callable[[], object]], yardstick: Callable[[], object]
-) -> tuple[float, float]:
-    """Return (median CPU seconds, median ratio to the yardstick), timed in turns.
-
-    `prepare` makes everything ready and returns the call to be timed, anew for each repetition.
-    """
-    times, ratios = [], []
-    for _ in range(REPETITIONS):
-        call = prepare()
-        times.append(cpu_seconds(call))
-        ratios.append(times[-1] / cpu_seconds(yardstick))
-    return statistics.median(times), statistics.median(ratios)
-
-
-BYTECODE = tempfile.TemporaryDirectory(prefix="mwzeval-bytecode-")
+def median_rate(number: int, call: Callable[[int], object]) -> float:
+    """Return the median of `number` per CPU second over calls with seeds 1, 2 …, after seed 0."""
+    call(0)
+    times = [cpu_seconds(partial(call, seed)) for seed in range(1, REPETITIONS + 1)]
+    return number / statistics.median(times)
 
 
 @dataclass(frozen=True)
 class ProcessCost:
-    """What a finished process took."""
+    """Time and peak memory of a finished process."""
 
     wall_seconds: float
-    peak_megabytes: float
-    cpu_seconds: float = math.nan
+    cpu_seconds: float
+    megabytes: float
 
 
 def run_process(arguments: Sequence[str]) -> ProcessCost:
-    """Run `python ARGUMENTS` with its output thrown away. Raises `RuntimeError` if it fails.
+    """Run `python ARGUMENTS`, whose output is discarded, with bytecode kept between runs.
 
-    Bytecode is kept between runs, as it is where a package is installed, whatever the environment
-    of the benchmark says.
+    Raises `RuntimeError` if the process fails.
     """
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": BYTECODE.name}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -91,4 +104,15 @@ def run_process(arguments: Sequence[str]) -> ProcessCost:
     if status:
         raise RuntimeError(f"{' '.join(arguments)} failed")
     wall = time.perf_counter() - start
-    return ProcessCost(wall, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
+    return ProcessCost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def run_script(script: str, *arguments: str) -> ProcessCost:
+    """Run a script on Linux and return its cost, with the peak memory that it reports itself."""
+    before, start = os.times(), time.perf_counter()
+    command = [sys.executable, "-c", script + PEAK, *arguments]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+    wall, after = time.perf_counter() - start, os.times()
+    cpu = after.children_user - before.children_user
+    cpu += after.children_system - before.children_system
+    return ProcessCost(wall, cpu, int(done.stderr.split()[-1]) / 1024)

@@ -1,12 +1,10 @@
-"""Speed and memory of MultiWOZ evaluation on real predictions.
-
-Needs the public data (`MWZEVAL_DATA`) and a folder of predictions for the test fold.
-"""
+"""Speed and memory of MultiWOZ evaluation on published predictions, and of rewards."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import gc
 import json
 import statistics
 import sys
@@ -19,30 +17,35 @@ import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
-from benchmarks.measure import REPETITIONS, Row, cpu_seconds, run_process, seconds
+from benchmarks.measure import REPETITIONS, Row, at_most, cpu_seconds, run_process, seconds
 from mwzeval import Evaluator
-from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+from mwzeval.metrics.reward import DEFAULT_WEIGHTS, RewardWeights
+from mwzeval.multiwoz.choices import LEXICALIZED
+from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
+from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.corpus.references import own_references
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
 from mwzeval.multiwoz.scoring.measures import scored_table
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
-from mwzeval.multiwoz.scoring.scorer import Scorer
+from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
+from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 
 ROOT = Path(__file__).parent.parent
+CORPUS = "multiwoz-2.2"
 WARM_UP = "ubar"
 SYSTEMS = ("augpt", "galaxy-e2e", "hdsa")
+REWARDED = ("galaxy-e2e", "hdsa")
+"""With states, and with the gold states."""
 GROWTH = (1_000, 10_000, 100_000)
 
 Predictions = dict[str, list[dict[str, Any]]]
 
 
-def rows(folder: Path) -> Iterator[Row]:
-    """Yield the lines of the table, one measurement after the other.
-
-    Ratios are of CPU time, each to a yardstick that runs next to it.
-    """
+def rows(data: Path) -> Iterator[Row]:
+    """Yield the rows of the table, with ratios of CPU time to a yardstick that runs next to it."""
     yield from _start()
+    folder = data / "multiwoz" / "predictions"
     paths = {system: folder / f"{system}.json" for system in SYSTEMS}
     yardsticks = {system: yardstick(path) for system, path in paths.items()}
     for system, corpus_bleu in yardsticks.items():
@@ -64,21 +67,18 @@ def rows(folder: Path) -> Iterator[Row]:
 
 
 def _start() -> Iterator[Row]:
-    """What a process takes before it does anything."""
+    """Yield the CPU time of a process beyond that of an empty program."""
     evaluate = "import mwzeval.commands.evaluate, mwzeval.multiwoz.input_scorer"
     for what, limit, arguments in (
         ("`mwzeval --help`", 60, ["-m", "mwzeval", "--help"]),
         ("the imports of `evaluate.py -b -s -r`", None, ["-c", evaluate]),
     ):
         run_process(arguments)
-        costs = []
-        for _ in range(REPETITIONS):
-            bare = run_process(["-c", "pass"]).cpu_seconds
-            costs.append(1000 * (run_process(arguments).cpu_seconds - bare))
-        took = statistics.median(costs)
-        allowed = "" if limit is None else f"{limit} ms"
-        met = None if limit is None else took <= limit
-        yield Row(f"{what}, beyond an empty program", f"{took:.0f} ms", None, allowed, met)
+        took = statistics.median(
+            1000 * (run_process(arguments).cpu_seconds - run_process(["-c", "pass"]).cpu_seconds)
+            for _ in range(REPETITIONS)
+        )
+        yield at_most(f"{what}, beyond an empty program", took, "ms", limit, 0)
 
 
 def _file_after_file(
@@ -98,7 +98,7 @@ def _file_after_file(
     for _ in range(REPETITIONS):
         for remembered in _caches():
             remembered.cache_clear()
-        evaluator = Evaluator(*chosen, corpus="multiwoz-2.2")
+        evaluator = Evaluator(*chosen, corpus=CORPUS)
         evaluator.evaluate(_read(warm_up))
         for system, path in paths.items():
             for seen in (unseen, again):
@@ -116,6 +116,10 @@ def _file_after_file(
             yield Row(f"{system}: {how}, {what}", f"{took:.2f} s", ratio, allowed, met)
 
 
+def _fold() -> GoldFold:
+    return load_fold(CORPUS, "test", corpus_root(CORPUS, None, offline=None))
+
+
 def _read(path: Path) -> Predictions:
     predictions: Predictions = json.loads(path.read_bytes())
     return predictions
@@ -128,7 +132,7 @@ def yardstick(path: Path) -> Callable[[], object]:
 
 def yardstick_of(predictions: Mapping[str, Sequence[Mapping[str, Any]]]) -> Callable[[], object]:
     """Return `corpus_bleu` on the turns of predictions."""
-    fold = load_fold("multiwoz-2.2", "test", corpus_root("multiwoz-2.2", None, offline=None))
+    fold = _fold()
     hypotheses, references = [], []
     for name, turns in predictions.items():
         for turn, reference in zip(turns, fold.dialogues[name].references, strict=False):
@@ -164,49 +168,39 @@ def _cold(system: str, path: Path, yardstick: Callable[[], object]) -> Iterator[
         for _ in range(REPETITIONS):
             costs.append(run_process(arguments))
             ratios.append(costs[-1].cpu_seconds / cpu_seconds(yardstick))
-    took = statistics.median(cost.cpu_seconds for cost in costs)
-    peak = max(cost.peak_megabytes for cost in costs)
-    ratio = statistics.median(ratios)
+    took, ratio = statistics.median(cost.cpu_seconds for cost in costs), statistics.median(ratios)
     what = f"{system}: cold process `evaluate.py -b -s -r`, prepared cache"
     yield Row(what, f"{took:.2f} s", ratio, "1.5 ×", ratio <= 1.5)
-    yield Row(f"{system}: its peak memory", f"{peak:.0f} MB", None, "400 MB", peak <= 400)
+    peak = max(cost.megabytes for cost in costs)
+    yield at_most(f"{system}: its peak memory", peak, "MB", 400, 0)
 
 
 def _one_dialogue(predictions: Predictions) -> Row:
-    evaluator = Evaluator(success=True, corpus="multiwoz-2.2")
+    evaluator = Evaluator(success=True, corpus=CORPUS)
     for name in list(predictions)[:20]:
         evaluator.evaluate_dialogue(name, predictions[name])
     for remembered in _caches():
         remembered.cache_clear()
-    times = [
+    took = 1000 * statistics.median(
         seconds(functools.partial(evaluator.evaluate_dialogue, name, turns))
         for name, turns in predictions.items()
-    ]
-    milliseconds = 1000 * statistics.median(times)
-    return Row(
-        "`evaluate_dialogue`, median over the fold, nothing seen before",
-        f"{milliseconds:.3f} ms",
-        None,
-        "0.5 ms",
-        milliseconds <= 0.5,
     )
+    what = "`evaluate_dialogue`, median over the fold, nothing seen before"
+    return at_most(what, took, "ms", 0.5, 3)
 
 
 def _query() -> Row:
-    root = corpus_root("multiwoz-2.2", None, offline=None)
-    database = Database(load_fold("multiwoz-2.2", "test", root).tables, "2021")
+    database = Database(_fold().tables, "2021")
     constraints = {"food": "italian", "area": "centre", "pricerange": "expensive"}
     database.query("restaurant", constraints)
     count = 20_000
     took = seconds(lambda: [database.query("restaurant", constraints) for _ in range(count)])
-    microseconds = 1e6 * took / count
-    what = "database query with a repeated fuzzy value"
-    return Row(what, f"{microseconds:.1f} µs", None, "20 µs", microseconds <= 20)
+    return at_most("database query with a repeated fuzzy value", 1e6 * took / count, "µs", 20, 1)
 
 
 def _growth(predictions: Predictions) -> Iterator[Row]:
-    """Time one pass over so many dialogues: copies of the fold's under other names."""
-    fold = load_fold("multiwoz-2.2", "test", corpus_root("multiwoz-2.2", None, offline=None))
+    """Time one pass over copies of the fold's dialogues under other names."""
+    fold = _fold()
     for dialogues in GROWTH:
         copies = range(dialogues // len(predictions))
         many = {f"{name}-{copy}": turns for copy in copies for name, turns in predictions.items()}
@@ -216,15 +210,75 @@ def _growth(predictions: Predictions) -> Iterator[Row]:
 
         def evaluate(scorer: Scorer = scorer, many: Predictions = many) -> None:
             checked = check_dialogues(many, Findings(), need_responses=True)
-            asked = Metrics(bleu=True, success=True, richness=True)
-            scored_table(ScoredDialogues.of(scorer, checked, asked)).scores()
+            metrics = Metrics(bleu=True, success=True, richness=True)
+            scored_table(ScoredDialogues.of(scorer, checked, metrics)).scores()
 
         took = seconds(evaluate)
-        yield Row(
-            f"{dialogues:,} dialogues in one pass (repeated predictions)",
-            f"{took:.1f} s",
-            None,
-            "linear",
-            None,
+        what = f"{dialogues:,} dialogues in one pass (repeated predictions)"
+        yield Row(what, f"{took:.1f} s, {1e6 * took / dialogues:.0f} ms a thousand")
+
+
+def reward_rows(data: Path) -> Iterator[Row]:
+    """Yield the rows of delexicalization and of rewards."""
+    human = human_responses(data / "multiwoz" / "data" / "MultiWOZ_2.2" / "test")
+    evaluator = Evaluator(success=True, corpus=CORPUS, responses=LEXICALIZED)
+    yield _delexicalization(human, evaluator)
+    grounded = RewardWeights(grounded_success=0.5, hallucination=-0.5, consistency=0.5)
+    yield from _rewards("human responses", human, evaluator)
+    yield from _rewards("human responses, grounded", human, evaluator, grounded)
+    for system in REWARDED:
+        predictions = _read(data / "multiwoz" / "predictions" / f"{system}.json")
+        yield from _rewards(system, predictions, Evaluator(corpus=CORPUS))
+
+
+def _delexicalization(human: Predictions, evaluator: Evaluator) -> Row:
+    checked = evaluator.checked(human)
+    scorer, sources = checked.scorer, Sources.of(checked.dialogues.values())
+    situations = []
+    for name, turns in checked.dialogues.items():
+        normal = scorer.normalize(name, turns, sources).turns
+        states, domains = [turn.state for turn in normal], [turn.active_domains for turn in normal]
+        situations.append(([turn.response or "" for turn in turns], states, domains))
+    gc.collect()
+    gc.freeze()
+    corpus_bleu = yardstick_of(human)
+    times, ratios = [], []
+    for _ in range(REPETITIONS):
+        delexicalizer = Delexicalizer(scorer.gold.tables)  # which remembers no text
+        times.append(cpu_seconds(lambda: [delexicalizer.dialogue(*s) for s in situations]))  # noqa: B023
+        ratios.append(times[-1] / cpu_seconds(corpus_bleu))
+    took, ratio = statistics.median(times), statistics.median(ratios)
+    what = f"delexicalization of {sum(len(s[0]) for s in situations):,} human responses"
+    return Row(what, f"{took:.2f} s", ratio, "0.5 ×", ratio <= 0.5)
+
+
+def _rewards(
+    what: str,
+    predictions: Predictions,
+    evaluator: Evaluator,
+    weights: RewardWeights = DEFAULT_WEIGHTS,
+) -> Iterator[Row]:
+    first = next(iter(predictions))
+    evaluator.reward(first, predictions[first], weights=weights)  # reads the gold data
+    for how in ("not seen before", "seen before"):
+        times = sorted(
+            1000 * seconds(functools.partial(evaluator.reward, name, turns, weights=weights))
+            for name, turns in predictions.items()
         )
-        yield Row("… a thousand", f"{1000 * took / (dialogues / 1000):.0f} ms", None, "", None)
+        what_row = f"{what}: `reward` of a dialogue {how}, median"
+        yield at_most(what_row, statistics.median(times), "ms", 1, 3)
+    took = 1000 * seconds(lambda: evaluator.rewards(predictions.items(), weights=weights))
+    yield at_most(f"{what}: `rewards` per dialogue", took / len(predictions), "ms", 1, 3)
+
+
+def human_responses(folder: Path) -> Predictions:
+    """Return the system's side of the dialogues in a folder of MultiWOZ 2.2, without states."""
+    return {
+        dialogue_id(dialogue["dialogue_id"]): [
+            {"response": turn["utterance"]}
+            for turn in dialogue["turns"]
+            if turn["speaker"] == "SYSTEM"
+        ]
+        for file in sorted(folder.glob("dialogues_*.json"))
+        for dialogue in json.loads(file.read_bytes())
+    }

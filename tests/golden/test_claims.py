@@ -1,4 +1,4 @@
-"""Logs as language models with tools write them: which claims are found, and which are flagged."""
+"""Recognition of claims: at least as many are found and rightly judged as recorded."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from functools import cache
 
 import pytest
 
-from benchmarks.claims import CORPUS, Counts, Reading, read
+from benchmarks.claims import CORPUS, Reading, read_held_out, read_log
 from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
 from tests.places import shared
 
 pytestmark = pytest.mark.integration
-
-RIGHT = "right"
-INVENTED_NAME = "invented: name"
 
 
 @cache
@@ -24,38 +21,36 @@ def evaluator() -> Evaluator:
     )
 
 
-@pytest.mark.parametrize("log", ["agent_logs_21", "agent_logs_31"])
-def test_claims_are_read_and_judged_rightly(log: str) -> None:
+@pytest.mark.parametrize(
+    ("log", "flagged", "names", "inform", "success"),
+    [("agent_logs_21", 193, 49, 98.67, 90.0), ("agent_logs_31", 197, 55, 96.0, 87.33)],
+)
+def test_claims_in_logs(log: str, flagged: int, names: int, inform: float, success: float) -> None:
     reading = Reading()
-    read(reading, shared("golden", "claims", f"{log}.jsonl"), evaluator())
-    kinds = {key: counts for (_, group, key), counts in reading.groups.items() if group == "kind"}
-    true = kinds.pop(RIGHT)
-    assert true.claims > 5000
-    assert true.found >= 0.98 * true.claims
-    assert true.flagged <= 0.0015 * true.claims
+    scores = read_log(shared("golden", "claims", f"{log}.jsonl"), evaluator(), reading)
+    true, false = reading.total(True), reading.total(False)
+    assert true["claims"] > 5000
+    assert true["found"] >= true["claims"] - 4
+    assert true["flagged"] <= 1
+    assert false["claims"] == 200
+    assert false["flagged"] >= flagged
+    assert reading.flags["false claim"] >= reading.flags.total() - 1
+    assert reading.kinds["invented", "name"]["flagged"] >= names
+    assert reading.kinds["invented", "name"]["credited"] == 0
+    assert scores == {
+        "Grounded Inform": inform,
+        "Grounded Success": success,
+        "Hallucination": 0.0,
+        "Consistency": 100.0,
+    }
 
-    false = Counts()
-    for counts in kinds.values():
-        false.claims += counts.claims
-        false.flagged += counts.flagged
-    assert false.claims == 200
-    assert false.flagged >= 0.95 * false.claims
-    assert reading.flags["right"] >= 0.97 * reading.flags.total()
 
-    swapped = [counts for kind, counts in kinds.items() if kind.startswith("swap: ")]
-    assert sum(c.flagged for c in swapped) >= 0.95 * sum(c.claims for c in swapped)
-    names = kinds[INVENTED_NAME]
-    assert names.flagged >= 0.9 * names.claims
-    assert names.credited <= 0.005 * names.claims
-    for kind, counts in kinds.items():
-        if kind.startswith("invented: ") and kind != INVENTED_NAME:
-            assert counts.flagged >= 0.97 * counts.claims
-        if kind.startswith("house number"):
-            assert counts.flagged == counts.claims
-
-    clean = reading.clean[log]
-    assert clean["Hallucination"] <= 0.1
-    assert clean["Consistency"] >= 99.8
-    # What is lost on them is lost by the dialogues: a reader without mistakes loses it, too.
-    _, _, same = reading.kept[log]
-    assert same >= 149
+def test_claims_in_held_out_sentences() -> None:
+    reading = read_held_out(evaluator())
+    true, false = reading.total(True), reading.total(False)
+    assert (true["claims"], false["claims"]) == (9867, 3264)
+    assert false["flagged"] >= 2989
+    assert reading.flags["false claim"] / reading.flags.total() >= 3004 / 3105
+    assert true["found"] >= 9709
+    assert true["flagged"] <= 26
+    assert reading.kinds["invented", "name"]["credited"] <= 4

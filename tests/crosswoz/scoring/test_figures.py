@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.crosswoz_words import PAPER
-from benchmarks.crosswoz_words import SCOPES as PAPER_SCOPES
 from mwzeval.comparison.runs import across
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
-from tests.crosswoz.real_data import figures, fold, paper
+from tests.crosswoz.real_data import figures, fold
 from tests.places import shared
 
 pytestmark = pytest.mark.integration
@@ -207,16 +205,3 @@ def test_success_of_the_corpus_itself() -> None:
     assert abs(acts["e2e.inform", "total"] - text["e2e.inform", "total"]) < 1
     assert abs(acts["e2e.success", "total"] - text["e2e.success", "total"]) < 1
     assert mean([acts["e2e.success", kind] for kind in GOAL_TYPES]) > 60
-
-
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        ("acts", "DA_Sim"),
-        ("templates, trained NLU", "NL_Sim_Template"),
-        ("SC-LSTM, trained NLU", "NL_Sim_SCLSTM"),
-    ],
-)
-def test_finish_rates_of_the_paper_are_those_of_table_8(words: str, name: str) -> None:
-    printed = paper()["table8_benchmarks"]["task_finish_rate"][name]
-    assert PAPER[words] == tuple(printed[scope] for scope in (*PAPER_SCOPES[:-1], "overall"))

@@ -1,0 +1,144 @@
+"""Speed of PyDial's simulation, environments, batches and training on one core, in CPU time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import (
+    REPETITIONS,
+    Row,
+    at_least,
+    at_most,
+    cpu_seconds,
+    median_rate,
+    run_script,
+)
+from mwzeval.pydial.batched.environment import make_vector_environment
+from mwzeval.pydial.batched.runner import BatchedRunner
+from mwzeval.pydial.dialogue.domain import Domain
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.simulation import Simulation
+from mwzeval.pydial.environments.gymnasium_environments import make_environment
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.runs.episodes import play
+from mwzeval.pydial.tasks import TASKS
+
+ORIGINAL = {"CR": 30.1, "SFR": 12.4, "LAP": 13.5}
+"""Dialogues a second of the original without errors and without logging."""
+DIALOGUES_A_SECOND = {"CR": 600, "SFR": 250, "LAP": 250}
+STEPS_A_SECOND = {"CR": 6000, "SFR": None, "LAP": None}
+DIALOGUES, STEPS = 300, 5000
+BATCH, ROUNDS, LEAST_RATIO = 1024, 100, 20
+BATCHED_DIALOGUES, BATCHED_A_SECOND = 20_000, 20_000
+TRAINING, TESTS, MEGABYTES = 1000, 500, 600
+TRAINING_SECONDS = {
+    "gp-sarsa": 15, "dqn": 12, "ppo": 14, "a2c": 18, "a2c-modern": 20, "enac": 25,
+}  # fmt: skip
+"""About twice what is measured on one core, imports (2 to 4 seconds) included."""
+TRAIN = """
+import sys, tempfile
+from mwzeval.pydial.runs.job import Job, run_job
+task, policy, dialogues, tests, data = sys.argv[1:]
+with tempfile.TemporaryDirectory() as folder:
+    run_job(Job(task, policy, 1, (int(dialogues),), tests=int(tests), data=data), folder)
+"""
+
+
+def rows(data: Path) -> Iterator[Row]:
+    """Yield the rows of single dialogues, then of dialogues in batches."""
+    domains = {code: load_domain(code, data / "pydial") for code in DIALOGUES_A_SECOND}
+    for code, domain in domains.items():
+        simulation = Simulation(domain, TASKS[f"{code}-3"], legacy=True)
+        policy = HandcraftedPolicy(domain, legacy=True)
+        rate = median_rate(
+            DIALOGUES,
+            lambda seed: list(play(simulation, policy, DIALOGUES, seed)),  # noqa: B023
+        )
+        what, least = f"PyDial {code}-3: dialogues a second", DIALOGUES_A_SECOND[code]
+        limit = f"at least {least:,}"
+        yield Row(f"{what}, handcrafted (× original)", f"{rate:,.0f}", rate / ORIGINAL[code],
+                  limit, rate >= least)  # fmt: skip
+    for code, domain in domains.items():
+        for number in (1, 3):
+            name = f"{code}-{number}"
+            single, batch = _single(domain, name), _batch(domain, name)
+            pairs = [(single(seed), batch(seed)) for seed in range(REPETITIONS + 1)][1:]
+            alone, together = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+            ratio = statistics.median(many / one for one, many in pairs)
+            what = f"PyDial {name}: steps a second"
+            yield at_least(what, alone, STEPS_A_SECOND[code] if number == 1 else None)
+            yield Row(f"… {BATCH:,} environments (× a single one)", f"{together:,.0f}", ratio,
+                      f"≥ {LEAST_RATIO} ×", ratio >= LEAST_RATIO)  # fmt: skip
+    for name in ("CR-1", "CR-3"):
+        runner = BatchedRunner(domains["CR"], TASKS[name], BATCH)
+        rate = median_rate(
+            BATCHED_DIALOGUES,
+            lambda seed: list(runner.test_handcrafted(seed, BATCHED_DIALOGUES)),  # noqa: B023
+        )
+        what = f"PyDial {name}: dialogues a second, handcrafted, {BATCH:,} at once"
+        yield at_least(what, rate, BATCHED_A_SECOND)
+
+
+def training_rows(data: Path) -> Iterator[Row]:
+    """Yield the CPU seconds and the peak memory of processes that train and test a policy."""
+
+    def train(policy: str) -> tuple[float, float]:
+        arguments = ("CR-3", policy, str(TRAINING), str(TESTS), str(data / "pydial"))
+        cost = run_script(TRAIN, *arguments)
+        return cost.cpu_seconds, cost.megabytes
+
+    train("dqn")  # compiles
+    for policy, most in TRAINING_SECONDS.items():
+        spent, peak = train(policy)
+        what = f"PyDial CR-3: {policy}, {TRAINING:,} dialogues of training, {TESTS} of a test"
+        yield at_most(what, spent, "s", most, 1)
+        yield at_most("… its peak memory", peak, "MB", MEGABYTES, 0)
+
+
+def _single(domain: Domain, name: str) -> Callable[[int], float]:
+    """Return a function of a seed: steps a second with random allowed actions."""
+    environment = make_environment(name, domain=domain)
+
+    def rate(seed: int) -> float:
+        generator, actions = np.random.default_rng(seed), []
+        _, info = environment.reset(seed=seed)
+        # Actions are chosen beforehand: choosing takes as long as a step.
+        for _ in range(STEPS):
+            actions.append(int(generator.choice(np.flatnonzero(info["action_mask"]))))
+            _, _, ended, _, info = environment.step(actions[-1])
+            if ended:
+                _, info = environment.reset()
+
+        def replay() -> None:
+            environment.reset(seed=seed)
+            for action in actions:
+                if environment.step(action)[2]:
+                    environment.reset()
+
+        return STEPS / cpu_seconds(replay)
+
+    return rate
+
+
+def _batch(domain: Domain, name: str) -> Callable[[int], float]:
+    """Return a function of a seed: steps a second of all environments with random actions."""
+    environment = make_vector_environment(name, num_envs=BATCH, domain=domain)
+
+    def rate(seed: int) -> float:
+        generator = np.random.default_rng(seed)
+        _, info = environment.reset(seed=seed)
+        spent = 0.0
+        for _ in range(ROUNDS):
+            masks = info["action_mask"]
+            actions = (masks * generator.random(masks.shape)).argmax(1)
+            start = time.process_time()
+            *_, info = environment.step(actions)
+            spent += time.process_time() - start
+        return BATCH * ROUNDS / spent
+
+    return rate
