@@ -12,9 +12,11 @@ from mwzeval.errors import did_you_mean, printable, shorten
 BAD_USE = 2
 
 MOVED = {
+    "-j": "a comparison takes one process",
     "--ceiling": "`mwzeval ceiling FILE` prints the scores of gold data next to those of FILE",
     "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
     "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
+    "--jobs": "a comparison takes one process",
     "--per-dialogue": "`mwzeval rows FILE` prints the counts of each dialogue",
     "--per-example": "`mwzeval rows FILE` prints the counts of each example",
     "--runs": "`mwzeval runs FILE FILE` scores several runs",

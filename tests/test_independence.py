@@ -81,7 +81,7 @@ def test_without_a_benchmark_the_others_work(name: str, tmp_path: Path) -> None:
             ["evaluate", *of, sample.better, "-q"],
             ["validate", *of, sample.better],
             ["explain", *of, sample.better],
-            ["compare", *of, sample.better, sample.worse, "--samples", "100", "--jobs", "1"],
+            ["compare", *of, sample.better, sample.worse, "--samples", "100"],
         ]
     ran = subprocess.run(
         [sys.executable, "-c", SMOKE, json.dumps([left, commands])],

@@ -95,7 +95,7 @@ def test_what_was_written_is_told_and_what_it_replaced(
         (line,) = capsys.readouterr().err.splitlines()
         assert "evaluation_results.json" in line
         assert line.endswith("evaluation_results.json") != replaced
-        assert main(["compare", "-s", GOOD, GOOD, "-o", "c.txt", "-j", "1"]) == 0
+        assert main(["compare", "-s", GOOD, GOOD, "-o", "c.txt"]) == 0
         assert "c.txt" in capsys.readouterr().err
     assert main(["evaluate", "-s", "-q", GOOD]) == 0
     assert capsys.readouterr().err == ""

@@ -23,12 +23,11 @@ from mwzeval.commands.systems.items import (
     check_without_columns,
 )
 from mwzeval.commands.systems.scoring import (
-    compared_all,
     refuse,
+    score_all,
     scorer_of,
     systems_of,
     unit_of,
-    workers,
 )
 from mwzeval.errors import Problem, UsageError, conditions, shorten
 from mwzeval.output import tell, warnings_behind, write_output, write_result
@@ -85,13 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where the result goes (default: standard output)"
     )
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=_positive,
-        metavar="N",
-        help="processes (default: one per processor); the result does not depend on it",
-    )
     benchmark.add_arguments(parser, "compare")
     add_format(parser)
 
@@ -100,13 +92,6 @@ def _level(text: str) -> float:
     value = float(text)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"a level is between 0 and 1, such as 0.05, not {text}")
-    return value
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"at least 1, not {text}")
     return value
 
 
@@ -155,22 +140,21 @@ def _of_benchmark(
         refuse(benchmark, "runs")
     files, called = _files(systems)
     scorer, words = scorer_of(benchmark, arguments), benchmark.words
-    with workers(scorer, arguments.jobs) as executor:
-        with advising_items(files):
-            scored = compared_all(scorer, files, executor)
-        comparison = compare(
-            {
-                name: {called[run]: scored[run].scored_table for run in runs}
-                for name, runs in systems.items()
-            },
-            resampling=_resampling(arguments),
-            level=arguments.alpha,
-            scopes=arguments.scopes or benchmark.compared_scopes(arguments),
-            headline=benchmark.compared_scores(arguments),
-            intervals=_with_intervals(arguments),
-            executor=executor,
-            unit=unit_of(words, [of.scored_table for of in scored.values()]),
-        )
+    with advising_items(files):
+        found = score_all(scorer, files, progress=True)
+    scored = dict(zip(files, found.values(), strict=True))
+    comparison = compare(
+        {
+            name: {called[run]: scored[run].scored_table for run in runs}
+            for name, runs in systems.items()
+        },
+        resampling=_resampling(arguments),
+        level=arguments.alpha,
+        scopes=arguments.scopes or benchmark.compared_scopes(arguments),
+        headline=benchmark.compared_scores(arguments),
+        intervals=_with_intervals(arguments),
+        unit=unit_of(words, [file.scored_table for file in scored.values()]),
+    )
     under = {
         name: tuple(conditions(problem for run in runs for problem in scored[run].warnings))
         for name, runs in systems.items()

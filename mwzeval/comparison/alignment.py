@@ -1,105 +1,118 @@
-"""Which units, columns and scores systems share, and whether these may be compared at all."""
+"""What systems share: the scores in which they can be compared, and the units and columns."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import TypeAlias
 
-import numpy as np
-
-from mwzeval.comparison.pairs import AnyMeasure, Key, Rows, key_of
-from mwzeval.errors import UsageError
-from mwzeval.metrics.measure import ScoredTable
+from mwzeval.errors import InputError, Problem, UsageError, shorten
+from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure
+from mwzeval.metrics.types import TypeCounts
 from mwzeval.scores.comparable import AMOUNTS, Group, differing, groups_of
-from mwzeval.scores.score import WHOLE, Signature, is_named
+from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import Trials
+
+Key: TypeAlias = tuple[str, str]
+"""Name and scope of a measure."""
+
+AnyMeasure: TypeAlias = Measure | TypeMeasure
 
 GOALS = "goals"
 """The key of a signature that says which goals were chosen; only common ones are compared."""
 
 
+def key_of(measure: AnyMeasure) -> Key:
+    """Return the name and the scope of a measure, which identify it within its system."""
+    return measure.name, measure.scope
+
+
+def measures_of(scored: ScoredTable) -> tuple[AnyMeasure, ...]:
+    """Return the measures of both kinds."""
+    return (*scored.measures, *scored.type_measures)
+
+
+def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
+    """Return the signature of each score."""
+    return {key_of(measure): measure.signature for measure in measures_of(scored)}
+
+
 def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group, ...]]:
     """Return the groups of systems that can be compared, for each score that all systems have.
 
-    Which goals were chosen may differ where it is known what each unit is about.
+    Systems may have chosen different goals if the goal of each unit is known.
     """
-    known = (GOALS,) if all(scored.about for scored in systems.values()) else ()
+    ignored = (GOALS,) if all(scored.about for scored in systems.values()) else ()
     signed = {name: signatures_of(scored) for name, scored in systems.items()}
-    first = next(iter(signed.values()))
+    first, *others = signed.values()
     return {
-        key: groups_of({name: of[key] for name, of in signed.items()}, known)
+        key: groups_of({name: signatures[key] for name, signatures in signed.items()}, ignored)
         for key in first
-        if all(key in of for of in signed.values())
+        if all(key in other for other in others)
     }
 
 
 def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = None) -> None:
-    """Raise `UsageError` with all that differs where not all systems are one group.
+    """Raise `UsageError` with all differences unless all systems are comparable in every score.
 
-    Not in one of the scores, or not in the one named `score`.
+    With `score`, only the score of that name counts.
     """
     groups = groups_by_score(systems)
-    asked = [key for key in groups if score in (None, key[0])]
-    if any(len(groups[key]) > 1 for key in asked):
-        raise not_comparable(systems, asked)
-    if not asked:
+    keys = [key for key in groups if score in (None, key[0])]
+    if any(len(groups[key]) > 1 for key in keys):
+        raise not_comparable(systems, keys)
+    if not keys:
         raise not_comparable(systems)
 
 
 def not_comparable(
     systems: Mapping[str, ScoredTable], keys: Collection[Key] | None = None
 ) -> UsageError:
-    """Return the error for systems that cannot be compared, with all that differs.
+    """Return the error for systems that cannot be compared, with all differences.
 
-    In the scores with these `keys`; else in all that two systems share, and where they share none,
-    in those of the same metric.
+    These are the differences in the scores with these `keys`; without `keys`, in all scores that
+    two systems share, and if they share none, in those of the same metric.
     """
-    names, signed = list(systems), [signatures_of(scored) for scored in systems.values()]
-    baseline, *others = signed
+    baseline, *others = (signatures_of(scored) for scored in systems.values())
     found: dict[str, str] = {}
     for other in others:
-        for pair in _counterparts(baseline, other):
-            if keys is None or pair[0] in [baseline[key] for key in keys]:
+        for key, pair in _counterparts(baseline, other):
+            if keys is None or key in keys:
                 found |= differing(pair)
     if not found:
         return UsageError("the systems have no score in common")
     what = ", ".join(f"{choice} ({values})" for choice, values in found.items())
-    called = " and ".join(f'"{name}"' for name in names)
+    called = " and ".join(f'"{name}"' for name in systems)
     return UsageError(f"{called} cannot be compared: they differ in {what}")
-
-
-def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
-    """Return the signature of each score."""
-    return {key_of(m): m.signature for m in measures_of(scored)}
 
 
 def _counterparts(
     mine: Mapping[Key, Signature], theirs: Mapping[Key, Signature]
-) -> Iterator[tuple[Signature, Signature]]:
+) -> Iterator[tuple[Key, tuple[Signature, Signature]]]:
     """Yield the signatures of the same score; of the same metric where no score is the same."""
-    shared = {mine[key].metric for key in mine if key in theirs}
+    shared = {signature.metric for key, signature in mine.items() if key in theirs}
     of_metric = {signature.metric: signature for signature in theirs.values()}
     for key, signature in mine.items():
         if key in theirs:
-            yield signature, theirs[key]
+            yield key, (signature, theirs[key])
         elif signature.metric in of_metric and signature.metric not in shared:
-            yield signature, of_metric[signature.metric]
+            yield key, (signature, of_metric[signature.metric])
 
 
-def common_signature(
-    signatures: Sequence[Signature], n: int, clusters: int | None = None
-) -> Signature:
-    """Return what the signatures of a group agree in, and how many common units and clusters."""
+def common_signature(signatures: Sequence[Signature], group: Group) -> Signature:
+    """Return the choices in which the signatures of a group agree, and its size."""
     first, *others = signatures
     different = {key for other in others for key in first.differences(other)}
     kept = tuple(choice for choice in first.choices if choice[0] not in {*AMOUNTS, *different})
-    counts = {"common": n} | ({} if clusters is None else {"clusters": clusters})
+    counts = {"common": len(group.units)}
+    if group.clusters is not None:
+        counts["clusters"] = group.clusters
     return Signature(first.metric, kept).extended(counts)
 
 
 def amounts_of(scored: ScoredTable) -> dict[str, str]:
-    """Return how much of each unit was scored, of all metrics together."""
+    """Return how much of each unit was scored, by the choice of the signatures that says it."""
     return {
         choice: value
         for signature in signatures_of(scored).values()
@@ -108,10 +121,11 @@ def amounts_of(scored: ScoredTable) -> dict[str, str]:
     }
 
 
-def may_have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
-    """Tell whether units of the same name may have other goals.
+def _may_have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
+    """Return whether units of the same name may have different goals.
 
-    The goals of the systems were chosen differently, or nothing says how, but what they are.
+    They may if the goals of the systems were chosen differently, or if no signature says how they
+    were chosen but the goals are known.
     """
     chosen = {
         dict(signature.choices).get(GOALS)
@@ -127,102 +141,109 @@ def common_units(
     unit: str,
     units_of: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[str, ...]:
-    """Return the units that all systems have, in the order of the first one.
+    """Return the units that all systems have, in the order of the first system.
 
-    These are the rows, or what `units_of` has of each system. Where goals may have been chosen
-    differently, only units with the same goal are the same.
+    `units_of` has the units of each system, by default the rows of its table. Where goals may have
+    been chosen differently, only units with the same goal are the same.
 
     Raises:
-        UsageError: When two systems have none in common.
+        UsageError: When two systems have no unit in common.
     """
-    by_goal = may_have_other_goals(systems)
-    of = units_of or {name: scored.table.units for name, scored in systems.items()}
-    identities = {
-        name: {(unit, scored.about.get(unit) if by_goal else None) for unit in of[name]}
-        for name, scored in systems.items()
+    by_goal = _may_have_other_goals(systems)
+    names = units_of or {system: scored.table.units for system, scored in systems.items()}
+    goals = {
+        system: {name: scored.about.get(name) if by_goal else None for name in names[system]}
+        for system, scored in systems.items()
     }
     baseline, *others = systems
-    common = identities[baseline]
+    common = set(goals[baseline].items())
     for other in others:
-        common = common & identities[other]
+        common = common & goals[other].items()
         if not common:
             same = " about the same goal" if by_goal else ""
-            shared = set(of[baseline]) & set(of[other])
+            shared = set(names[baseline]) & set(names[other])
             named = f": those of the same name ({len(shared)}) have other goals" if shared else ""
             raise UsageError(
                 f'"{other}" has no {unit}{same} in common with the systems before it'
                 f"{named if by_goal else ''}"
             )
-    names = {name for name, _ in common}
-    return tuple(name for name in of[baseline] if name in names)
+    kept = {name for name, _ in common}
+    return tuple(name for name in names[baseline] if name in kept)
 
 
-Name = TypeVar("Name")
+def aligned(systems: Sequence[ScoredTable], units: Sequence[str]) -> list[ScoredTable]:
+    """Return the systems with the common units and columns only.
 
-
-def aligned_rows(systems: Mapping[Name, ScoredTable], units: Sequence[str]) -> dict[Name, Rows]:
-    """Return the common units and columns of each system, or each run of one, by its name.
-
-    Tables keep the order of the first system, where neighbours belong together; types are sorted by
-    unit, so that it does not matter.
+    Tables keep the order of `units`, because neighbours may belong together; counts of types are
+    sorted by unit, so that the order does not matter.
     """
-    tables = [scored.table for scored in systems.values()]
+    tables = [scored.table for scored in systems]
     columns = tuple(c for c in tables[0].columns if all(c in table.columns for table in tables))
     by_name = sorted(units)
-    rows = {}
-    for name, scored in systems.items():
+    found = []
+    for scored in systems:
         chosen = scored.table.select(units)
-        values = [chosen.columns.index(column) for column in columns]
-        table = Table(chosen.units, columns, chosen.values[:, values])
-        types = scored.count_types()
-        rows[name] = Rows(table, types.select(by_name) if scored.type_measures else types)
-    return rows
+        places = [chosen.columns.index(column) for column in columns]
+        table = Table(chosen.units, columns, chosen.values[:, places])
+        count_types = cache(partial(_types_of, scored, by_name))
+        found.append(replace(scored, table=table, count_types=count_types))
+    return found
 
 
-def in_clusters(rows: Rows, clusters: Mapping[str, str]) -> Rows:
-    """Return the sums of the units of each cluster as its row.
+def _types_of(scored: ScoredTable, units: Sequence[str]) -> TypeCounts:
+    return scored.count_types().select(units)
 
-    Scores are functions of sums, so they stay what they are. Raises `KeyError` for a unit without a
-    cluster.
+
+def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None:
+    """Check that runs of one system differ in nothing but their scores.
+
+    Raises:
+        UsageError: For runs that were not scored alike.
+        InputError: For runs of different units.
     """
-    of = Trials.of(rows.table, clusters.__getitem__)
-    sums = np.zeros((len(of.names), len(rows.table.columns)))
-    np.add.at(sums, of.positions, rows.table.values)
-    return Rows(Table(of.names, rows.table.columns, sums), rows.types)
+    _check_units(runs, unit)
+    (first, scored), *others = runs.items()
+    signatures = signatures_of(scored)
+    for name, other in others:
+        of_other = signatures_of(other)
+        for key in sorted(signatures.keys() ^ of_other.keys()):
+            has, lacks = (first, name) if key in signatures else (name, first)
+            raise UsageError(
+                f"the runs are not alike: {has} has {key[0]} ({key[1]}), {lacks} has not; runs of "
+                "one system differ in nothing but their seed"
+            )
+        for key, signature in signatures.items():
+            # Runs are of the same units, so that amounts may not differ either.
+            for what in signature.differences(of_other[key]):
+                mine, theirs = (dict(s.choices).get(what) for s in (signature, of_other[key]))
+                raise UsageError(
+                    f"the runs are not alike: for {key[0]}, {what} is {mine} in {first} and "
+                    f"{theirs} in {name}; runs of one system differ in nothing but their seed"
+                )
 
 
-def lacking_measures(
-    systems: Mapping[str, ScoredTable],
-    known: Mapping[str, Sequence[Key]],
-    shared: Sequence[Key],
-    headline: Collection[str],
-) -> dict[str, tuple[str, ...]]:
-    """Return the systems without a score (of the headline, if any) that others have, by label."""
-    lacking = {}
-    for scored in systems.values():
-        for measure in measures_of(scored):
-            key = key_of(measure)
-            is_asked = not headline or is_named(measure.name, headline)
-            if is_asked and key not in shared and measure.scope == WHOLE:
-                lacking[measure.label] = tuple(n for n, keys in known.items() if key not in keys)
-    return lacking
-
-
-def keys_of(scored: ScoredTable) -> list[Key]:
-    """Return the keys of all measures."""
-    return [key_of(m) for m in measures_of(scored)]
-
-
-def labels_of(scored: ScoredTable, keys: Iterable[Key]) -> list[str]:
-    """Return what the measures with these keys are called."""
-    chosen = set(keys)
-    return [
-        m.label if m.scope == WHOLE else f"{m.label}, {m.scope}"
-        for m in measures_of(scored)
-        if key_of(m) in chosen
-    ]
-
-
-def measures_of(scored: ScoredTable) -> tuple[AnyMeasure, ...]:
-    """Return the measures of both kinds."""
-    return (*scored.measures, *scored.type_measures)
+def _check_units(runs: Mapping[str, ScoredTable], unit: str) -> None:
+    everything = dict.fromkeys(name for scored in runs.values() for name in scored.table.units)
+    problems = []
+    for file, scored in runs.items():
+        there = set(scored.table.units)
+        if lacking := [name for name in everything if name not in there]:
+            some = ", ".join(f'"{shorten(name)}"' for name in lacking[:3])
+            more = ", …" if len(lacking) > 3 else ""
+            message = (
+                f"lacks {len(lacking)} of the {len(everything)} {unit}s that other runs have "
+                f"({some}{more}); all runs need the same {unit}s"
+            )
+            problems.append(Problem("different-dialogues", message, file=file))
+    if _may_have_other_goals(runs):
+        (first, scored), *others = runs.items()
+        for file, other in others:
+            known = scored.about.keys() & other.about.keys()
+            if count := sum(scored.about[name] != other.about[name] for name in known):
+                message = (
+                    f"has other goals than {first} in {count} {unit}s of the same name; all runs "
+                    "need the same goals"
+                )
+                problems.append(Problem("different-goals", message, file=file))
+    if problems:
+        raise InputError(problems)

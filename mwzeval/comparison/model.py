@@ -10,7 +10,7 @@ from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Signature
 from mwzeval.scores.views import Viewed
-from mwzeval.statistics import FEWEST_RUNS, AcrossRuns, WinsTiesLosses, across_runs
+from mwzeval.statistics import FEWEST_RUNS, AcrossRuns, Place, WinsTiesLosses, across_runs
 
 MCNEMAR = "mcnemar"
 RANDOMIZATION = "approximate-randomization"
@@ -39,18 +39,6 @@ class Difference:
     adjusted: float | None
     counts: WinsTiesLosses | None
     is_least: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a system by one score, from tests of all pairs.
-
-    `rank` is 1 + how many systems are significantly better; `worst` is how many are not
-    significantly worse, itself among them.
-    """
-
-    rank: int
-    worst: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,37 +4,21 @@ The spread of a score over runs says nothing about other dialogues, and its inte
 other seeds. `Across.components` has both: a score is the mean of one number a unit (its jackknife
 pseudo-value, which for a rate is the outcome itself), and the variance of these, over runs × units,
 is split between runs, units and the rest.
-
-Systems with several runs each are compared by `resample` and `compare_runs`, which do for all of
-their scores what `compare_pairs` does for those of single runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.alignment import may_have_other_goals, signatures_of
-from mwzeval.comparison.pairs import Key, Rows, Tested, counted, key_of, scores_by_unit
-from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
-from mwzeval.scores.score import Interval
+from mwzeval.comparison.alignment import check_alike
+from mwzeval.errors import UsageError
+from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure, observed
 from mwzeval.scores.table import Table
-from mwzeval.statistics import (
-    HIERARCHICAL,
-    AcrossRuns,
-    ResampledRuns,
-    VarianceComponents,
-    across_runs,
-    hierarchical_bootstrap,
-    in_blocks,
-    resampled_sums,
-    variance_components,
-)
-from mwzeval.statistics.resampling import evaluate
+from mwzeval.statistics import AcrossRuns, VarianceComponents, across_runs, variance_components
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,168 +143,6 @@ def pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
         whole = measure.of(observed(table))[0]
         without = measure.of(dict(zip(table.columns, left_out.T, strict=True)))
     return np.asarray(n * whole - (n - 1) * without, dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Runs:
-    """Work: the runs of a system on the common units, in the order of their names."""
-
-    system: str
-    rows: tuple[Rows, ...]
-    measures: tuple[Measure, ...]
-    type_measures: tuple[TypeMeasure, ...]
-    resampling: Resampling
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Resampled:
-    """A score of a system's runs resampled, and its mean over the runs on each unit alone.
-
-    The latter is None where a unit alone has no such score.
-    """
-
-    score: ResampledRuns
-    by_unit: NDArray[np.float64] | None
-
-
-def resample(work: Runs) -> dict[Key, Resampled]:
-    """Return all scores of a system resampled: units once for all runs, and runs.
-
-    Sums are drawn once a run for all scores with one block size.
-    """
-    how = work.resampling
-    tables = [rows.table for rows in work.rows]
-    drawn = {
-        block: [
-            resampled_sums(in_blocks(table, block), samples=how.samples, seed=how.seed)
-            for table in tables
-        ]
-        for block in {measure.block for measure in work.measures}
-    }
-    resampled = {}
-    for measure in work.measures:
-        values = [float(evaluate(measure.of, observed(table))[0]) for table in tables]
-        samples = [evaluate(measure.of, sums.samples) for sums in drawn[measure.block]]
-        by_unit = None
-        if measure.block == 1:
-            by_unit = np.mean([scores_by_unit(measure, table) for table in tables], axis=0)
-        score = _drawn(work, values, np.mean(samples, axis=0))
-        resampled[key_of(measure)] = Resampled(score, by_unit)
-    if work.type_measures:
-        resampled |= _resampled_types(work)
-    return resampled
-
-
-def _resampled_types(work: Runs) -> dict[Key, Resampled]:
-    """Return the scores of types, which resampled units would bias.
-
-    They are means of jackknife pseudo-values, and these are resampled: as wide as the jackknife.
-    """
-    functions = [measure.of for measure in work.type_measures]
-    units = work.rows[0].types.units
-    values = np.array([[rows.types.value(of) for of in functions] for rows in work.rows])
-    deviations = np.zeros((len(units), len(functions)))
-    if len(units) > 1:
-        left_out = np.array(
-            [
-                [jackknife.left_out for jackknife in rows.types.jackknives(functions)]
-                for rows in work.rows
-            ]
-        ).mean(axis=0)
-        deviations = (len(units) - 1) * (left_out.mean(axis=1) - left_out.T)
-    table = Table(units, tuple(map(str, range(len(functions)))), deviations / len(units))
-    how = work.resampling
-    sums = resampled_sums(table, samples=how.samples, seed=how.seed).samples.values()
-    return {
-        key_of(measure): Resampled(_drawn(work, of_runs.tolist(), of_runs.mean() + drawn), None)
-        for measure, of_runs, drawn in zip(work.type_measures, values.T, sums, strict=True)
-    }
-
-
-def own_intervals(work: Runs) -> dict[Key, Interval]:
-    """Return the interval of each score of a system with one run, as its report has it."""
-    (rows,) = work.rows
-    scored = ScoredTable(rows.table, work.measures, work.type_measures, lambda: rows.types)
-    return {
-        (score.name, score.scope): score.interval
-        for score in scored.scores(work.resampling)
-        if score.interval is not None
-    }
-
-
-def _drawn(work: Runs, values: list[float], of_units: NDArray[np.float64]) -> ResampledRuns:
-    return ResampledRuns.of(values, of_units, system=work.system, seed=work.resampling.seed)
-
-
-def compare_runs(system: Resampled, baseline: Resampled, confidence: float) -> Tested:
-    """Return the test of one score; no interval where it has a value in no resample."""
-    counts = None
-    if system.by_unit is not None and baseline.by_unit is not None:
-        counts = counted(system.by_unit, baseline.by_unit)
-    if not np.isfinite(system.score.of_units - baseline.score.of_units).any():
-        difference = system.score.value - baseline.score.value
-        return Tested(HIERARCHICAL, difference, 1.0, None, counts)
-    found = hierarchical_bootstrap(system.score, baseline.score, confidence=confidence)
-    return Tested(HIERARCHICAL, found.difference, found.p_value, found.interval, counts)
-
-
-def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None:
-    """Raise `UsageError` for runs not scored alike, `InputError` for runs of different units."""
-    _check_units(runs, unit)
-    _check_settings(runs)
-
-
-def _check_units(runs: Mapping[str, ScoredTable], unit: str) -> None:
-    everything = dict.fromkeys(unit for scored in runs.values() for unit in scored.table.units)
-    problems = []
-    for name, scored in runs.items():
-        there = set(scored.table.units)
-        if lacking := [unit for unit in everything if unit not in there]:
-            some = ", ".join(f'"{shorten(unit)}"' for unit in lacking[:3])
-            more = ", …" if len(lacking) > 3 else ""
-            message = (
-                f"lacks {len(lacking)} of the {len(everything)} {unit}s that other runs have "
-                f"({some}{more}); all runs need the same {unit}s"
-            )
-            problems.append(Problem("different-dialogues", message, file=name))
-    if may_have_other_goals(runs):
-        problems += _other_goals(runs, unit)
-    if problems:
-        raise InputError(problems)
-
-
-def _other_goals(runs: Mapping[str, ScoredTable], unit: str) -> Iterator[Problem]:
-    (first, scored), *others = runs.items()
-    for name, other in others:
-        known = scored.about.keys() & other.about.keys()
-        if count := sum(scored.about[each] != other.about[each] for each in known):
-            message = (
-                f"has other goals than {first} in {count} {unit}s of the same name; all runs need "
-                "the same goals"
-            )
-            yield Problem("different-goals", message, file=name)
-
-
-def _check_settings(runs: Mapping[str, ScoredTable]) -> None:
-    """Raise when what was scored in one run was not in another, or under another signature."""
-    (first, scored), *others = runs.items()
-    signatures = signatures_of(scored)
-    for name, other in others:
-        of_other = signatures_of(other)
-        for key in sorted(signatures.keys() ^ of_other.keys()):
-            has, lacks = (first, name) if key in signatures else (name, first)
-            raise UsageError(
-                f"the runs are not alike: {has} has {key[0]} ({key[1]}), {lacks} has not; runs of "
-                "one system differ in nothing but their seed"
-            )
-        for key, signature in signatures.items():
-            # Runs are of the same units, so that amounts may not differ either.
-            for what in signature.differences(of_other[key]):
-                mine, theirs = (dict(s.choices).get(what) for s in (signature, of_other[key]))
-                raise UsageError(
-                    f"the runs are not alike: for {key[0]}, {what} is {mine} in {first} and "
-                    f"{theirs} in {name}; runs of one system differ in nothing but their seed"
-                )
 
 
 def _measure(scored: ScoredTable, like: Measure) -> Measure:

@@ -8,7 +8,7 @@ Everything starts from units × additive columns, or from one number a unit:
 * two systems on the same units — `mcnemar` for 0/1 outcomes, `randomization_test` for the p value
   and `Differences.bootstrap` for the interval of any other difference, `wins_ties_losses` for a
   look;
-* many systems — `significant_pairs` (Holm), then `ranks`;
+* many systems — `holm`, then `ranks`;
 * several trials of each unit — `Trials`, `all_succeed` (pass^k), `some_differ`;
 * many runs of one system — `across_runs`, `variance_components`; of two, `ResampledRuns` and
   `hierarchical_bootstrap`.
@@ -30,7 +30,7 @@ from mwzeval.statistics.paired import (
     randomization_test,
     wins_ties_losses,
 )
-from mwzeval.statistics.ranking import Rank, holm, ranks, significant_pairs
+from mwzeval.statistics.ranking import Place, holm, ranks
 from mwzeval.statistics.resampling import (
     SAMPLES,
     SEED,
@@ -69,7 +69,7 @@ __all__ = [
     "McNemar",
     "PairedBootstrap",
     "PairedRandomization",
-    "Rank",
+    "Place",
     "ResampledRuns",
     "ResampledSums",
     "ScoreFunction",
@@ -95,7 +95,6 @@ __all__ = [
     "ranks",
     "resample_counts",
     "resampled_sums",
-    "significant_pairs",
     "some_differ",
     "variance_components",
     "wilson",

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
+class Place:
     """The place of a system among others.
 
-    `rank` is 1 + how many systems are significantly better, `lowest` how many are not
-    significantly worse (itself among them): its true place is somewhere in between.
+    `rank` is 1 + the number of significantly better systems, `worst` the number of systems that are
+    not significantly worse, itself among them: its true place is somewhere in between.
     """
 
-    system: str
-    score: float
     rank: int
-    lowest: int
+    worst: int
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -41,18 +39,10 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted)
 
 
-def significant_pairs(
-    p_values: Mapping[tuple[str, str], float], level: float = 0.05
-) -> tuple[tuple[str, str], ...]:
-    """Return the pairs that differ at `level` after Holm's correction over all the pairs given."""
-    adjusted = holm(list(p_values.values()))
-    return tuple(pair for pair, p_value in zip(p_values, adjusted, strict=True) if p_value <= level)
-
-
-def ranks(scores: Mapping[str, float], significant: Iterable[tuple[str, str]]) -> tuple[Rank, ...]:
+def ranks(scores: Mapping[str, float], significant: Iterable[tuple[str, str]]) -> dict[str, Place]:
     """Rank systems by score (higher is better), given the pairs that differ significantly.
 
-    Systems come sorted by score, ties by name. Systems share a rank when equally many are
+    Systems share a rank when equally many are
     significantly better; since "not significantly different" is not transitive, sharing a rank
     does not mean that two do not differ, and a lower score may have the better rank. No system is
     significantly better than one of rank 1 (the rank ranges of the WMT rankings, Bojar et al., WMT
@@ -72,13 +62,10 @@ def ranks(scores: Mapping[str, float], significant: Iterable[tuple[str, str]]) -
             )
         high, low = (first, second) if scores[first] > scores[second] else (second, first)
         better[low].add(high)
-    order = sorted(scores, key=lambda system: (-scores[system], system))
-    return tuple(
-        Rank(
-            system,
-            scores[system],
+    return {
+        system: Place(
             rank=1 + len(better[system]),
-            lowest=len(order) - sum(system in others for others in better.values()),
+            worst=len(scores) - sum(system in others for others in better.values()),
         )
-        for system in order
-    )
+        for system in scores
+    }

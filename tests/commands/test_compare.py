@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,6 @@ from mwzeval.arguments import named_runs
 from mwzeval.cli import main
 from mwzeval.commands.systems.scoring import names_of
 from tests.places import ROOT, sample_predictions
-from tests.waiting import HANGING
 
 MWZEVAL = str(Path(sys.executable).with_name("mwzeval"))
 FEW = ("--samples", "100")
@@ -35,7 +33,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return lambda *words: (main(["compare", *words, "--jobs", "1"]), *capsys.readouterr())
+    return lambda *words: (main(["compare", *words]), *capsys.readouterr())
 
 
 def write(path: Path, predictions: Any) -> str:
@@ -67,28 +65,6 @@ def test_metrics_can_be_chosen_and_domains_added(run: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(out)))
     assert {"total", "hotel", "restaurant"} < {row["scope"] for row in rows}
     assert set(RECORDED) < set(rows[0])
-
-
-@pytest.mark.integration
-def test_several_processes_find_the_same(tmp_path: Path) -> None:
-    files = [file_of(system) for system in ("good", "weak-tracker", "policy-only")]
-    results = []
-    for jobs in ("1", "2"):
-        target = tmp_path / f"{jobs}.json"
-        done = subprocess.run(
-            [MWZEVAL, "compare", *files, *FEW, "--all", "-f", "json", "-o", target, "--jobs", jobs],
-            capture_output=True,
-            check=True,
-            timeout=HANGING,
-        )
-        assert done.stdout == b""
-        # What takes long tells of it, and how long it takes is another matter.
-        told = [line for line in done.stderr.splitlines() if not line.startswith(b"comparing")]
-        results.append((target.read_bytes(), [line.replace(bytes(target), b"") for line in told]))
-    assert results[0] == results[1]
-    comparison = json.loads(results[0][0])
-    assert comparison["baseline"] == "sample-good"
-    assert "Joint accuracy" in comparison["not_compared"]
 
 
 def test_the_level_decides_what_is_significant_and_how_sure_intervals_are(run: Run) -> None:

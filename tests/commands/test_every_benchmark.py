@@ -146,10 +146,10 @@ PRINTED: dict[str, Command] = {
     "evaluate --ci": Command(f"evaluate -i BETTER --ci 90 {FEW}"),
     "runs": Command("runs BETTER WORSE"),
     "rows": Command("rows BETTER"),
-    "compare": Command(f"compare BETTER WORSE {FEW} --jobs 1"),
-    "compare --scopes": Command(f"compare BETTER -i WORSE {FEW} --jobs 1 --scopes --alpha 0.1"),
-    "compare runs": Command(f"compare A=BETTER,WORSE B=WORSE {FEW} --jobs 1", "runs"),
-    "compare --table": Command(f"compare BETTER WORSE {FEW} --jobs 1 --table ends"),
+    "compare": Command(f"compare BETTER WORSE {FEW}"),
+    "compare --scopes": Command(f"compare BETTER -i WORSE {FEW} --scopes --alpha 0.1"),
+    "compare runs": Command(f"compare A=BETTER,WORSE B=WORSE {FEW}", "runs"),
+    "compare --table": Command(f"compare BETTER WORSE {FEW} --table ends"),
     "power": Command("power BETTER --difference 5"),
     "power of two": Command("power BETTER -i WORSE --difference 5 --goals 10,20 --alpha 0.1"),
     "leaderboard": Command("leaderboard", "leaderboard"),
@@ -196,7 +196,7 @@ def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample
     for command in (
         "runs BETTER WORSE -o -",
         f"evaluate WORSE -f html {FEW}",
-        f"compare BETTER WORSE --jobs 1 -f json {FEW}",
+        f"compare BETTER WORSE -f json {FEW}",
         f"report BETTER WORSE --title Ours -o - {FEW}",
     ):
         ran = run(command)
@@ -283,7 +283,7 @@ def test_several_processes_compare_as_one_does(name: str, run: Run) -> None:
     one, two = (run(f"compare BETTER WORSE {FEW} --jobs {jobs} -f json") for jobs in (1, 2))
     assert one.code == two.code == 0
     assert one.out == two.out
-    assert run(f"compare BETTER WORSE {FEW} --jobs 1 -o result.txt").out == ""
+    assert run(f"compare BETTER WORSE {FEW} -o result.txt").out == ""
     assert Path("result.txt").read_text(encoding="utf-8")
 
 
@@ -340,7 +340,7 @@ REFUSED = (
     "plot BETTER -o figure.svg --scores nonsense",
     "plot BETTER -o figure.svg --kind scopes --scores success",
     "compare BETTER",
-    "compare BETTER INVALID --jobs 1",
+    "compare BETTER INVALID",
     "compare BETTER WORSE --jobs 0",
     "compare BETTER WORSE --alpha 2",
     "leaderboard -i INVALID",
@@ -380,7 +380,7 @@ BY_PLACE = {
     "explain": "",
     "power": "--difference 5",
     "report": f"-o page.html {FEW}",
-    "compare": f"--jobs 1 {FEW}",
+    "compare": f"{FEW}",
     "leaderboard": FEW,
 }
 """Verbs that read a file of predictions, with what else they need."""
@@ -441,7 +441,7 @@ COMMANDS = (
     "report BETTER WORSE --samples 20",
     "plot BETTER WORSE -o figure.svg --samples 20",
     "plot BETTER WORSE -o figure.svg --samples 20 --kind reasons",
-    "compare BETTER WORSE --jobs 1 --samples 20",
+    "compare BETTER WORSE --samples 20",
     "leaderboard -i BETTER --samples 20",
 )
 

@@ -13,22 +13,20 @@ import numpy as np
 import pytest
 
 from mwzeval.comparison import ComparedMeasure, Comparison, compare
+from mwzeval.comparison.alignment import common_signature
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, System
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import about_units, comparison_document, shown_p
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.comparable import Group
+from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.sheets import FORMATS, render
-from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     HIERARCHICAL,
-    ResampledSums,
     WinsTiesLosses,
     holm,
     ranks,
-    resampled_sums,
-    significant_pairs,
 )
 from mwzeval.text import to_json
 from tests.places import SAMPLE_SYSTEMS
@@ -256,13 +254,21 @@ def test_p_values_are_corrected_over_the_systems_and_ranks_follow_from_all_pairs
                 assert difference.p_value is not None
                 of_pairs[later, earlier] = difference.p_value
         scores = {entry.system: entry.value for entry in comparison.measure(name).systems}
-        ranked = ranks(scores, significant_pairs(of_pairs, comparison.level))
-        places = {rank.system: (rank.rank, rank.lowest) for rank in ranked}
-        for entry in comparison.measure(name).systems:
-            assert entry.place is not None
-            place = (entry.place.rank, entry.place.worst)
-            assert place == places[entry.system]
-        assert len({place[0] for place in places.values()}) > 1
+        adjusted = dict(zip(of_pairs, holm(list(of_pairs.values())), strict=True))
+        assert comparison.measure(name).pairs == adjusted
+        places = ranks(scores, [pair for pair, p in adjusted.items() if p <= comparison.level])
+        assert {e.system: e.place for e in comparison.measure(name).systems} == places
+        assert len({place.rank for place in places.values()}) > 1
+
+
+def test_signatures_of_a_group_have_the_common_choices_and_numbers_of_units() -> None:
+    group = Group(("a", "b"), units=("x", "y"), clusters=1)
+    signed = [
+        Signature.of("m", {"n": n, "turns": 7, "rules": 2021, "state": state})
+        for n, state in ((3, "gold"), (2, "predicted"))
+    ]
+    expected = Signature.of("m", {"rules": 2021, "common": 2, "clusters": 1})
+    assert common_signature(signed, group) == expected
 
 
 def test_scores_that_some_system_lacks_are_not_compared_and_named() -> None:
@@ -475,6 +481,17 @@ def test_order_and_company_of_systems_and_runs_change_nothing_given_their_names(
             assert back_again.counts == WinsTiesLosses(counts.losses, counts.ties, counts.wins)
 
 
+def test_scores_have_intervals_over_runs_or_of_their_one_run() -> None:
+    given: dict[str, System] = {"one": scored("good"), "three": by_name(seeds("good", "no-phone"))}
+    found = compare(given, resampling=FEW, intervals=True)
+    alone = {(s.name, s.scope): s.interval for s in scored("good").scores(FEW)}
+    for measure in found.measures:
+        single, several = (entry.interval for entry in measure.systems)
+        assert single == alone[measure.name, measure.scope]
+        assert several is not None
+        assert several.method == HIERARCHICAL
+
+
 def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_jackknife() -> None:
     single = compare(systems("good", "weak-tracker"), resampling=FEW)
     copies = by_name([scored("weak-tracker")] * 2)
@@ -506,20 +523,3 @@ def test_p_values_over_runs_are_corrected_and_decide_ranks() -> None:
         assert adjusted == list(holm(p_values))
         assert len(adjusted) == (0 if is_of_types(measure) else len(differences))
         assert all((entry.place is not None) == measure.has_direction for entry in measure.systems)
-
-
-def test_sums_are_resampled_once_a_run_whatever_the_number_of_pairs_and_scores(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn = []
-
-    def counting(table: Table, **how: Any) -> ResampledSums:
-        drawn.append(len(table.units))
-        return resampled_sums(table, **how)
-
-    monkeypatch.setattr("mwzeval.comparison.runs.resampled_sums", counting)
-    # Without scores of words, whose windows are drawn in blocks.
-    evaluator = Evaluator(bleu=True, success=True, corpus="sample", responses="delexicalized")
-    run = evaluator.score(sample_predictions("good")).scored_table
-    compare({name: by_name([run] * 5) for name in "abcdefgh"}, resampling=FEW, scopes=True)
-    assert drawn == [62] * 40

@@ -209,7 +209,7 @@ def test_runs_that_score_the_same_are_as_good_as_one_of_them(
     text = (ROOT / "predictions" / "sample-lexicalized.json").read_text()
     for name in "abcd":
         (elsewhere / f"{name}.json").write_text(text)
-    compared = ["compare", "same=a.json,b.json,c.json", "d.json", "--table", "none", "-j", "1"]
+    compared = ["compare", "same=a.json,b.json,c.json", "d.json", "--table", "none"]
     assert main([*compared, "--samples", "20", "-f", "latex"]) == 0
     told = capsys.readouterr().out.splitlines()
     rows = dict(line.split(" & ", 1) for line in told if " & " in line)

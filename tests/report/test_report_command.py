@@ -172,7 +172,7 @@ def test_the_differences_are_those_of_compare(
     letters = dict(zip([Path(file).stem for file in files], "ABCD", strict=True))
     page = reported(tmp_path, *files, "--samples", "50")
     capsys.readouterr()
-    assert main(["compare", *files, "--samples", "50", "--scopes", "--all", "-j", "1"]) == 0
+    assert main(["compare", *files, "--samples", "50", "--scopes", "--all"]) == 0
     cells, compared, scopes = cells_of(page), 0, set()
     for sheet in capsys.readouterr().out.split("\n\n"):
         title, _, about = sheet.partition(" (n = ")

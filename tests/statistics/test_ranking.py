@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.statistics import Rank, holm, ranks, significant_pairs
+from mwzeval.statistics import Place, holm, ranks
 
 
 def rejected_step_by_step(p_values: list[float], level: float) -> set[int]:
@@ -44,12 +44,6 @@ def test_holm_keeps_the_order() -> None:
 def test_holm_refuses_what_is_no_p_value(wrong: float) -> None:
     with pytest.raises(ValueError, match="p value"):
         holm([0.5, wrong])
-
-
-def test_pairs_are_significant_after_correction() -> None:
-    p_values = {("a", "b"): 0.03, ("a", "c"): 0.01, ("b", "c"): 0.5}
-    assert significant_pairs(p_values) == (("a", "c"),)
-    assert significant_pairs(p_values, level=0.1) == (("a", "b"), ("a", "c"))
 
 
 SCORES = {"d": 60.0, "a": 90.0, "c": 70.0, "b": 80.0}
@@ -89,11 +83,7 @@ def test_ranks_follow_from_who_is_significantly_better(
     significant: list[tuple[str, str]], expected: list[tuple[str, int, int]]
 ) -> None:
     found = ranks(SCORES, significant)
-    assert found == tuple(Rank(name, SCORES[name], *places) for name, *places in expected)
-
-
-def test_equal_scores_come_by_name() -> None:
-    assert [rank.system for rank in ranks({"b": 1, "a": 1, "c": 2}, [])] == ["c", "a", "b"]
+    assert found == {name: Place(*places) for name, *places in expected}
 
 
 def test_contradictions_are_errors() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mwzeval.arguments import files_of, named_runs
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError, shorten
@@ -175,92 +174,6 @@ def _some_of_every_file(problems: Sequence[Sequence[Problem]]) -> Iterator[Probl
         yield from of_file[:share]
     for of_file in problems:
         yield from of_file[share:]
-
-
-class Compared(NamedTuple):
-    """What a comparison needs of a scored file, fit to be sent by another process."""
-
-    scored_table: ScoredTable
-    warnings: tuple[Problem, ...]
-
-
-def compared(scorer: FileScorer, file: str) -> Compared:
-    """Return what a comparison needs of a file, all of it counted. Raises `InputError`."""
-    system = scorer.score(file)
-    scored = system.scored_table
-    if scored.type_measures:
-        scored = replace(scored, count_types=partial(_same, scored.count_types()))
-    return Compared(scored, tuple(system.warnings))
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-_of_worker: list[FileScorer] = []
-"""The scorer of a worker process, which prepares its gold data once."""
-
-
-def _start_worker(scorer: FileScorer) -> None:
-    _of_worker.append(scorer)
-
-
-def _compared_in_worker(file: str) -> Compared:
-    return compared(_of_worker[0], file)
-
-
-def compared_all(
-    scorer: FileScorer, files: Sequence[str], executor: Executor | None
-) -> dict[str, Compared]:
-    """Return what a comparison needs of each file. Raises `InputError` with the problems of all."""
-    running = {
-        file: executor.submit(_compared_in_worker, file)
-        for file in files
-        if executor and file != STANDARD_INPUT  # of which another process has another
-    }
-    calls: dict[str, Callable[[], Compared]] = {}
-    with counting(len(files), "files") as update:
-        # This process scores as well: from the end of the list, whatever no other has begun.
-        for file in reversed(files) if executor else files:
-            if (future := running.get(file)) and not future.cancel():
-                calls[file] = partial(counted, future.result, update)
-            else:
-                calls[file] = _done(
-                    partial(counted, partial(compared, scorer, file), update)
-                ).result
-        scored = all_of(calls[file] for file in files)
-    return dict(zip(files, scored, strict=True))
-
-
-def _done(call: Callable[[], Made]) -> Future[Made]:
-    """Return what a call returns, or the `InputError` that it raises, for later."""
-    done: Future[Made] = Future()
-    try:
-        done.set_result(call())
-    except InputError as error:
-        done.set_exception(error)
-    return done
-
-
-@contextmanager
-def workers(scorer: FileScorer, jobs: int | None) -> Iterator[Executor | None]:
-    """Yield processes to share the work with this one; None when it is enough alone.
-
-    Raises `MwzevalError` when one is killed.
-    """
-    from concurrent.futures.process import BrokenProcessPool
-
-    from mwzeval.cluster.processes import pool, processors
-
-    count = jobs or processors()
-    if count == 1:
-        yield None
-        return
-    try:
-        with pool(count - 1, initializer=_start_worker, initargs=(scorer,)) as executor:
-            yield executor
-    except BrokenProcessPool:
-        raise MwzevalError("a process was killed, maybe for lack of memory: try --jobs 1") from None
 
 
 def names_of(files: Sequence[str]) -> list[str]:

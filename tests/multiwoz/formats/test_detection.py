@@ -117,7 +117,7 @@ def test_every_format_can_be_validated(
     [
         ["evaluate", "-s", "-o", "{folder}/report.json"],
         ["explain"],
-        ["compare", "-s", "-j", "1", "--samples", "50", "{other}"],
+        ["compare", "-s", "--samples", "50", "{other}"],
     ],
     ids=lambda verb: verb[0],
 )

@@ -191,7 +191,7 @@ def test_compare_pairs_systems_by_goal_with_all_their_trials(
     trials: str, good: str, capsys: Printed
 ) -> None:
     other = write(Path("other.jsonl"), [line(n, trial=t) for n in USED[:3] for t in (1, 2)])
-    assert main(["compare", trials, other, "-f", "json", "-j", "1"]) == 0
+    assert main(["compare", trials, other, "-f", "json"]) == 0
     compared = json.loads(capsys.readouterr().out)
     group = compared["groups"][0]
     assert (group["common"], group["left_out"]["trials"]) == (3, 1)
@@ -200,13 +200,13 @@ def test_compare_pairs_systems_by_goal_with_all_their_trials(
     assert (success[1]["wins"], success[1]["n"]) == (3, 3)
     assert {"pass^1", "pass^2"} < {each["score"] for each in compared["comparisons"]}
     assert "pass^3" in compared["not_compared"]
-    assert main(["compare", good, trials, "-f", "json", "-j", "1"]) == 0
+    assert main(["compare", good, trials, "-f", "json"]) == 0
 
 
 def test_runs_of_different_users_do_not_compare(good: str, capsys: Printed) -> None:
     other = {**HEADER, "user": {"spec": "openai:someone"}}
     file = write(Path("other.jsonl"), [line(name) for name in USED], head=other)
-    assert main(["compare", good, file, "-j", "1"]) == 2
+    assert main(["compare", good, file]) == 2
     assert "openai:someone" in capsys.readouterr().err
 
 
@@ -238,7 +238,7 @@ def test_runs_of_other_goals_are_compared_on_those_that_both_have(
     lines[0]["goal"].pop(lines[0]["goal"]["domain_ordering"][-1])
     lines[0]["goal"]["domain_ordering"] = lines[0]["goal"]["domain_ordering"][:-1]
     other = write(Path("other.jsonl"), lines, head=of_others)
-    assert main(["compare", bad, other, "-f", "json", "-j", "1"]) == 0
+    assert main(["compare", bad, other, "-f", "json"]) == 0
     compared = json.loads(capsys.readouterr().out)
     (group,) = compared["groups"]
     assert (group["common"], group["left_out"]) == (2, {"bad": 2, "other": 1})
@@ -246,7 +246,7 @@ def test_runs_of_other_goals_are_compared_on_those_that_both_have(
     assert main(["explain", bad, "--against", other]) == 0
     assert "2 dialogues in common" in capsys.readouterr().out
     # What the same selection calls the same is the same.
-    assert main(["compare", bad, good, "-f", "json", "-j", "1"]) == 0
+    assert main(["compare", bad, good, "-f", "json"]) == 0
     compared = json.loads(capsys.readouterr().out)
     assert [group["common"] for group in compared["groups"]] == [4]
     assert "|goals:corpus:test:4@01234567|" in compared["comparisons"][0]["signature"]
@@ -255,7 +255,7 @@ def test_runs_of_other_goals_are_compared_on_those_that_both_have(
 def test_runs_without_a_goal_in_common_do_not_compare(good: str, capsys: Printed) -> None:
     of_others = {**HEADER, "goals": {"source": "sampled:1", "sha": "76543210"}}
     other = write(Path("other.jsonl"), [{**line(USED[1]), "dialogue": USED[0]}], head=of_others)
-    assert main(["compare", good, other, "-j", "1"]) == 2
+    assert main(["compare", good, other]) == 2
     assert '"other"' in capsys.readouterr().err
 
 

@@ -174,7 +174,7 @@ def test_a_reward_reads_values_alike() -> None:
         ["evaluate", "-s", "-o", "-"],
         ["validate"],
         ["explain", "-f", "json"],
-        ["compare", "-s", "-j", "1", "-f", "json", str(ROOT / "predictions" / "sample-good.json")],
+        ["compare", "-s", "-f", "json", str(ROOT / "predictions" / "sample-good.json")],
         ["leaderboard", "-f", "json", "--samples", "10"],
         ["report", "-o", "-"],
         ["delexicalize", "-f", "json", "-o", "/dev/null"],

@@ -140,10 +140,10 @@ def test_responses_are_not_needed() -> None:
 
 def test_systems_are_compared_under_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
     good = str(ROOT / "predictions" / "sample-good.json")
-    arguments = ["compare", WEAK, good, "--dst-rule", "exact", "--scopes", "-j", "1"]
+    arguments = ["compare", WEAK, good, "--dst-rule", "exact", "--scopes"]
     assert main([*arguments, "--samples", "50", "-f", "json"]) == 0
     assert "dst.exact.joint_goal_accuracy" in capsys.readouterr().out
-    assert main(["compare", WEAK, POLICY_ONLY, "--dst-rule", "exact", "-j", "1"]) == 2
+    assert main(["compare", WEAK, POLICY_ONLY, "--dst-rule", "exact"]) == 2
     assert "sample-policy-only.json" in capsys.readouterr().err
 
 
