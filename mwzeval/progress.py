@@ -32,9 +32,8 @@ def counting(total: int, units: str, *, shown: bool = True) -> Iterator[Callable
 
     # A monitor thread would be copied to worker processes.
     tqdm.monitor_interval = 0
-    with tqdm(
-        total=total, unit=f" {units}", delay=DELAY, leave=False, dynamic_ncols=True, miniters=1
-    ) as bar:
+    look = {"leave": False, "dynamic_ncols": True, "miniters": 1, "unit_scale": units == "B"}
+    with tqdm(total=total, unit=f" {units}", delay=DELAY, **look) as bar:
         yield bar.update
 
 

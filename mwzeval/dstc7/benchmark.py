@@ -33,7 +33,7 @@ from mwzeval.dstc7.scoring.evaluation import (
 )
 from mwzeval.dstc7.scoring.explanation import MEANINGS
 from mwzeval.errors import Problem, UsageError
-from mwzeval.files.missing import DATA_VARIABLE
+from mwzeval.files.downloads import DATA_VARIABLE
 from mwzeval.report.boards import Entry
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.sheets import Document

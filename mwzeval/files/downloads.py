@@ -1,44 +1,35 @@
-"""Where data are: `--data`, `MWZEVAL_DATA`, the user's cache, or embedded; verified downloads.
+"""Data folders and their files: `--data`, `MWZEVAL_DATA`, the user's cache, or embedded data.
 
-Nothing here knows a benchmark: each brings a table of its public files. Files that a user supplies
-are used as they are; only the cache is filled, and only with files whose checksums are right.
-`MWZEVAL_MIRROR` names another place than GitHub to download from, `MWZEVAL_OFFLINE=1` forbids it.
+Each benchmark has a table of its public files. Files that a user supplies are used as they are;
+only the cache is filled, by verified downloads. `MWZEVAL_MIRROR` names another server than GitHub,
+`MWZEVAL_OFFLINE=1` forbids downloads.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
-from uuid import uuid4
 
 from mwzeval.errors import DataError, UsageError, shorten
-from mwzeval.files.cache import (
-    Checksums,
-    cache_directory,
-    checksums_of,
-    remembered_checksums,
-)
-from mwzeval.files.missing import (
-    DATA_VARIABLE,
-    OFFLINE_VARIABLE,
-    Absent,
-    MissingError,
-    not_fetched,
-)
-from mwzeval.files.transfer_limits import TIMEOUT_SECONDS, transfer
+from mwzeval.files.cache import Checksums, cache_directory, checksums_of, remembered_checksums
+from mwzeval.files.reading import SIZE_VARIABLE, size_limit
 from mwzeval.output import tell
+from mwzeval.progress import counting
 
+DATA_VARIABLE = "MWZEVAL_DATA"
+OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"
 MIRROR_VARIABLE = "MWZEVAL_MIRROR"
 GITHUB = "https://raw.githubusercontent.com"
-ABANDONED_SECONDS = 600.0
-"""A partial download that has not grown for so long belongs to a process that was killed."""
+RETRIES = 2
+"""How many times a download that failed is tried again, and continued if it had begun."""
+TIMEOUT_SECONDS = 30
+"""How long a server may send nothing."""
 
 Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
 State = Literal["published", "different", "missing", "unverified"]
@@ -144,7 +135,7 @@ class DataRoot:
             if not place.is_file():
                 continue
             file = self._published_as(local) if self.origin == "cache" else None
-            if file is None or _is_published(place, file):
+            if file is None or file.has(remembered_checksums(place)):
                 return place
         return None
 
@@ -217,7 +208,7 @@ class DataRoot:
         wanted = list(files)
         missing = [file for file in wanted if self.find(file.local) is None]
         if missing and self.offline:
-            raise MissingError(Absent(self, tuple(f.local for f in missing), tuple(missing)))
+            raise MissingError(self, [file.local for file in missing], missing)
         for file in missing:
             download(file, self.path, self.sample)
         return [self.path / file.local for file in wanted]
@@ -231,7 +222,7 @@ class DataRoot:
         if self.origin == "embedded":
             where = f"not found in {self.path} ({self.origin}): {named}"
             return DataError(where, "This installation is incomplete; install mwzeval again.")
-        return MissingError(Absent(self, (named,), tuple(self.published_matching(wanted))))
+        return MissingError(self, [named], self.published_matching(wanted))
 
 
 def locate(
@@ -298,62 +289,91 @@ def state_of(root: DataRoot, file: PublicFile, *, reread: bool = True) -> State:
         return "missing"
     if not file.is_verifiable:
         return "unverified"
-    return "published" if _is_published(place, file, reread=reread) else "different"
-
-
-def _is_published(place: Path, file: PublicFile, *, reread: bool = False) -> bool:
-    return file.has(checksums_of(place) if reread else remembered_checksums(place))
+    found = checksums_of(place) if reread else remembered_checksums(place)
+    return "published" if file.has(found) else "different"
 
 
 def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
     """Download a published file to its place in the folder, and return that place.
 
-    The content is written beside it, verified, and only then renamed: what is at the place is the
-    whole, right file, whoever else downloads it and whenever this process dies. Raises `DataError`.
+    The file appears there complete and verified; an interrupted download is continued by the next
+    call. Raises `DataError`.
     """
+    import pooch
+
     place = folder / file.local
-    partial = place.with_name(f".{place.name}.{uuid4().hex[:12]}.part")
+    pooch.get_logger().setLevel("WARNING")  # messages are printed here
+    tell(f"downloading {file.local} from {file.url}")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(place)
-        with partial.open("xb") as stream:
-            tell(f"downloading {file.local} from {file.url}")
-            transfer(file.url, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        found = checksums_of(partial)
-        if not file.is_verifiable:
-            tell(
-                f"{file.local} is not verified, its checksums are not listed; sha256 {found.sha256}"
-            )
-        if not file.has(found):
-            blob, sha256 = (known or "(not listed)" for known in (file.git_blob, file.sha256))
-            raise _cannot_fetch(
-                folder,
-                [file],
-                f"the file that came ({partial.stat().st_size} bytes) is not the published one, "
-                f"and was removed\n"
-                f"  expected git blob {blob}, sha256 {sha256}\n"
-                f"  came     git blob {found.git_blob}, sha256 {found.sha256}",
-                sample,
-            )
-        partial.replace(place)
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # requests' errors are OSErrors, a bad address ValueError
-        raise _cannot_fetch(folder, [file], _reason(error), sample) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()
+        if file.sha256 is None:
+            place.unlink(missing_ok=True)  # pooch would take a damaged file
+        pooch.Pooch(
+            folder, GITHUB, {file.local: file.sha256}, {file.local: file.url}, RETRIES
+        ).fetch(file.local, downloader=_Downloader(file, place))
+    except (OSError, ValueError) as error:  # those of requests are OSErrors
+        raise DataError(*_not_fetched(folder, [file], _reason(error), sample)) from None
     return place
 
 
-def _remove_abandoned(place: Path) -> None:
-    for path in place.parent.glob(f".{place.name}.*.part"):
-        with suppress(OSError):  # another process tidies as well
-            if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
-                path.unlink()
+@dataclass(frozen=True, slots=True)
+class _Downloader:
+    """Download for pooch: limited in size, continued after an interruption, and verified."""
+
+    file: PublicFile
+    place: Path
+
+    def __call__(self, url: str, output_file: str, pooch: object) -> None:
+        interrupted = self.place.with_name(f".{self.place.name}.part")
+        received = Path(f"{output_file}.part")
+        with suppress(FileNotFoundError):
+            interrupted.replace(received)  # no other process continues it at the same time
+        try:
+            _receive(url, received)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                received.replace(interrupted)
+            raise
+        found = checksums_of(received)
+        if not self.file.is_verifiable:
+            tell(
+                f"{self.file.local} is not verified, its checksums are not listed; "
+                f"sha256 {found.sha256}"
+            )
+        if not self.file.has(found):
+            size = received.stat().st_size
+            received.unlink()
+            raise ValueError(
+                f"the received file ({size} bytes) is not the published one, and was removed\n"
+                f"  expected git blob {self.file.git_blob}, sha256 {self.file.sha256}\n"
+                f"  received git blob {found.git_blob}, sha256 {found.sha256}"
+            )
+        received.replace(output_file)
+
+
+def _receive(url: str, target: Path) -> None:
+    """Write what a server sends to a file, or the rest of it if the file exists."""
+    import requests
+
+    begun = target.stat().st_size if target.exists() else 0
+    # The rest of a file is counted in its own bytes, not in those of a compressed answer.
+    headers = {"Range": f"bytes={begun}-", "Accept-Encoding": "identity"} if begun else {}
+    with requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response:
+        if response.status_code == requests.codes.requested_range_not_satisfiable:
+            target.unlink()
+        response.raise_for_status()
+        is_rest = response.status_code == requests.codes.partial_content
+        length = int(response.headers.get("Content-Length", 0))
+        with counting(length, "B") as update, target.open("ab" if is_rest else "wb") as stream:
+            for block in response.iter_content(1 << 16):
+                if stream.tell() + len(block) > size_limit():
+                    raise OSError(
+                        f"it is larger than {size_limit() / 1e6:,.0f} MB; {SIZE_VARIABLE} raises "
+                        "the limit"
+                    )
+                stream.write(block)
+                update(len(block))
+            stream.flush()
+            os.fsync(stream.fileno())
 
 
 def _reason(error: Exception) -> str:
@@ -361,16 +381,85 @@ def _reason(error: Exception) -> str:
     response = getattr(error, "response", None)
     if response is not None:
         return f"the server answered {response.status_code} {response.reason}"
-    if "Timeout" in type(error).__name__:
-        return f"no answer within {TIMEOUT_SECONDS} seconds"
-    reason = str(error)
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:
-            reason = cause.strerror
+            return cause.strerror
         cause = cause.__cause__ or cause.__context__
-    return shorten(reason, 300)
+    return shorten(str(error), 300)
 
 
-def _cannot_fetch(folder: Path, files: list[PublicFile], reason: str, sample: str) -> DataError:
-    return DataError(*not_fetched(folder, files, reason, sample))
+class MissingError(DataError):
+    """Files of a folder are missing: all of them in one message, with where to get and put them.
+
+    `wanted` are places in the folder, perhaps with alternatives; `files` are those of them that are
+    published, and `about` comes first in the message.
+    """
+
+    def __init__(
+        self, root: DataRoot, wanted: Sequence[str], files: Sequence[PublicFile], about: str = ""
+    ) -> None:
+        self.root, self.wanted, self.files, self.about = root, wanted, files, about
+        if root.origin == "cache" and root.offline and files:
+            reason = f"the network is forbidden (--offline or {OFFLINE_VARIABLE})"
+            first, *more = _not_fetched(root.path, files, reason, root.sample)
+            more.append(f"With a network, `mwzeval data download {root.path.name}` fetches all.")
+        else:
+            first = f"not found in {root.path} ({root.origin}): {', '.join(wanted)}"
+            more = [f"  {file.local} is published at {file.url}" for file in files]
+            many = "s" if len(wanted) > 1 else ""
+            advice = f"Put the file{many} into {root.path}, at the place{many} named above"
+            if root.origin != "cache":
+                advice += f", or leave out --data and unset {DATA_VARIABLE} to have public files "
+                advice += "downloaded"
+            more += [f"{advice}.", *sample_advice(root.sample)]
+        super().__init__(f"{about}: {first}" if about else first, *more)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DataError, self.args  # to other processes
+
+
+def all_there(*calls: Callable[[], Any]) -> list[Any]:
+    """Return what all calls return. Raises `MissingError` with the missing files of all of them.
+
+    What another folder lacks is reported when the first one is complete.
+    """
+    found = []
+    missing: list[MissingError] = []
+    for call in calls:
+        with _collecting(missing):
+            found.append(call())
+    if missing:
+        root = missing[0].root
+        same = [error for error in missing if error.root == root]
+        wanted = dict.fromkeys(place for error in same for place in error.wanted)
+        files = dict.fromkeys(file for error in same for file in error.files)
+        raise MissingError(root, list(wanted), list(files), same[0].about)
+    return found
+
+
+@contextmanager
+def _collecting(missing: list[MissingError]) -> Iterator[None]:
+    try:
+        yield
+    except MissingError as error:
+        missing.append(error)
+
+
+def _not_fetched(folder: Path, files: Sequence[PublicFile], reason: str, sample: str) -> list[str]:
+    """Return the lines of a message about files that cannot be downloaded to a folder."""
+    lines = [f"cannot download {', '.join(file.local for file in files)}: {reason}"]
+    for file in files:
+        lines += [f"  address: {file.url}", f"  put it at: {folder / file.local}"]
+    what = "it" if len(files) == 1 else "them"
+    return [
+        *lines,
+        f"Download by other means and put {what} there, or name a folder that has the data: "
+        f"--data or {DATA_VARIABLE}.",
+        *sample_advice(sample),
+    ]
+
+
+def sample_advice(sample: str) -> list[str]:
+    """Return the line of a message that says how to do without files; none without a sample."""
+    return [f"To just try the tool, use what is embedded: {sample}"] if sample else []

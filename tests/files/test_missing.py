@@ -10,8 +10,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import DataError
-from mwzeval.files.downloads import DataRoot, PublicFile
-from mwzeval.files.missing import MissingError, all_there
+from mwzeval.files.downloads import DataRoot, MissingError, PublicFile, all_there
 from tests.places import ROOT
 
 PUBLISHED = tuple(

@@ -20,9 +20,8 @@ from mwzeval.crosswoz.corpus.file_shapes import Table, checked_acts, checked_row
 from mwzeval.crosswoz.corpus.names import ATTRACTION, HOTEL, METRO, RESTAURANT
 from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint, remembered_checksums
-from mwzeval.files.downloads import DataRoot, embedded, locate
+from mwzeval.files.downloads import DataRoot, MissingError, all_there, embedded, locate
 from mwzeval.files.json_files import data_bytes
-from mwzeval.files.missing import MissingError, all_there
 
 FOLDS = ("test", "val", "train")
 TABLES = {
@@ -115,7 +114,7 @@ def _require_fold(root: DataRoot, revision: str, fold: str) -> Path:
         if there and root.origin == "embedded":
             raise DataError(message) from None
         if isinstance(error, MissingError):
-            raise error.about(message) from None
+            raise MissingError(root, error.wanted, error.files, message) from None
         first, *more = error.args
         raise DataError(f"{message}: {first}", *more) from None
 

@@ -26,8 +26,7 @@ from mwzeval.dstc7.reading.submission import Submission, read_submission
 from mwzeval.dstc7.reading.targets import Targets, read_targets
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track
 from mwzeval.errors import DataError, UsageError
-from mwzeval.files.downloads import embedded
-from mwzeval.files.missing import DATA_VARIABLE, sample_advice
+from mwzeval.files.downloads import DATA_VARIABLE, embedded, sample_advice
 from mwzeval.files.reading import STANDARD_INPUT, is_zip
 from mwzeval.scores.findings import Findings
 

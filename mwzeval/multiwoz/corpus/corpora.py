@@ -18,9 +18,8 @@ from typing import Any
 
 from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint, derive
-from mwzeval.files.downloads import DataRoot, embedded, locate
+from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
 from mwzeval.files.json_files import expecting, read_data
-from mwzeval.files.missing import all_there
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.corpus.annotations import (

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files.downloads import DataRoot, embedded, locate
+from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
 from mwzeval.files.json_files import RepeatedKeys, read_json
-from mwzeval.files.missing import all_there
 from mwzeval.files.reading import check_size
 from mwzeval.pydial.dialogue.domain import (
     LONGEST_TEXT,
