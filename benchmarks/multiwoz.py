@@ -19,7 +19,6 @@ from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
 from benchmarks.measure import REPETITIONS, Row, at_most, cpu_seconds, run_process, seconds
 from mwzeval import Evaluator
-from mwzeval.metrics.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.corpus.gold import dialogue_id
@@ -27,6 +26,7 @@ from mwzeval.multiwoz.corpus.references import own_references
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
 from mwzeval.multiwoz.scoring.measures import scored_table
+from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer

@@ -21,9 +21,9 @@ from mwzeval.errors import (
 from mwzeval.version import __version__
 
 if TYPE_CHECKING:
-    from mwzeval.metrics.reward import Reward, RewardWeights
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.predictions.shapes import PredictedTurn, Predictions
+    from mwzeval.multiwoz.scoring.reward import Reward, RewardWeights
     from mwzeval.scores.report import Report
 
 __all__ = [
@@ -47,8 +47,8 @@ _LATER = {
     "PredictedTurn": "mwzeval.multiwoz.predictions.shapes",
     "Predictions": "mwzeval.multiwoz.predictions.shapes",
     "Report": "mwzeval.scores.report",
-    "Reward": "mwzeval.metrics.reward",
-    "RewardWeights": "mwzeval.metrics.reward",
+    "Reward": "mwzeval.multiwoz.scoring.reward",
+    "RewardWeights": "mwzeval.multiwoz.scoring.reward",
 }
 """Names whose modules take a third of a second, which `--help` need not wait for."""
 

@@ -15,10 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
-from mwzeval.metrics.goal_success import DialogueOutcome
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, no_garbage_collection
-from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, checked_pair, collected
 from mwzeval.metrics.richness import Richness
 from mwzeval.multiwoz.choices import (
     AUTO,
@@ -68,7 +66,9 @@ from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, check_dial
 from mwzeval.multiwoz.predictions.shapes import PredictedTurn, Predictions
 from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
 from mwzeval.multiwoz.predictions.wording import answers_alike, check_each_turn
+from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.measures import scored_table
+from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, Reward, RewardWeights
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
 from mwzeval.multiwoz.scoring.scored_predictions import (
     CheckedPart,
@@ -253,9 +253,9 @@ class Evaluator:
     ) -> Reward:
         """Return the reward of one dialogue, or of its first turns: value, outcome, credit by turn.
 
-        Stateless, whichever metrics were chosen; `mwzeval.metrics.reward` says what a turn's
-        credit is and what may be weighted. Raises `InputError`, and `UsageError` for weights of
-        grounded scores where it was not said that responses are lexicalised.
+        Stateless, whichever metrics were chosen; `mwzeval.multiwoz.scoring.reward` defines credits
+        and weights. Raises `InputError`, and `UsageError` for weights of grounded scores where
+        `responses` is not "lexicalized".
         """
         self.check_weights(weights)
         scorer, dialogue = self._normalized(dialogue_id, turns)
@@ -271,12 +271,24 @@ class Evaluator:
         as `reward` does.
         """
         self.check_weights(weights)
-
-        def reward(rollout: tuple[str, Turns], place: str) -> Reward:
-            scorer, dialogue = self._normalized(*checked_pair(rollout, place), place)
-            return scorer.reward(dialogue, weights)
-
-        return collected(reward, rollouts, "rollout")
+        rewards: list[Reward] = []
+        problems: list[Problem] = []
+        for number, rollout in enumerate(rollouts):
+            place = f"rollout {number}"
+            try:
+                if not isinstance(rollout, list | tuple) or len(rollout) != 2:
+                    message = (
+                        f"expected a pair (dialogue id, turns), not {shorten(repr(rollout))} (of "
+                        "predictions, dialogue id → turns, take the `.items()`)"
+                    )
+                    raise InputError([Problem("shape", message, file=place)])
+                scorer, dialogue = self._normalized(*rollout, place)
+                rewards.append(scorer.reward(dialogue, weights))
+            except InputError as error:
+                problems += error.problems
+        if problems:
+            raise InputError(problems)
+        return rewards
 
     def check_weights(self, weights: RewardWeights) -> None:
         """Raise `UsageError` for weights that the said kind of responses has nothing for."""

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from mwzeval.errors import UsageError, shorten
-from mwzeval.metrics.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics
 
 TurnDict = Mapping[str, Any]
@@ -220,7 +220,7 @@ def reward_function(
     turns before the one that a completion is (empty for the first; each a turn as in predictions).
     A completion is text, or a list of messages of which the last is taken. Its reward is the value
     of the dialogue up to and including it, or, with `credit_only`, the credit of the turn itself
-    (see `mwzeval.metrics.reward`). Null in `previous_turns` is what is not there: tables such as
+    (see `mwzeval.multiwoz.scoring.reward`). Nulls in `previous_turns` are ignored: tables such as
     those of `datasets` give every turn all keys that any turn has. Raises `UsageError` at once for
     weights that the evaluator cannot do (see `Evaluator.reward`), later when a column is missing or
     of another length, `InputError` for turns that cannot be scored.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
+from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.words.text import Mention
 from tests.multiwoz import specification
 

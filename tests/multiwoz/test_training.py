@@ -18,8 +18,8 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.metrics.reward import RewardWeights
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.scoring.reward import RewardWeights
 from mwzeval.multiwoz.training import (
     best_tokens,
     completion_text,

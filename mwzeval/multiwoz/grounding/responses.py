@@ -1,7 +1,7 @@
 """Lexicalised responses held against the database: what they name, what they say of it, to whom.
 
 Works on what `mwzeval.multiwoz.words.recognition` finds in the text. Definitions with examples are
-in `docs/metrics.md`; what follows from them for rates is in `mwzeval.metrics.grounding`.
+in `docs/metrics.md`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
-from mwzeval.metrics.grounding import JudgedValue
 from mwzeval.multiwoz.database.facts import NUMERIC, OTHER_END, TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.counts import CHOICE, held_against_database
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
-from mwzeval.multiwoz.scoring.offers import WITHOUT_OFFER
+from mwzeval.multiwoz.scoring.goal_success import (
+    WITHOUT_OFFER,
+    DialogueOutcome,
+    DomainGoal,
+    NeedsOffer,
+    Progress,
+)
 from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
 from mwzeval.multiwoz.words.text import Mention
 
@@ -80,11 +84,6 @@ class Judged(NamedTuple):
     agrees: bool | None
     offered: tuple[str, ...]
     counted: tuple[int, ...] = ()
-
-    @property
-    def value(self) -> JudgedValue:
-        """What counts for the rates."""
-        return JudgedValue(self.mention.slot, self.known, self.agrees)
 
 
 class Named(NamedTuple):

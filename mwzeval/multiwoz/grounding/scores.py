@@ -6,30 +6,51 @@ in `docs/metrics.md`.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.metrics.goal_success import OutcomeRates, judge
-from mwzeval.metrics.grounding import HeldByLog, LogRates, MentionRates
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.grounding.bookings import BOOKED_BY, BookingOutcome
 from mwzeval.multiwoz.grounding.evidence import OF_LOG, LogClaim
 from mwzeval.multiwoz.grounding.responses import SLOTS, Grounded
+from mwzeval.multiwoz.scoring.goal_success import Rate, Rates, judge
 from mwzeval.scores.score import WHOLE
 
-MENTIONS = MentionRates(SLOTS)
-LOG = LogRates(dict.fromkeys((*SLOTS, *OF_LOG)))
+MENTIONS = Rates(
+    (
+        Rate("hallucination", "Hallucination", "hallucinated", "mentions", lower_is_better=True),
+        Rate("consistency", "Consistency", "consistent", "belonging"),
+    ),
+    SLOTS,
+    of_dialogues=False,
+)
+"""Values and venues that are not in the database; and those that agree with what is on offer."""
+LOG = Rates(
+    (
+        Rate("log_consistency", "Log Consistency", "logged_right", "logged"),
+        Rate("log_only", "Log Only", "logged_only", "logged_both", lower_is_better=True),
+    ),
+    dict.fromkeys((*SLOTS, *OF_LOG)),
+    of_dialogues=False,
+)
+"""Claims that agree with what tools returned; and those of them that the database denies."""
 INFORM, SILENT, SUCCESS = "grounded_inform", "silent_inform", "grounded_success"
-GOALS = OutcomeRates(
-    "grounded_goals",
-    {INFORM: "Grounded Inform", SILENT: "Inform if silent", SUCCESS: "Grounded Success"},
+GOALS = Rates(
+    (
+        Rate(INFORM, "Grounded Inform", INFORM, "grounded_goals"),
+        Rate(SILENT, "Inform if silent", SILENT, "grounded_goals", is_description=True),
+        Rate(SUCCESS, "Grounded Success", SUCCESS, "grounded_goals"),
+    ),
     ALL_DOMAINS,
-    descriptions=(SILENT,),
+    of_dialogues=True,
 )
 """`SILENT` is the Grounded Inform of a system that names nothing, with which the other compares."""
-BOOKINGS = OutcomeRates("booking_goals", {"booking": "Booking"}, BOOKED_BY)
+BOOKINGS = Rates(
+    (Rate("booking", "Booking", "booking", "booking_goals"),), BOOKED_BY, of_dialogues=True
+)
 BY_CALLS = "booking_by_calls"
 """The column that counts dialogues which say themselves what they book."""
 
@@ -73,7 +94,7 @@ class Computed:
         cls, sums: Mapping[str, float], *, lexicalized: bool, predicted_states: bool
     ) -> Computed:
         """Return which scores of these sums mean something."""
-        cases, by_calls = sums[f"{BOOKINGS.cases}.{WHOLE}"], sums[BY_CALLS]
+        cases, by_calls = sums[f"booking_goals.{WHOLE}"], sums[BY_CALLS]
         if by_calls:
             return cls(lexicalized, "calls" if by_calls == cases else "mixed")
         return cls(lexicalized, "states" if predicted_states else None)
@@ -81,18 +102,39 @@ class Computed:
 
 def grounded_row(grounded: Grounded, claims: Iterable[LogClaim] = ()) -> dict[str, float]:
     """Return one dialogue's counts of what its responses say; `claims` are those of its log."""
+    mentions = Counter((j.mention.slot, j.known, j.agrees) for j in grounded.judged)
+    of_log = Counter((claim.mention.slot, claim.agrees, claim.known) for claim in claims)
     return {
-        **MENTIONS.row(judged.value for judged in grounded.judged),
+        **MENTIONS.row(
+            _by_slot(
+                (slot, (True, not known, agrees is not None, agrees is True), times)
+                for (slot, known, agrees), times in mentions.items()
+            )
+        ),
         **GOALS.row(_goal_outcomes(grounded)),
-        **LOG.row(HeldByLog(one.mention.slot, one.agrees, one.known) for one in claims),
+        **LOG.row(
+            _by_slot(
+                (slot, (True, agrees, agrees and known is not None, agrees and known is False), n)
+                for (slot, agrees, known), n in of_log.items()
+            )
+        ),
     }
 
 
-def _goal_outcomes(grounded: Grounded) -> dict[str, tuple[bool, bool, bool]]:
-    """Return the outcomes of the whole goal and of each domain, in the order of `GOALS.labels`."""
+def _by_slot(counted: Iterable[tuple[str, Sequence[bool], int]]) -> dict[str, list[int]]:
+    """Return the sums in total and by slot, of (slot, which counts it adds to, how often)."""
+    sums: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 4)
+    for slot, applies, times in counted:
+        for scope in (WHOLE, slot):
+            sums[scope] = [n + times * holds for n, holds in zip(sums[scope], applies, strict=True)]
+    return sums
+
+
+def _goal_outcomes(grounded: Grounded) -> dict[str, tuple[int, bool, bool, bool]]:
+    """Return the counts of the whole goal and of each domain, in the order of `GOALS`."""
     outcome, silent = grounded.outcome, judge(grounded.goal, ())
-    return {WHOLE: (outcome.inform, silent.inform, outcome.success)} | {
-        domain: (result.inform, silent.domains[domain].inform, bool(result.success))
+    return {WHOLE: (1, outcome.inform, silent.inform, outcome.success)} | {
+        domain: (1, result.inform, silent.domains[domain].inform, bool(result.success))
         for domain, result in outcome.domains.items()
     }
 
@@ -101,11 +143,10 @@ def booking_row(outcomes: Mapping[str, BookingOutcome], *, by_calls: bool) -> di
     """Return one dialogue's bookings that the goal has, and which of them are right."""
     if not outcomes:
         return {}
-    kept: dict[str, Sequence[bool]] = {
-        domain: (outcome.right,) for domain, outcome in outcomes.items()
-    }
-    kept[WHOLE] = (all(outcome.right for outcome in outcomes.values()),)
-    return {**BOOKINGS.row(kept), BY_CALLS: by_calls}
+    right = {domain: outcome.right for domain, outcome in outcomes.items()}
+    counted = {scope: (1, of_scope) for scope, of_scope in right.items()}
+    counted[WHOLE] = (1, all(right.values()))
+    return {**BOOKINGS.row(counted), BY_CALLS: by_calls}
 
 
 def grounded_measures(

@@ -9,8 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
-from mwzeval.metrics.goal_success import Progress, replaces
-from mwzeval.multiwoz.scoring.offers import OFFERED_BY, NormalizedTurn, said_in
+from mwzeval.multiwoz.scoring.goal_success import (
+    OFFERED_BY,
+    NormalizedTurn,
+    Progress,
+    placeholders_in,
+    replaces,
+)
 from mwzeval.multiwoz.scoring.reasons import IN_WORDS, SLOT_NAMES, Loss
 from mwzeval.multiwoz.scoring.repairs import (
     Case,
@@ -310,7 +315,7 @@ def _slot_losses(case: Case, domain: str, slot: str) -> list[Loss]:
     others = {other for other, goal in case.goal.items() if slot in goal.requested} - {domain}
     ways: list[tuple[Rank, list[Loss]]] = []
     for index, turn in enumerate(case.turns):
-        said = slot in said_in(turn.response).provided
+        said = slot in placeholders_in(turn.response).provided
         too_early = slot == BOOKED_FOR and index not in booked
         if booked and too_early and not said:
             continue  # What must yet be said can as well be said when it is booked.

@@ -23,6 +23,7 @@ from mwzeval.multiwoz.database.venues import FUZZY_THRESHOLD
 from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
 from mwzeval.multiwoz.grounding.scores import grounded_measures, grounded_view
 from mwzeval.multiwoz.predictions.unfilled import spelling
+from mwzeval.multiwoz.scoring.goal_success import GOAL_SUCCESS
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals, dst_measures
 from mwzeval.multiwoz.tracking.states import DST_THRESHOLD
@@ -37,7 +38,7 @@ def scored_table(dialogues: ScoredDialogues) -> ScoredTable:
     sums, sign = table.sums(), cache(partial(signature, dialogues))
     measures: list[Measure] = []
     if metrics.success:
-        measures += scorer.goal_success.measures(sums, sign)
+        measures += GOAL_SUCCESS.measures(sums, sign)
     if metrics.bleu:
         measures += _bleu_and_combined(dialogues)
     if dialogues.has_dst:

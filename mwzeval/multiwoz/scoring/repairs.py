@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mwzeval.metrics.goal_success import (
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
     DomainGoal,
     DomainTurn,
     NeedsOffer,
-    is_matched,
+    NormalizedTurn,
+    dialogue_acts,
+    found_by,
     judge,
     offer_after,
 )
-from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts, found_by
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 
 Changes = Mapping[str, str | None]
@@ -80,7 +81,7 @@ class Case:
         Inform of a train can be won as well by offering none, which puts nothing right.
         """
         offered = self.offered(domain)
-        return bool(offered) and is_matched(self.goal[domain], offered)
+        return bool(offered) and self.goal[domain].is_matched(offered)
 
     def edited(
         self, turns: Iterable[int], edit: Callable[[NormalizedTurn], NormalizedTurn]

@@ -10,6 +10,7 @@ from mwzeval.metrics.bleu import tokenize as segment
 from mwzeval.metrics.richness import DialogueWords, Richness, tokenize
 from mwzeval.multiwoz.grounding.scores import Computed, grounded_columns
 from mwzeval.multiwoz.predictions.reading import Dialogues
+from mwzeval.multiwoz.scoring.goal_success import GOAL_SUCCESS, goal_row
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import DST_COLUMNS, Confusion
@@ -81,7 +82,7 @@ class ScoredDialogues:
         sources = sources or Sources.of(dialogues.values())
         columns: tuple[str, ...] = ()
         if metrics.success:
-            columns += scorer.goal_success.columns
+            columns += GOAL_SUCCESS.columns
         if metrics.dst and sources.predicted_states:
             columns += DST_COLUMNS
         rules = scorer.joint_goals if sources.predicted_states else ()
@@ -109,7 +110,7 @@ class ScoredDialogues:
                 continue
             dialogue = scorer.normalize(name, dialogues[name], sources)
             if metrics.success:
-                row.update(scorer.goal_success.row(scorer.outcome(dialogue)))
+                row.update(goal_row(scorer.outcome(dialogue)))
             if metrics.dst and sources.predicted_states:
                 row.update(scorer.state_row(dialogue))
             if metrics.grounded:

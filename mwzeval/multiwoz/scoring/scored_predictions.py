@@ -11,12 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.goal_success import (
-    DialogueOutcome,
-    DomainGoal,
-    NeedsOffer,
-    Progress,
-)
 from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
@@ -27,6 +21,12 @@ from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.normalization.spacing import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, Coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
+from mwzeval.multiwoz.scoring.goal_success import (
+    DialogueOutcome,
+    DomainGoal,
+    NeedsOffer,
+    Progress,
+)
 from mwzeval.multiwoz.scoring.losses import losses, spelled
 from mwzeval.multiwoz.scoring.measures import plain_metrics
 from mwzeval.multiwoz.scoring.reasons import KINDS, ON_OFFER, PROVIDED

@@ -6,18 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mwzeval.metrics.bleu import Bleu
-from mwzeval.metrics.goal_success import (
-    DialogueOutcome,
-    DomainGoal,
-    DomainTurn,
-    GoalSuccess,
-    judge,
-)
-from mwzeval.metrics.grounding import MentionCounts
-from mwzeval.metrics.reward import GroundedReward, Reward, RewardWeights, reward
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus.corpora import GoldFold
-from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
@@ -43,7 +33,22 @@ from mwzeval.multiwoz.normalization.spacing import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
 from mwzeval.multiwoz.predictions.wording import TELLING, Wording
-from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts, prepare_goal
+from mwzeval.multiwoz.scoring.goal_success import (
+    DialogueOutcome,
+    DomainGoal,
+    DomainTurn,
+    NormalizedTurn,
+    dialogue_acts,
+    judge,
+    prepare_goal,
+)
+from mwzeval.multiwoz.scoring.reward import (
+    GroundedReward,
+    MentionCounts,
+    Reward,
+    RewardWeights,
+    reward,
+)
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals, dst_row
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
@@ -132,7 +137,6 @@ class Scorer:
         self.tools = tools
         self.reference_sets = reference_sets
         self.database = Database(gold.tables, rules)
-        self.goal_success = GoalSuccess(ALL_DOMAINS)
         self.joint_goals = tuple(JointGoals(convention, rules) for convention in dst_rules)
         self.bleus = {
             name: Bleu(name, references.responses) for name, references in reference_sets.items()

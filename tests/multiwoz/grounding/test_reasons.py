@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS, INFORM, Words
 from mwzeval.multiwoz.grounding.responses import NAMED_BY, SAID_AS
+from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.scored_predictions import words_of
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.words.text import Mention

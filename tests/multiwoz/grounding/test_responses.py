@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.grounding.responses import SAID_AS, Grounded
 from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.words.text import Mention
 from tests.cases import tabled
 from tests.examples import examples

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, DomainGoal, NeedsOffer, NormalizedTurn
 from mwzeval.multiwoz.scoring.losses import losses, repaired
-from mwzeval.multiwoz.scoring.offers import OFFERED_BY, NormalizedTurn
 from mwzeval.multiwoz.scoring.reasons import KINDS, SLOT_NAMES, Loss
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain_all

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from mwzeval.conversation.exchanges import CALLED, RETURNED, Exchange
 from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_STOP
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.metrics.goal_success import OutcomeRates
 from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.multiwoz.convlab import scores as act_scores
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
@@ -27,17 +26,23 @@ from mwzeval.multiwoz.grounding.scores import (
     grounded_view,
 )
 from mwzeval.multiwoz.live.judgement import Judgement
+from mwzeval.multiwoz.scoring.goal_success import Rate, Rates
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import Sums
 
 SUCCESS, INFORM = "success", "inform"
 SIZES = tuple(f"{count}-domain" for count in range(1, len(ALL_DOMAINS) + 1))
 """The scopes of goals with so many domains."""
-TASK = OutcomeRates(
-    "dialogues", {SUCCESS: "Task success", INFORM: "Inform"}, (*ALL_DOMAINS, *SIZES)
+TASK = Rates(
+    (
+        Rate(SUCCESS, "Task success", SUCCESS, "dialogues"),
+        Rate(INFORM, "Inform", INFORM, "dialogues"),
+    ),
+    (*ALL_DOMAINS, *SIZES),
+    of_dialogues=True,
 )
 GROUNDED = Computed(words=True, bookings="calls")
-ALL = f"{TASK.cases}.{WHOLE}"
+ALL = f"dialogues.{WHOLE}"
 """The column that is 1 for every dialogue."""
 SCORED_ENDS = tuple(end for end in ENDS if end != INFRASTRUCTURE)
 END_LABELS: Mapping[str, str] = {
@@ -71,12 +76,12 @@ def row_of(
 ) -> dict[str, float]:
     """Return the additive numbers of one dialogue."""
     domains = judgement.domains
-    whole = (judgement.success, all(domain.inform for domain in domains.values()))
-    kept: dict[str, Sequence[bool]] = {WHOLE: whole, SIZES[len(domains) - 1]: whole}
-    kept |= {name: (domain.done, domain.inform) for name, domain in domains.items()}
+    whole = (1, judgement.success, all(domain.inform for domain in domains.values()))
+    counted = {WHOLE: whole, SIZES[len(domains) - 1]: whole}
+    counted |= {name: (1, domain.done, domain.inform) for name, domain in domains.items()}
     steps = [step for exchange in exchanges for step in exchange.steps]
     row = {
-        **TASK.row(kept),
+        **TASK.row(counted),
         **judgement.row,
         "user_turns": trajectory.turns,
         "tool_calls": sum(step.kind == CALLED for step in steps),

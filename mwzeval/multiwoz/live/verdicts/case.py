@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from mwzeval.metrics.goal_success import DomainGoal
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.convlab.scores import inform_row
 from mwzeval.multiwoz.corpus.gold import Goal
@@ -33,7 +32,7 @@ from mwzeval.multiwoz.live.verdicts.choices import Choices, Settled
 from mwzeval.multiwoz.live.verdicts.spoken import Spoken
 from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Made, Transcript
 from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.scoring.offers import prepare_goal
+from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.scores.explanation import Claim, Reason
 

@@ -1,6 +1,6 @@
 """A reward for reinforcement learning: Inform, Success, and what each turn did towards them.
 
-Dataset-blind, as `goal_success` is. A goal is a list of *needs*: one for every requested slot, and
+A goal is a list of *needs*: one for every requested slot, and
 one for every domain that can fail for its offer. The *progress* of a dialogue is the share of its
 needs that are met, so it is 1 exactly when the dialogue succeeds. A turn's *credit* is the change
 of progress that it made: the potential-based shaping of Ng, Harada and Russell (ICML 1999,
@@ -13,21 +13,19 @@ on offer (consistency).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from sys import float_info
-from typing import Any, TypeVar
+from typing import NamedTuple
 
-from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.metrics.goal_success import (
+from mwzeval.errors import UsageError, shorten
+from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
     DomainGoal,
     DomainTurn,
     NeedsOffer,
     Progress,
-    is_matched,
 )
-from mwzeval.metrics.grounding import MentionCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +46,12 @@ class RewardWeights:
     consistency: float = 0.0
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            weight = getattr(self, each.name)
+        for field in fields(self):
+            weight = getattr(self, field.name)
             # Whole numbers may be too large to be multiplied with.
             if not isinstance(weight, int | float) or not abs(weight) <= float_info.max:
-                said = shorten(repr(weight))
-                raise UsageError(f"the weight of {each.name} must be a finite number, not {said}")
+                found = shorten(repr(weight))
+                raise UsageError(f"the weight of {field.name} must be a finite number, not {found}")
 
     @property
     def grounded(self) -> bool:
@@ -62,7 +60,6 @@ class RewardWeights:
 
 
 DEFAULT_WEIGHTS = RewardWeights()
-Rollout = TypeVar("Rollout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +78,30 @@ class TurnReward:
     credit: float
 
 
+class MentionCounts(NamedTuple):
+    """The numbers of values mentioned, of those that the database does not have, of those that
+    could agree with what is on offer, and of those that do.
+    """
+
+    mentions: int = 0
+    hallucinated: int = 0
+    belonging: int = 0
+    consistent: int = 0
+
+    @classmethod
+    def of(cls, judged: Sequence[tuple[bool, bool | None]]) -> MentionCounts:
+        """Count values by whether the database has them and whether they agree (None: cannot)."""
+        known = [known for known, _ in judged]
+        agrees = [agrees for _, agrees in judged]
+        missing, right = known.count(False), agrees.count(True)
+        return cls(len(known), missing, len(agrees) - agrees.count(None), right)
+
+
 @dataclass(frozen=True, slots=True)
 class GroundedReward:
-    """What a dialogue in words says, held against the database.
+    """The mentions of a dialogue in words, compared with the database.
 
-    `outcome` has Grounded Inform and Grounded Success; `turns` what each turn says, counted.
+    `outcome` has Grounded Inform and Grounded Success; `turns` the counts of each turn.
     """
 
     outcome: DialogueOutcome
@@ -93,8 +109,8 @@ class GroundedReward:
 
     @property
     def counts(self) -> MentionCounts:
-        """What the dialogue says, counted."""
-        return MentionCounts.total(self.turns)
+        """The counts of the whole dialogue."""
+        return MentionCounts(*map(sum, zip(*self.turns, strict=True)))
 
     @property
     def hallucination(self) -> float | None:
@@ -174,17 +190,19 @@ def reward(
 
     `grounded` is what its turns say, where that is weighted.
     """
-    needs = sum(_needs(wanted) for wanted in goal.values())
     state = Progress(goal)
-    met = met_before = _met(state)
+    to_offer = [d for d in goal if goal[d].needs_offer is not NeedsOffer.NEVER]
+    needs = len(to_offer) + sum(len(of_domain.requested) for of_domain in goal.values())
+    # Some domains are matched as long as nothing is offered.
+    met = met_before = sum(map(state.is_matched, to_offer))
     rewards = []
     for turn in turns:
-        matched_before = {domain: _is_right(state, domain) for domain in turn}
+        matched_before = {domain: state.is_matched(domain) for domain in turn}
         given_before = {domain: frozenset(state.provided[domain]) for domain in turn}
         state.advance(turn)
         active = [domain for domain in goal if domain in turn]
-        offered = [d for d in active if _is_right(state, d) and not matched_before[d]]
-        lost = [d for d in active if matched_before[d] and not _is_right(state, d)]
+        offered = [d for d in active if state.is_matched(d) and not matched_before[d]]
+        lost = [d for d in active if matched_before[d] and not state.is_matched(d)]
         provided = [
             (domain, slot)
             for domain in active
@@ -206,54 +224,6 @@ def reward(
         weights=weights,
         grounded=grounded,
     )
-
-
-def collected(
-    reward_of: Callable[[Rollout, str], Reward], rollouts: Iterable[Rollout], noun: str
-) -> list[Reward]:
-    """Return the rewards of rollouts; `reward_of` takes one and what to call it in messages.
-
-    Raises:
-        InputError: With the problems of all of them.
-    """
-    rewards: list[Reward] = []
-    problems: list[Problem] = []
-    for number, rollout in enumerate(rollouts):
-        try:
-            rewards.append(reward_of(rollout, f"{noun} {number}"))
-        except InputError as error:  # noqa: PERF203 - each rollout's problems are wanted
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
-    return rewards
-
-
-def checked_pair(rollout: Any, place: str) -> tuple[Any, Any]:
-    """Return a rollout's dialogue id and turns. Raises `InputError` when it is no pair of these."""
-    if isinstance(rollout, list | tuple) and len(rollout) == 2:
-        return rollout[0], rollout[1]
-    message = (
-        f"expected a pair (dialogue id, turns), not {shorten(repr(rollout))} (of predictions, "
-        "dialogue id → turns, take the `.items()`)"
-    )
-    raise InputError([Problem("shape", message, file=place)])
-
-
-def _needs(wanted: DomainGoal) -> int:
-    return len(wanted.requested) + (wanted.needs_offer is not NeedsOffer.NEVER)
-
-
-def _met(state: Progress) -> int:
-    """Return how many needs are met: some domains are right as long as nothing is offered."""
-    return sum(
-        len(wanted.requested & state.provided[domain])
-        + (wanted.needs_offer is not NeedsOffer.NEVER and _is_right(state, domain))
-        for domain, wanted in state.goal.items()
-    )
-
-
-def _is_right(state: Progress, domain: str) -> bool:
-    return is_matched(state.goal[domain], state.offered[domain])
 
 
 def _final(outcome: DialogueOutcome, weights: RewardWeights) -> float:

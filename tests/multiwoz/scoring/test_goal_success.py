@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.goal_success import DomainGoal, DomainTurn, GoalSuccess, NeedsOffer, judge
 from mwzeval.metrics.measure import ScoredTable
+from mwzeval.multiwoz.scoring.goal_success import (
+    GOAL_SUCCESS,
+    DomainGoal,
+    DomainTurn,
+    NeedsOffer,
+    Rate,
+    Rates,
+    goal_row,
+    judge,
+)
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from tests.examples import examples
@@ -123,11 +132,9 @@ def test_success_is_not_asked_in_any_domain_when_inform_failed() -> None:
 @examples(200)
 @given(st.lists(worlds(), max_size=6))
 def test_rates_are_percentages_of_the_dialogues_with_the_domain(worlds: list[Any]) -> None:
-    metric = GoalSuccess(DOMAINS)
-    outcomes = [judge(*world) for world in worlds]
-    rows = [(str(index), metric.row(outcome)) for index, outcome in enumerate(outcomes)]
-    table = Table.from_rows(metric.columns, rows)
-    measures = metric.measures(table.sums(), lambda name: Signature(name, ()))
+    rows = [(str(index), goal_row(judge(*world))) for index, world in enumerate(worlds)]
+    table = Table.from_rows(GOAL_SUCCESS.columns, rows)
+    measures = GOAL_SUCCESS.measures(table.sums(), lambda name: Signature(name, ()))
     scores: dict[str, dict[str, float]] = {"inform": {}, "success": {}}
     for score in ScoredTable(table, tuple(measures)).scores():
         scores[score.name][score.scope] = score.value
@@ -145,3 +152,16 @@ def test_rates_are_percentages_of_the_dialogues_with_the_domain(worlds: list[Any
     for what, rates in expected.items():
         assert scores[what] == pytest.approx(rates)
         assert set(scores[what]) == set(rates)
+
+
+def test_a_scope_without_cases_has_no_rate() -> None:
+    rates = Rates(
+        (Rate("hallucination", "", "bad", "all"), Rate("consistency", "", "right", "some")),
+        ("name", "area"),
+        of_dialogues=False,
+    )
+    rows = [("a", rates.row({"total": (2, 1, 0, 0), "name": (2, 1, 0, 0)})), ("b", rates.row({}))]
+    table = Table.from_rows(rates.columns, rows)
+    measures = tuple(rates.measures(table.sums(), lambda name: Signature(name, ())))
+    found = {(s.name, s.scope): s.value for s in ScoredTable(table, measures).scores()}
+    assert found == {("hallucination", "total"): 50, ("hallucination", "name"): 50}
