@@ -11,7 +11,7 @@ import shlex
 from pathlib import Path
 
 from mwzeval.cli import main
-from tools.files import ROOT
+from tools.samples.__main__ import ROOT
 
 GALLERY = ROOT / "docs" / "gallery.md"
 IMAGES = GALLERY.parent / "images"

@@ -13,7 +13,7 @@ from typing import Any
 
 from nbclient import NotebookClient
 
-from tools.files import ROOT
+from tools.samples.__main__ import ROOT
 
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 

@@ -1,1 +1,0 @@
-"""The invented city, its dialogues and the example predictions for CrossWOZ."""

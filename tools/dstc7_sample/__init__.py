@@ -1,1 +1,0 @@
-"""The invented talks and the example submissions for DSTC7."""

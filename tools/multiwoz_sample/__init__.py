@@ -1,1 +1,0 @@
-"""The invented town, its dialogues and the example predictions for MultiWOZ."""

@@ -1,0 +1,1 @@
+"""Generators of the embedded samples in `data/` and `predictions/`."""

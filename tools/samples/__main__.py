@@ -1,0 +1,59 @@
+"""Write the embedded samples: `python -m tools.samples [NAME…] [--output FOLDER] [--check]`.
+
+The same bytes are written on every machine and by every Python version.
+"""
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = {
+    "multiwoz": ("data/sample/**/*", "predictions/sample-*"),
+    "crosswoz": ("data/crosswoz/sample/**/*", "predictions/crosswoz-sample-*"),
+    "dstc7": ("data/dstc7/*", "predictions/dstc7-*/*"),
+    "pydial": ("data/pydial/demo/**/*",),
+}
+"""The modules of the generators, and patterns of their files."""
+
+
+def generated(name: str) -> dict[str, bytes]:
+    """Return the content of a sample's files, by path below the root."""
+    files: dict[str, str] = import_module(f"tools.samples.{name}").files()
+    return {path: text.encode("utf-8") for path, text in files.items()}
+
+
+def differences(name: str) -> list[str]:
+    """Return the files of a sample that are not as generated, or on one side only."""
+    paths = [path for pattern in SAMPLES[name] for path in ROOT.glob(pattern) if path.is_file()]
+    found = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
+    expected = generated(name)
+    every = sorted(found.keys() | expected.keys())
+    return [path for path in every if found.get(path) != expected.get(path)]
+
+
+def main() -> int:
+    """Write or check samples; return 1 if a file differs."""
+    parser = argparse.ArgumentParser(prog="python -m tools.samples", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"among {', '.join(SAMPLES)}")
+    parser.add_argument("--output", type=Path, default=ROOT, metavar="FOLDER")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    given = parser.parse_args()
+    if unknown := set(given.names) - set(SAMPLES):
+        parser.error(f"no sample {', '.join(unknown)}")
+    names = given.names or list(SAMPLES)
+    if given.check:
+        wrong = [path for name in names for path in differences(name)]
+        print("\n".join(wrong) or "all samples are as generated")
+        return int(bool(wrong))
+    for name in names:
+        for path, content in generated(name).items():
+            target = given.output / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""The samples of DSTC7 track 1: examples of all subtasks, and the submissions of two systems."""
+
+import itertools
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.dstc7.reading.submission import submission_text
+from mwzeval.dstc7.reading.tracks import SUBTASKS, Dataset, Track
+from mwzeval.dstc7.synthetic.files import SPEAKERS, identities
+from tools.samples.dice import Dice
+from tools.samples.text import array_text, indented_text, read_lists
+
+PHRASES = read_lists(Path(__file__).with_suffix(".tsv"))
+SEED = 77
+SIZES = {"dev": 6, "test": 10}
+FIRST = {("ubuntu", "dev"): 9_100_001, ("ubuntu", "test"): 9_200_001,
+         ("advising", "dev"): 9_600_001, ("advising", "test"): 9_700_001}  # fmt: skip
+POOL, LISTED, HARD = 300, 100, 8
+NONE_EVERY = 5
+"""In subtask 4 no candidate is right in every fifth example."""
+NONE_SCORE = 0.9
+SYSTEMS = ("overlap", "random")
+TERM = {"Semester": "Fall", "Year": 2016}
+TEACHER, OTHER_TEACHER = "Ada Example", "Ben Sample"
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example without ids: messages, candidates, and the right ones."""
+
+    messages: Sequence[str]
+    candidates: Sequence[str]
+    right: Sequence[str]
+
+
+class Talk:
+    """What people say in a data set. Each topic has openings, replies, follow-ups and answers."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        """Read the phrases."""
+        lists = {key: texts for (name, key), texts in PHRASES.items() if name == dataset}
+        self.topics = sorted({key.split()[0] for key in lists if key[0].isdigit()})
+        self.lists = lists
+        self.fillers = {
+            key: texts for key, texts in lists.items() if key != "short" and key.isalpha()
+        }
+        answers = [answer for topic in self.topics for answer in lists[f"{topic} answers"]]
+        fillings = (text for answer in answers for text in self._fillings(answer))
+        self.sentences = list(dict.fromkeys((*lists["short"], *fillings)))
+
+    def _fillings(self, template: str) -> Iterator[str]:
+        names = sorted(set(re.findall(r"\{(\w+)\}", template)))
+        for values in itertools.product(*(self.fillers[name] for name in names)):
+            yield template.format_map(dict(zip(names, values, strict=True)))
+
+    def example(self, subtask: int, number: int, dice: Dice) -> Example:
+        """Return the example of a number in its file."""
+
+        def values() -> dict[str, str]:
+            return {name: dice.pick(choices) for name, choices in self.fillers.items()}
+
+        def answer(topic: str, filling: Mapping[str, str]) -> str:
+            return dice.pick(self.lists[f"{topic} answers"]).format_map(filling)
+
+        topic = dice.pick(self.topics)
+        filling = values()
+        answers = [text.format_map(filling) for text in self.lists[f"{topic} answers"]]
+        right = answers if subtask == 3 else [dice.pick(answers)]
+        # Wrong answers are about the same thing, about the same topic, or about anything.
+        hard = [answer(other, filling) for other in self.topics if other != topic]
+        for _ in range(HARD):
+            template = dice.pick(self.lists[f"{topic} answers"])
+            hard.append(template.format_map(values()))
+        hard = [text for text in dict.fromkeys(hard) if text not in answers][:HARD]
+        rest = [text for text in self.sentences if text not in answers and text not in hard]
+        wrong = hard + dice.sample(rest, LISTED)
+        if subtask == 4 and number % NONE_EVERY == 1:
+            right = []
+        candidates = dice.shuffled([*right, *wrong][:LISTED])
+        parts = ("openings", "replies", "follow ups")
+        said = [dice.pick(self.lists[f"{topic} {part}"]) for part in parts]
+        if dice.chance(0.4):
+            said += ["hold on.. looking", "take your time"]
+        return Example([text.format_map(filling) for text in said], candidates, right)
+
+
+def files() -> dict[str, str]:
+    """Return the text of every file, by path below the root."""
+    written: dict[str, str] = {}
+    for dataset, subtasks in SUBTASKS.items():
+        talk = Talk(dataset)
+        for subtask in subtasks:
+            # Subtask 5 is subtask 1 with additional knowledge.
+            if subtask != 5:
+                written |= _track(Track(dataset, subtask), talk)
+            elif dataset == "ubuntu":
+                pages = (
+                    {"name": name, "section": "1", "text": f"{name} - a made-up page about {name}"}
+                    for name in talk.fillers["package"]
+                )
+                text = "".join(json.dumps(page) + "\n" for page in pages)
+                written["data/dstc7/man_pages.jsonl"] = text
+            else:
+                written["data/dstc7/course-info.json"] = indented_text(_courses(talk))
+                groups = [talk.lists[f"{topic} answers"] for topic in talk.topics]
+                written["data/dstc7/advising_paraphrases.json"] = indented_text(groups)
+    return written
+
+
+def _track(track: Track, talk: Talk) -> dict[str, str]:
+    dataset, folder, dice = track.dataset, "data/dstc7", Dice(f"{SEED} {track.name}")
+    examples = {
+        split: [talk.example(track.subtask, number, dice) for number in range(size)]
+        for split, size in SIZES.items()
+    }
+    used = 0
+
+    def numbered(texts: Sequence[str]) -> dict[str, int | str]:
+        nonlocal used
+        used += len(texts)
+        return dict(zip(texts, identities(dataset, used - len(texts), len(texts)), strict=True))
+
+    written, pool = {}, {}
+    if track.has_pool:
+        texts = dice.sample(talk.sentences, POOL)
+        texts += [example.right[0] for drawn in examples.values() for example in drawn]
+        pool = numbered(sorted(dict.fromkeys(texts)))
+        lines = "".join(f"{identity}\t{text}\n" for text, identity in pool.items())
+        written[f"{folder}/{dataset}_subtask_2_candidates.tsv"] = lines
+    for split, drawn in examples.items():
+        ids = [pool or numbered(example.candidates) for example in drawn]
+        rows, targets = [], ""
+        for number, example in enumerate(drawn, FIRST[dataset, split]):
+            of_example = ids[number - FIRST[dataset, split]]
+            rows.append(_row(track, split, number, example, of_example))
+            right = ",".join(str(of_example[text]) for text in example.right) or "NONE"
+            targets += f"{number}\t{right}\t{' / '.join(example.right) or 'NONE'}\n"
+        written[f"{folder}/{dataset}_{split}_subtask_{track.subtask}.json"] = array_text(rows)
+    written[f"{folder}/{dataset}_responses_subtask_{track.subtask}.tsv"] = targets
+    for system in SYSTEMS:
+        rankings = [
+            (str(number), _ranking(system, track, example.messages, of_example))
+            for number, (example, of_example) in enumerate(
+                zip(drawn, ids, strict=True), FIRST[dataset, split]
+            )
+        ]
+        # Submissions of subtask 1 are those of subtask 5 as well.
+        for same in [track, Track(dataset, 5)] if track.subtask == 1 else [track]:
+            written[f"predictions/dstc7-{system}/{same.file_name}"] = submission_text(rankings)
+    return written
+
+
+def _row(
+    track: Track, split: str, number: int, example: Example, ids: Mapping[str, int | str]
+) -> dict[str, Any]:
+    def options(texts: Sequence[str]) -> list[dict[str, Any]]:
+        return [{"candidate-id": ids[text], "utterance": text} for text in texts]
+
+    speakers = itertools.cycle(SPEAKERS[track.dataset])
+    messages = [
+        {"speaker": speaker, "utterance": text}
+        for speaker, text in zip(speakers, example.messages, strict=False)
+    ]
+    row = {"data-split": split, "example-id": number, "messages-so-far": messages}
+    if track.dataset == "advising":
+        row["profile"] = {
+            "Courses": {
+                "Prior": [{"offering": "EECS183-WN16", "instructor": TEACHER}],
+                "Suggested": [{"offering": "EECS280-FA16", "instructor": OTHER_TEACHER}],
+            },
+            "Term": TERM,
+            "Standing": "Sophomore",
+            **({"Aggregated": {"Workload": {"1-2": 0.25, "3-4": 0.75}}} if split != "test" else {}),
+        }
+    if split != "test":
+        row["options-for-correct-answers"] = options(example.right)
+    if not track.has_pool:
+        row["options-for-next"] = options(example.candidates)
+    return row | {"scenario": track.subtask}
+
+
+def _ranking(
+    system: str, track: Track, context: Sequence[str], ids: Mapping[str, int | str]
+) -> list[tuple[int | str, float]]:
+    """Return the best candidates of a system with falling probabilities, and NONE if allowed."""
+    if system == "random":
+        dice = Dice("|".join(context))
+        scores = [dice.share() for _ in ids]
+    else:
+        scores = _overlap(context, list(ids))
+    pairs: list[tuple[int | str, float]] = list(zip(ids.values(), scores, strict=True))
+    if track.has_none:
+        pairs.append(("NONE", NONE_SCORE))
+    pairs.sort(key=lambda pair: -pair[1])
+    weights = [math.exp(3 * score) for _, score in pairs]
+    total = sum(weights)
+    ranking = [
+        (identity, round(w / total, 6)) for (identity, _), w in zip(pairs, weights, strict=True)
+    ]
+    return ranking[: 101 if track.has_none else 100]
+
+
+def _overlap(context: Sequence[str], candidates: Sequence[str]) -> list[float]:
+    """Return how many words each candidate shares with the context, weighted by rarity."""
+    spread = Counter(word for text in candidates for word in set(_words(text)))
+    said, scores = set(_words(" ".join(context))), []
+    for text in candidates:
+        words = _words(text)
+        shared = sum(math.log(1 + len(candidates) / spread[w]) for w in sorted(set(words) & said))
+        scores.append(shared / math.sqrt(1 + len(words)))
+    return scores
+
+
+def _words(text: str) -> list[str]:
+    return "".join(c if c.isalnum() or c == "." else " " for c in text.lower()).split()
+
+
+def _courses(talk: Talk) -> dict[str, Any]:
+    return {
+        f"{course}-FA16": {
+            "Course": course,
+            "CourseTitle": f"Made-up Course {number}",
+            "Description": f"What {course} is about, in the words of nobody.",
+            "Credits": "1 - 3" if number % 3 == 0 else 4,
+            "ClarityRating": 4.2 if number % 4 == 0 else "NA",
+            "EasinessRating": "NA",
+            "ClassSize": 120 if number % 4 == 1 else "NA",
+            "HasLab": "Y" if number % 2 else "N",
+            "HasDiscussion": None,
+            "Workload": 1 + number % 4,
+            **TERM,
+            "Section": {
+                TEACHER: {
+                    "DaysOfClass": ["Mon", "Wed"] if number % 2 else "",
+                    "StartTime": "10:30:00" if number % 2 else "NA",
+                    "EndTime": "12:00:00" if number % 2 else "0:00:00",
+                }
+            },
+        }
+        for number, course in enumerate((*talk.fillers["course"], *talk.fillers["other"]))
+    }

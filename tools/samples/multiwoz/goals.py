@@ -1,0 +1,178 @@
+"""Goals of users: satisfiable, but some of them not at first; and their descriptions in English."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tools.samples.dice import Dice
+from tools.samples.multiwoz.text import joined
+from tools.samples.multiwoz.world import DAYS, PHRASES, SLOTS, TOWN, TOWNS, World, clock
+
+SEARCHED = {
+    "restaurant": ("food", "pricerange", "area"),
+    "hotel": ("type", "pricerange", "area", "stars", "internet", "parking"),
+    "attraction": ("type", "area"),
+}
+ASKED = {
+    "restaurant": ("phone", "address", "postcode"),
+    "hotel": ("phone", "address", "postcode"),
+    "attraction": ("phone", "address", "postcode", "entrancefee"),
+    "train": ("trainid", "duration", "price"),
+    "taxi": ("type", "phone"),
+}
+
+
+@dataclass
+class Goal:
+    """The goal in a domain.
+
+    `first_info` and `first_book` are values that the user asks for first and that are not available
+    ("fail_info", "fail_book" of MultiWOZ); `regretted` are available values that the user replaces.
+    """
+
+    domain: str
+    info: dict[str, str]
+    reqt: tuple[str, ...] = ()
+    book: dict[str, str] = field(default_factory=dict)
+    first_info: dict[str, str] = field(default_factory=dict)
+    first_book: dict[str, str] = field(default_factory=dict)
+    regretted: dict[str, str] = field(default_factory=dict)
+    indifferent: str = ""
+
+
+def make_goals(world: World, domains: Sequence[str], dice: Dice) -> list[Goal]:
+    """Return a goal per domain; all bookings are for the same people and day."""
+    goals: list[Goal] = []
+    people, day = str(dice.number(2, 8)), dice.pick(DAYS)
+    for domain in domains:
+        if domain == "train":
+            goals.append(_train_goal(world, people, day, dice))
+        elif domain == "taxi":
+            goals.append(_taxi_goal(world, goals, dice))
+        else:
+            goals.append(_venue_goal(world, domain, people, day, dice))
+    return goals
+
+
+def _venue_goal(world: World, domain: str, people: str, day: str, dice: Dice) -> Goal:
+    target, searched = dice.pick(world.venues[domain]), SEARCHED[domain]
+    count = {"restaurant": dice.number(2, 3), "hotel": dice.number(2, 4), "attraction": 2}[domain]
+    if domain == "attraction" and dice.chance(0.4):
+        count = 1
+    chosen = dice.mixed(searched)[:count]
+    if domain == "hotel":
+        # Nobody asks for a hotel without parking.
+        chosen = [slot for slot in chosen if target[slot] != "no"] or ["area"]
+    goal = Goal(domain, {slot: target[slot] for slot in searched if slot in chosen})
+    if dice.chance(0.15):
+        goal.info = {"name": target["name"]}
+    if domain != "attraction" and dice.chance(0.55):
+        goal.book = {"bookpeople": people, "bookday": day}
+        if domain == "hotel":
+            slot, value = "bookstay", dice.number(2, 4)
+            available, first = str(value), str(value + 1)
+        else:
+            slot, value = "booktime", dice.number(11 * 4 + 2, 20 * 4)
+            available, first = clock(value * 15), clock((value + 4) * 15)
+        goal.book[slot] = available
+        if dice.chance(0.35):
+            goal.first_book = {slot: first}
+    if not goal.book or dice.chance(0.35):
+        goal.reqt = _requested(domain, dice)
+    if "name" not in goal.info:
+        _complicate(world, goal, dice)
+    return goal
+
+
+def _requested(domain: str, dice: Dice) -> tuple[str, ...]:
+    return tuple(sorted(dice.mixed(ASKED[domain])[: dice.number(1, 3)]))
+
+
+def _complicate(world: World, goal: Goal, dice: Dice) -> None:
+    """Let the user ask for something impossible first, or change or not care about a slot."""
+    luck = dice.number(1, 100)
+    changeable = [s for s in goal.info if s in ("food", "area", "type", "pricerange", "stars")]
+    if not changeable:
+        return
+    slot = dice.pick(changeable)
+    values = {venue[slot] for venue in world.venues[goal.domain]} - {goal.info[slot]}
+    for value in dice.mixed(sorted(values)):
+        possible = bool(world.find(goal.domain, {**goal.info, slot: value}))
+        if luck <= 35 and not possible:
+            goal.first_info = {slot: value}
+            return
+        if 35 < luck <= 60 and possible:
+            goal.regretted = {slot: value}
+            return
+    left = [s for s in SEARCHED[goal.domain] if s in ("area", "pricerange", "food")]
+    left = [s for s in left if s not in goal.info]
+    if left and luck <= 90:
+        goal.indifferent = dice.pick(left)
+
+
+def _train_goal(world: World, people: str, day: str, dice: Dice) -> Goal:
+    ends = (TOWN, dice.pick(TOWNS)) if dice.chance(0.5) else (dice.pick(TOWNS), TOWN)
+    info = {"departure": ends[0], "destination": ends[1], "day": day}
+    train = dice.pick(world.find("train", info)[1:4])
+    slot, later = ("leaveat", 0) if dice.chance(0.5) else ("arriveby", 1)
+    hours, minutes = map(int, train[slot].split(":"))
+    info[slot] = clock((hours * 4 + minutes // 15 + later) * 15)
+    if dice.chance(0.55):
+        return Goal("train", info, book={"bookpeople": people})
+    return Goal("train", info, reqt=_requested("train", dice))
+
+
+def _taxi_goal(world: World, goals: Sequence[Goal], dice: Dice) -> Goal:
+    """Return a ride between two venues of earlier domains, or one with given places."""
+    info = {"leaveat" if dice.chance(0.5) else "arriveby": clock(dice.number(9 * 4, 22 * 4) * 15)}
+    if not goals:
+        info["departure"] = dice.pick(world.venues["attraction"])["name"]
+        info["destination"] = dice.pick(world.venues["restaurant"])["name"]
+    for goal in goals:
+        if "booktime" in goal.book:
+            info = {"arriveby": goal.book["booktime"]}
+    return Goal("taxi", info, reqt=ASKED["taxi"])
+
+
+def goal_message(goals: Sequence[Goal]) -> list[str]:
+    """Return goals as sentences, with values emphasised in HTML as in the public files."""
+    return [
+        f"You are spending some days in {TOWN.capitalize()}",
+        *(line for goal in goals for line in _described(goal)),
+    ]
+
+
+def _described(goal: Goal) -> list[str]:
+    def wish(slot: str, value: str) -> str:
+        shown = f"free {slot}" if slot in ("internet", "parking") else value
+        return PHRASES["goal", "wish", slot][0].format(_stress(shown))
+
+    def booking(slot: str, value: str) -> str:
+        return PHRASES["goal", "booking", slot][0].format(_stress(value))
+
+    lines = [f"You want to find {_stress(PHRASES['goal', 'sought', goal.domain][0])}"]
+    if "name" in goal.info:
+        lines[0] += f" called {_stress(goal.info['name'])}"
+    wanted = {**goal.info, **goal.first_info, **goal.regretted}
+    # Free extras come last.
+    order = sorted(wanted, key=("internet", "parking").__contains__)
+    if wishes := [wish(slot, wanted[slot]) for slot in order if slot != "name"]:
+        lines.append(f"It should {joined(wishes)}")
+    for begin, slots in (
+        ("If nothing like that exists, it may", goal.first_info),
+        ("After the first suggestion you change your mind: it should", goal.regretted),
+    ):
+        lines += [f"{begin} {wish(slot, goal.info[slot])}" for slot in slots]
+    if goal.indifferent:
+        lines.append(f"You do not care about the {_stress(goal.indifferent)}")
+    if goal.book:
+        details = joined([booking(*item) for item in {**goal.book, **goal.first_book}.items()])
+        lines.append(f"Book it for {details} and ask for the {_stress('reference')}")
+    second = [booking(slot, goal.book[slot]) for slot in goal.first_book]
+    lines += [f"If that is not possible, take {text}" for text in second]
+    if goal.reqt:
+        lines.append(f"Find out the {joined([_stress(SLOTS[slot][2]) for slot in goal.reqt])}")
+    return lines
+
+
+def _stress(text: str) -> str:
+    return f"<span class='emphasis'>{text}</span>"

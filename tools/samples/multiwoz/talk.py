@@ -1,0 +1,424 @@
+"""Dialogues: a user follows goals, and an operator with a database answers, sometimes wrongly."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tools.samples.dice import Deck, Dice
+from tools.samples.multiwoz.goals import Goal, make_goals
+from tools.samples.multiwoz.text import (
+    NUMBERS,
+    Segment,
+    Utterance,
+    joined,
+    opening,
+    spoken,
+    times_in_words,
+    usable,
+)
+from tools.samples.multiwoz.world import AREAS, PHRASES, Venue, World, phrases
+
+State = dict[str, dict[str, list[str]]]
+TIMES = ("leaveat", "arriveby", "booktime")
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+FOLDS = (("train", 10), ("dev", 10), ("test", 62))
+PLANS = (
+    *("restaurant", "hotel attraction", "train", "restaurant attraction taxi", "hotel"),
+    *("attraction restaurant", "train hotel", "attraction", "taxi", "restaurant hotel"),
+    *("train attraction", "hotel restaurant taxi", "restaurant train", "attraction hotel taxi"),
+    *("restaurant", "train restaurant attraction", "hotel train"),
+)
+"""The domains of the dialogues, in turn."""
+FORGETS = "forgets to give the phone number"
+MISHEARS = "searches another area than the one asked for"
+UNNAMED = "books without ever saying which place"
+SLIPS = ((27, FORGETS), (38, MISHEARS), (47, UNNAMED), (58, FORGETS), (70, MISHEARS))
+"""Mistakes of the operator, and from which dialogue on the next possible goal has them."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A user turn and the operator's answer, with the annotation after the user turn.
+
+    `state` has per domain and slot the value and then its other wordings; `bookings` include those
+    of the operator's turn.
+    """
+
+    domain: str
+    user: Utterance
+    operator: Utterance
+    state: State
+    bookings: dict[str, dict[str, str]]
+    requested: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A finished dialogue."""
+
+    name: str
+    fold: str
+    goals: Sequence[Goal]
+    exchanges: Sequence[Exchange]
+
+
+def make_dialogues(world: World, seed: int) -> list[Dialogue]:
+    """Return the dialogues in the order of their numbers."""
+    deck, dialogues, slips = Deck(Dice(seed)), [], list(SLIPS)
+    folds = [fold for fold, size in FOLDS for _ in range(size)]
+    for number, fold in enumerate(folds, start=1):
+        # Each dialogue has its own dice, so that a change to one does not change the others.
+        dice = Dice(seed * 1000 + number)
+        goals = make_goals(world, PLANS[number % len(PLANS)].split(), dice)
+        talk = Talk(world, dice, deck)
+        for goal in goals:
+            slip = ""
+            if slips and number >= slips[0][0] and _allows(world, goal, slips[0][1]):
+                slip = slips.pop(0)[1]
+            talk.about(goal, slip)
+        talk.domain = "general"
+        talk.user("thanks", act="general-thank")
+        talk.operator("goodbye", act="general-bye")
+        talk.close()
+        dialogues.append(Dialogue(f"SMP{number:04d}", fold, goals, talk.exchanges))
+    return dialogues
+
+
+def _allows(world: World, goal: Goal, slip: str) -> bool:
+    if goal.domain in ("train", "taxi") or "name" in goal.info:
+        return False
+    if slip == FORGETS:
+        return "phone" in goal.reqt and len(goal.reqt) > 1
+    if goal.first_info or goal.regretted:
+        return False
+    return bool(_misheard_area(world, goal) if slip == MISHEARS else goal.book)
+
+
+def _misheard_area(world: World, goal: Goal) -> str:
+    """Return an area that was not asked for but has something to offer, or ""."""
+    others = [area for area in AREAS if area != goal.info.get("area", area)]
+    found = [a for a in others if world.find(goal.domain, {**goal.info, "area": a})]
+    return found[0] if found else ""
+
+
+class Talk:
+    """A dialogue in progress."""
+
+    def __init__(self, world: World, dice: Dice, deck: Deck) -> None:
+        """Begin."""
+        self.world, self.dice, self.deck = world, dice, deck
+        # Some people write lower case only.
+        self.casual = dice.chance(0.2)
+        self.state: State = {}
+        self.bookings: dict[str, dict[str, str]] = {}
+        self.visited: dict[str, str] = {}
+        self.exchanges: list[Exchange] = []
+        self.segments: dict[str, list[Segment]] = {"user": [], "operator": []}
+
+    def about(self, goal: Goal, slip: str) -> None:
+        """Hold the part about a goal, with a mistake of the operator."""
+        self.goal, self.domain, self.slip = goal, goal.domain, slip
+        if goal.domain == "train":
+            self._train()
+        elif goal.domain == "taxi":
+            self._taxi()
+        else:
+            self._venue()
+
+    def user(
+        self,
+        kind: str,
+        wishes: Mapping[str, str] | None = None,
+        *,
+        key: str = "",
+        ways: Sequence[str] = (),
+        act: str = "Inform",
+        asked: tuple[str, ...] = (),
+    ) -> None:
+        """Let the user say a phrase of a kind; `wishes` become part of the state."""
+        wishes = wishes or {}
+        values = {slot: self._in_words(slot, value) for slot, value in wishes.items()}
+        ways = ways or phrases("user", kind, key or self.domain)
+        template = self.deck.deal(usable(ways, values))
+        if not template:
+            return
+        for slot, value in wishes.items():
+            self.inform(slot, value, values[slot] if slot in TIMES else value)
+        unspoken = tuple((s, v) for s, v in wishes.items() if "{" + s not in template)
+        if self.casual:
+            template, values = template.lower(), {s: v.lower() for s, v in values.items()}
+        self._say("user", kind, "", act, template, values, asked, unspoken)
+
+    def tell(self, kind: str, slot: str, value: str) -> None:
+        """Let the user say a value of a slot."""
+        self.user(kind, {slot: value}, key=slot)
+
+    def operator(
+        self,
+        kind: str,
+        values: Mapping[str, str] | None = None,
+        *,
+        key: str = "",
+        ways: Sequence[str] = (),
+        act: str = "Inform",
+        asked: tuple[str, ...] = (),
+    ) -> None:
+        """Let the operator say a phrase of a kind that the values can fill."""
+        shown = {s: spoken(s.rstrip("0123456789"), v) for s, v in (values or {}).items()}
+        key = key or self.domain
+        template = self.deck.deal(usable(ways or phrases("operator", kind, key), shown))
+        if template:
+            self._say("operator", kind, key, act, template, shown, asked)
+
+    def _say(self, speaker: str, kind: str, key: str, act: str, *rest: object) -> None:
+        act = act if "-" in act else f"{self.domain.capitalize()}-{act}"
+        self.segments[speaker].append(Segment(kind, key, self.domain, act, *rest))  # type: ignore[arg-type]
+
+    def inform(self, slot: str, value: str, wording: str = "") -> None:
+        """Annotate a wish of the user, and how it was worded."""
+        values = list(dict.fromkeys((value, wording or value)))
+        self.state.setdefault(self.domain, {})[slot] = values
+
+    def constraints(self) -> dict[str, str]:
+        """Return the wishes so far."""
+        return {slot: values[0] for slot, values in self.state.get(self.domain, {}).items()}
+
+    def _in_words(self, slot: str, value: str) -> str:
+        if slot in TIMES and self.dice.chance(0.5):
+            return self.dice.pick(times_in_words(value))
+        return spoken(slot, value)
+
+    def close(self) -> None:
+        """End the exchange."""
+        user, operator = (Utterance(tuple(self.segments[side])) for side in ("user", "operator"))
+        requested = tuple(f"{s.domain}-{slot}" for s in user.segments for slot in s.asked)
+        state, bookings = copy.deepcopy(self.state), copy.deepcopy(self.bookings)
+        self.exchanges.append(Exchange(self.domain, user, operator, state, bookings, requested))
+        self.segments = {"user": [], "operator": []}
+
+    def count(self) -> None:
+        """Let the operator say how many venues are left, when there are several."""
+        constraints = self.constraints()
+        number = len(self.world.find(self.domain, constraints))
+        if number >= 2 and self.dice.chance(0.6):
+            choice = NUMBERS[number] if number <= 12 and self.dice.chance(0.5) else str(number)
+            known = {s: v for s, v in constraints.items() if s in ("type", "food")}
+            known = {s: v for s, v in known.items() if v != "dontcare"}
+            self.operator("count", {"choice": choice, **known})
+
+    def request(self, slot: str, act: str = "Request") -> None:
+        """Let the operator ask for a slot and end the turn."""
+        self.operator("request", key=slot, act=act, asked=(slot,))
+        self.close()
+
+    def end(self, *, done: bool = True) -> None:
+        """End the turn, sometimes with a question for more."""
+        if done and self.dice.chance(0.45):
+            self.operator("anything else", act="general-reqmore")
+        self.close()
+
+    def _open(self, wanted: Mapping[str, str], patience: float) -> tuple[list[str], list[str]]:
+        """Let the user name some wishes; return all slots in the user's order, and the named."""
+        order = self.dice.mixed(sorted(wanted))
+        told = order if self.dice.chance(patience) else order[: self.dice.number(1, len(order))]
+        self._begin({slot: wanted[slot] for slot in told})
+        return order, told
+
+    def _begin(self, wishes: Mapping[str, str]) -> None:
+        first = not self.exchanges
+        ways = opening(self.domain, list(wishes), first=first, pick=self.deck.deal)
+        self.user("open", wishes, ways=ways)
+
+    def _venue(self) -> None:
+        goal = self.goal
+        if "name" in goal.info:
+            self._begin(goal.info)
+        else:
+            self._search()
+        venue, pair = self._offer()
+        if goal.regretted:
+            self.close()
+            (slot,) = goal.regretted
+            self.tell("change", slot, goal.info[slot])
+            venue, _ = self._offer()
+        elif not ("name" in goal.info or self.slip == UNNAMED or pair) and self.dice.chance(0.3):
+            venue = self._another(venue)
+        self.close()
+        if goal.book:
+            venue = self._book(venue)
+        if goal.reqt:
+            self._answer_questions(venue, accept=not goal.book)
+        self.visited[self.domain] = venue["name"]
+
+    def _search(self) -> None:
+        """Let the user name wishes, at once or one by one, until they can be satisfied."""
+        goal = self.goal
+        wanted = {**goal.info, **goal.first_info, **goal.regretted}
+        order, told = self._open(wanted, 0.45)
+        if self.slip == MISHEARS:
+            # As in real data, the operator's wrong form is the annotation.
+            self.inform("area", _misheard_area(self.world, goal))
+            order, told = ([s for s in slots if s != "area"] for slots in (order, told))
+        for slot in order[len(told) :]:
+            self.count()
+            self.request(slot)
+            self.tell("answer", slot, wanted[slot])
+        if goal.indifferent:
+            self.count()
+            self.request(goal.indifferent)
+            self.tell("indifferent", goal.indifferent, "dontcare")
+        for slot in goal.first_info:
+            self.operator("no offer", act="NoOffer")
+            self.close()
+            self.tell("alternative", slot, goal.info[slot])
+
+    def _offer(self) -> tuple[Venue, bool]:
+        """Let the operator offer a venue; return it, and whether a second one was offered."""
+        venue, others = self._found(None)
+        self.operator("sure", act="general-greet")
+        act = "Recommend" if self.dice.chance(0.4) else "Inform"
+        pair = False
+        if self.slip == UNNAMED:
+            self.operator("unnamed", venue, act=act)
+        elif others and self.dice.chance(0.25):
+            pair = True
+            self.operator("pair", {**venue, "name2": self.dice.pick(others)["name"]}, act=act)
+        else:
+            if others:
+                self.count()
+            self.operator("offer", venue, act=act)
+        if self.dice.chance(0.5):
+            if self.goal.book:
+                self.operator("offer booking", act="Booking-Inform")
+            else:
+                self.operator("more details", act="general-reqmore")
+        return venue, pair
+
+    def _found(self, venue: Venue | None, without: str = "") -> tuple[Venue, list[Venue]]:
+        """Return a venue, drawn if none is given, and the others that satisfy the wishes."""
+        wishes = {slot: value for slot, value in self.constraints().items() if slot != without}
+        found = self.world.find(self.domain, wishes)
+        venue = venue or self.dice.pick(found)
+        return venue, [other for other in found if other["name"] != venue["name"]]
+
+    def _another(self, venue: Venue) -> Venue:
+        self.close()
+        self.user("more")
+        _, others = self._found(venue)
+        if not others:
+            self.operator("only one", venue)
+            return venue
+        other = self.dice.pick(others)
+        self.operator("again", other)
+        return other
+
+    def _book(self, venue: Venue) -> Venue:
+        goal = self.goal
+        wanted = {**goal.book, **goal.first_book}
+        self._accept(venue)
+        if self.dice.chance(0.65):
+            self.user("book", wanted)
+        else:
+            self.user("book vaguely")
+            for slot in self.dice.mixed(sorted(wanted)):
+                self.request(slot, "Booking-Request")
+                self.tell("answer", slot, wanted[slot])
+        kind = "booked"
+        if goal.first_book:
+            (slot,) = goal.first_book
+            self.operator("booking failed", {**venue, **wanted}, act="Booking-NoBook")
+            self.close()
+            self.tell("alternative", slot, goal.book[slot])
+        else:
+            _, others = self._found(venue, without="name")
+            free = "name" not in goal.info and not self.slip
+            if others and free and self.dice.chance(0.6):
+                self.operator("fully booked", venue, act="Booking-NoBook")
+                self.close()
+                self.user("elsewhere")
+                self.state[self.domain].pop("name", None)
+                venue, kind = self.dice.pick(others), "instead"
+        reference = self.dice.code(8, LETTERS)
+        ways = phrases("operator", kind, self.domain)
+        if self.slip == UNNAMED:
+            ways = tuple(way for way in ways if "{name}" not in way)
+        values = {**venue, **goal.book, "ref": reference}
+        self.operator(kind, values, ways=ways, act="Booking-Book")
+        self.bookings[self.domain] = {"name": venue["name"], "reference": reference}
+        self.end(done=not goal.reqt)
+        return venue
+
+    def _accept(self, venue: Venue) -> None:
+        self.user("accept")
+        if self.dice.chance(0.6) and self.domain != "train":
+            self.inform("name", venue["name"])
+
+    def _answer_questions(self, venue: Venue, *, accept: bool) -> None:
+        """Let the user ask for the requested slots and the operator give them."""
+        reqt = self.goal.reqt
+        if accept:
+            self._accept(venue)
+        nouns = joined([self.deck.deal(PHRASES["user", "asked", slot]) for slot in reqt])
+        ways = [self.deck.deal(PHRASES["user", "ask", ""]).replace("{list}", nouns)]
+        self.user("ask", ways=ways, act="Request", asked=reqt)
+        given = [s for s in reqt if not (s == "phone" and self.slip == FORGETS)]
+        keys = [
+            f"{slot} {venue[slot]}" if slot == "entrancefee" and venue[slot] in "free?" else slot
+            for slot in given
+        ]
+        sentence = joined([self.deck.deal(PHRASES["operator", "fact", key]) for key in keys])
+        if self.dice.chance(0.5):
+            self.operator("sure", act="general-greet")
+        ways = [f"{sentence[:1].upper()}{sentence[1:]}."]
+        self.operator("facts", venue, key=" ".join(given), ways=ways)
+        self.end()
+
+    def _train(self) -> None:
+        goal = self.goal
+        _, told = self._open(goal.info, 0.4)
+        for slot in [slot for slot in goal.info if slot not in told]:
+            if slot in TIMES:
+                self.count()
+            self.request(slot)
+            self.tell("answer", slot, goal.info[slot])
+        found = self.world.find("train", goal.info)
+        train = found[0] if "leaveat" in goal.info else found[-1]
+        if self.dice.chance(0.3):
+            self.count()
+        self.operator("sure", act="general-greet")
+        self.operator("offer", train)
+        if goal.book and self.dice.chance(0.5):
+            self.operator("offer booking", act="OfferBook")
+        self.close()
+        if goal.reqt:
+            self._answer_questions(train, accept=True)
+        if goal.book:
+            self.user("accept")
+            self.user("book", goal.book)
+            fare = float(train["price"].split()[0]) * int(goal.book["bookpeople"])
+            reference = self.dice.code(8, LETTERS)
+            values = {**train, **goal.book, "price": f"{fare:.2f} pounds", "ref": reference}
+            self.operator("booked", values, act="OfferBooked")
+            self.bookings["train"] = {"trainID": train["trainid"], "reference": reference}
+            self.end()
+
+    def _taxi(self) -> None:
+        wanted = dict(self.goal.info)
+        if "departure" not in wanted:
+            # If a table is booked, the taxi has to go to the restaurant.
+            places = list(self.visited.items())
+            if self.dice.chance(0.5):
+                places.reverse()
+            if "arriveby" in wanted:
+                places.sort(key=lambda place: place[0] == "restaurant")
+            wanted["departure"], wanted["destination"] = places[0][1], places[-1][1]
+        _, told = self._open(wanted, 0.4)
+        for slot in [slot for slot in sorted(wanted) if slot not in told]:
+            self.request(slot)
+            self.tell("answer", slot, wanted[slot])
+        colour, make = (PHRASES["world", f"car {what}", ""] for what in ("colour", "make"))
+        car = f"{self.dice.pick(colour)} {self.dice.pick(make)}"
+        phone = f"07700900{self.dice.number(0, 899):03d}"
+        self.operator("taxi booked", {"type": car, "phone": phone})
+        self.bookings["taxi"] = {"phone": phone, "type": car}
+        self.end()
