@@ -13,7 +13,7 @@ from mwzeval.files.reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
-    from mwzeval.comparison.items import Asked
+    from mwzeval.comparison.item_formats import Columns
 
 ITEM_ENDINGS = (".csv", ".tsv", ".eval")
 """Of files that are no predictions of a benchmark, whatever is in them."""
@@ -76,18 +76,18 @@ def advising_benchmark(files: Iterable[str]) -> Iterator[None]:
 
 def _has_items(file: str) -> bool:
     """Tell whether a file has the name of one with scores of items, or the shape of a log."""
-    from mwzeval.comparison.items import is_log
+    from mwzeval.comparison.item_formats import is_log
 
     return are_items(file) or (file != STANDARD_INPUT and is_log(file))
 
 
-def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Asked:
+def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Columns:
     """Return what is asked for of files of items; `--score` may name several, with commas between.
 
     Raises `UsageError` for options of a benchmark, which has no say in such files.
     """
     from mwzeval.benchmark import default_benchmark
-    from mwzeval.comparison.items import Asked
+    from mwzeval.comparison.item_formats import Columns
 
     given = vars(arguments)
     own = argparse.ArgumentParser(add_help=False)
@@ -102,12 +102,12 @@ def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Asked:
             f"{named}: without meaning for files with scores of items (--items), of which no "
             "benchmark knows anything; leave it out"
         )
-    return Asked(
+    return Columns(
         arguments.item_column,
         _names(arguments.score),
         arguments.cluster_column,
         arguments.trial_column,
-        _names(given.get("lower_is_better")),
+        lower=_names(given.get("lower_is_better")),
     )
 
 

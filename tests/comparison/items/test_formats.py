@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.comparison.items import Asked, read_items
-from mwzeval.comparison.items.recognition import read_sheet
+from mwzeval.comparison.item_formats import Columns, read_rows
+from mwzeval.comparison.items import read_items
 from mwzeval.errors import InputError
 from mwzeval.files.reading import read_zip
 from mwzeval.metrics.measure import ScoredTable, named
@@ -28,7 +28,7 @@ with_inspect = pytest.mark.skipif(sys.version_info < (3, 11), reason="inspect_ai
 
 
 def read(file: Path, **asked: Any) -> ScoredTable:
-    return read_items([str(file)], Asked(**asked)).scored[str(file)]
+    return read_items([str(file)], Columns(**asked)).scored[str(file)]
 
 
 def values(scored: ScoredTable) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_a_log_of_inspect_ai_by_hand() -> None:
 
 
 def test_both_formats_of_a_log_say_the_same() -> None:
-    zipped, plain = (read_sheet(str(LOGS / f"weak.{ending}")) for ending in ("eval", "json"))
+    zipped, plain = (read_rows(str(LOGS / f"weak.{ending}")) for ending in ("eval", "json"))
     assert zipped.format == plain.format == "inspect_ai log"
     assert zipped.columns == plain.columns
     one, other = (read(LOGS / f"weak.{ending}") for ending in ("eval", "json"))
@@ -173,10 +173,10 @@ def test_metadata_that_a_summary_has_in_part_tells_no_clusters(tmp_path: Path) -
     for column in ("long", "parts", "url"):
         with pytest.raises(InputError, match=r'"q1", epoch 1'):
             read(files[0], cluster=f"metadata.{column}")
-    clusters = read_items([str(files[1])], Asked(cluster="metadata.long")).clusters
+    clusters = read_items([str(files[1])], Columns(cluster="metadata.long")).clusters
     assert clusters is not None
     assert len(set(clusters.values())) == 3
-    both = read_items([str(file) for file in files], Asked(cluster="metadata.gaps"))
+    both = read_items([str(file) for file in files], Columns(cluster="metadata.gaps"))
     assert set((both.clusters or {}).values()) == {"a b"}
 
 
@@ -209,7 +209,7 @@ def tau_attempts() -> tuple[list[dict[str, Any]], Path]:
 def test_published_rewards_of_tau_bench_as_its_own_file_and_as_a_table(tmp_path: Path) -> None:
     attempts, table = tau_attempts()
     file = write(tmp_path / "gpt-4o-airline.json", attempts)
-    assert read_sheet(str(file)).format == "τ-bench results"
+    assert read_rows(str(file)).format == "τ-bench results"
     published = {"pass^1": 42.0, "pass^2": 27.3, "pass^3": 22.0, "pass^4": 20.0}
     for of in (file, table):
         found = {score.name: round(score.value, 1) for score in read(of).scores()}
@@ -234,7 +234,7 @@ def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
     ]
     file = write(tmp_path / "run.json", {"info": {}, "tasks": [], "simulations": simulations})
     items = read_items([str(file)])
-    assert read_sheet(str(file)).format == "τ²-bench results"
+    assert read_rows(str(file)).format == "τ²-bench results"
     assert values(items.scored[str(file)])["reward"] == (75, 2)
     assert [warning.count for warning in items.warnings[str(file)]] == [1, 2]
     assert values(read(file, scores=("agent_cost",)))["agent_cost"] == (0.5, 3)
@@ -278,7 +278,7 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
         "exact_match,strict-match": (50, 4),
         "exact_match,flexible-extract": (75, 4),
     }
-    items = read_items([str(file)], Asked(cluster="doc.passage"))
+    items = read_items([str(file)], Columns(cluster="doc.passage"))
     assert items.clusters == {"0": "p0", "1": "p0", "2": "p1", "3": "p1"}
 
 

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from mwzeval.comparison.items import Asked, read_items
+from mwzeval.comparison.item_formats import Columns
+from mwzeval.comparison.items import read_items
 from mwzeval.errors import InputError, Problem
 from mwzeval.metrics.measure import ScoredTable, named
 from tests.work import calls
 
 
 def read(file: Path, *scores: str, **asked: Any) -> tuple[ScoredTable, tuple[Problem, ...]]:
-    items = read_items([str(file)], Asked(scores=scores, **asked))
+    items = read_items([str(file)], Columns(scores=scores, **asked))
     return items.scored[str(file)], items.warnings[str(file)]
 
 
