@@ -38,7 +38,7 @@ EVALUATE = """
 import sys
 from mwzeval.dstc7.scoring.evaluation import Gold, evaluate
 from mwzeval.text import to_json
-sys.stdout.write(to_json(evaluate(sys.argv[1], Gold(*sys.argv[2:])).report()))
+sys.stdout.write(to_json(evaluate(sys.argv[1], Gold(*sys.argv[2:])).report().to_dict()))
 """
 STREAM = """
 import sys

@@ -57,7 +57,7 @@ def rows(data: Path) -> Iterator[Row]:
     texts: set[str] = set()
 
     def report(shards: list[str], client: Any) -> None:
-        texts.add(to_json(evaluate_shards(evaluator, shards, client=client)))
+        texts.add(to_json(evaluate_shards(evaluator, shards, client=client).to_dict()))
 
     with tempfile.TemporaryDirectory() as scratch:
         shards = write_shards(data / "multiwoz" / "predictions", Path(scratch))

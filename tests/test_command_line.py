@@ -87,7 +87,7 @@ def test_scores_go_to_the_terminal_and_the_report_into_a_file(
     assert (done.returncode, done.stderr) == (0, f"wrote {DEFAULT_OUTPUT}\n".encode())
     assert names(elsewhere) == [DEFAULT_OUTPUT]
     report = read_json(elsewhere / DEFAULT_OUTPUT)
-    assert report == evaluator.evaluate(sample_predictions("good"))
+    assert report == evaluator.evaluate(sample_predictions("good")).to_dict()
     shown = done.stdout.decode()
     for what in ("inform", "success"):
         line = next(line for line in shown.splitlines() if line.startswith(what.title()))
@@ -117,7 +117,7 @@ def test_every_example_scores_and_its_warnings_go_to_standard_error(
     assert len(warned) == len(warnings) == expected_warnings.get(system, 0)
     assert wrote == "wrote report.json"
     assert b"warning" not in done.stdout
-    expected = evaluator.evaluate(sample_predictions(system))
+    expected = evaluator.evaluate(sample_predictions(system)).to_dict()
     assert {k: v for k, v in report.items() if k != "meta"} == {
         k: v for k, v in expected.items() if k != "meta"
     }
@@ -397,7 +397,7 @@ def test_the_page_of_one_system_goes_to_standard_output(
     done = run_here(monkeypatch, *evaluate, "-o", "report.json")
     assert done.returncode == 0
     assert done.stdout.startswith(b"<!doctype html>")
-    assert b"smp0021" in done.stdout
+    assert b"sample-good" in done.stdout
     assert read_json(elsewhere / "report.json")["success"]
 
 

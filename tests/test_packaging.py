@@ -61,7 +61,7 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     run(programs / "mwzeval", "data", "examples", ".", cwd=empty)
     run(programs / "mwzeval", "evaluate", "-bsrd", "-i", "sample-good.json", cwd=empty)
     report = json.loads((empty / "evaluation_results.json").read_text(encoding="utf-8"))
-    expected = evaluator.evaluate(sample_predictions("good"))
+    expected = evaluator.evaluate(sample_predictions("good")).to_dict()
     for metric in ("bleu", "success", "richness", "dst"):
         assert report[metric] == expected[metric]
 

@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     Raises `UsageError` for options that have no meaning for these files.
     """
-    from mwzeval.report.comparison import comparison_document
+    from mwzeval.comparison.comparison import comparison_document
     from mwzeval.report.paper import paper_document
     from mwzeval.report.terminal import printed
     from mwzeval.scores.sheets import render

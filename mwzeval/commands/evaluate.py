@@ -149,8 +149,8 @@ def _score_one(
     resampling: Resampling,
 ) -> int:
     from mwzeval.comparison.gates import worse_than
-    from mwzeval.report.summary import summary
     from mwzeval.report.terminal import printed
+    from mwzeval.scores.report import summary
 
     scorer = scorer_of(benchmark, arguments)
     system = scorer.score(file, progress=not arguments.quiet)
@@ -170,14 +170,14 @@ def _score_one(
         else:
             shown = benchmark.document(report, arguments) or document
             show = partial(printed, shown, arguments.format)
-        return finish(arguments, report, document, show, failed)
+        return finish(arguments, report.to_dict(), document, show, failed)
 
 
 def _score_shards(
     arguments: argparse.Namespace, benchmark: Benchmark, files: Sequence[str], gates: Sequence[Gate]
 ) -> int:
-    from mwzeval.report.summary import summary
     from mwzeval.report.terminal import printed
+    from mwzeval.scores.report import summary
 
     if arguments.format == PAGE:
         arguments.parser.error(
@@ -200,4 +200,4 @@ def _score_shards(
         document = summary(report, places=arguments.places)
         shown = benchmark.document(report, arguments) or document
         show = partial(printed, shown, arguments.format)
-        return finish(arguments, report, document, show, failed)
+        return finish(arguments, report.to_dict(), document, show, failed)

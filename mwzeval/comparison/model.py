@@ -9,7 +9,6 @@ from typing import TypeAlias
 from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Signature
-from mwzeval.scores.views import Viewed
 from mwzeval.statistics import FEWEST_RUNS, AcrossRuns, Place, WinsTiesLosses, across_runs
 
 MCNEMAR = "mcnemar"
@@ -155,70 +154,3 @@ class ComparedMeasure:
             if entry.system == system:
                 return entry
         raise KeyError(system)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison(Viewed):
-    """Systems with what they score, the baseline first, each with the names of its runs.
-
-    A score has an entry in `measures` for each group of systems that can be compared in it.
-    `lacking` names the systems without a score that others have, which is therefore not compared,
-    by the score's label; `undefined` names the scores without a value on the common units.
-    `amounts` says how much of each unit was scored of each system. `conditions` are those under
-    which a system was scored (gold states, say), of the systems that have some.
-    """
-
-    systems: tuple[str, ...]
-    runs: Mapping[str, tuple[str, ...]]
-    measures: tuple[ComparedMeasure, ...]
-    lacking: Mapping[str, tuple[str, ...]]
-    undefined: tuple[str, ...]
-    amounts: Mapping[str, Mapping[str, str]]
-    level: float
-    confidence: float
-    samples: int
-    seed: int
-    unit: str = "dialogue"
-    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The groups of systems that are compared with each other in some score."""
-        groups = {measure.group.systems: measure.group for measure in self.measures}
-        return tuple(groups.values())
-
-    def groups_of(self, name: str, scope: str = WHOLE) -> list[Group]:
-        """Return the groups of systems that can be compared with each other in a score."""
-        return [m.group for m in self.measures if (m.name, m.scope) == (name, scope)]
-
-    @property
-    def drawn(self) -> str:
-        """What is resampled, and on which systems are held against each other."""
-        has_clusters = any(group.clusters is not None for group in self.groups)
-        return "cluster" if has_clusters else self.unit
-
-    @property
-    def baseline(self) -> str:
-        """The system that the others are compared to."""
-        return self.systems[0]
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of systems there are in the largest group."""
-        return max(group.pairs for group in self.groups)
-
-    @property
-    def several_runs(self) -> bool:
-        """Whether a system has more runs than one."""
-        return any(len(names) > 1 for names in self.runs.values())
-
-    def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
-        """Return one score of the baseline and what can be compared with it.
-
-        Raises:
-            KeyError: When it was not compared.
-        """
-        for measure in self.measures:
-            if (measure.name, measure.scope) == (name, scope):
-                return measure
-        raise KeyError(name)

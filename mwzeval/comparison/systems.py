@@ -25,13 +25,13 @@ from mwzeval.comparison.alignment import (
     not_comparable,
     signatures_of,
 )
+from mwzeval.comparison.comparison import Comparison
 from mwzeval.comparison.model import (
     MCNEMAR,
     RANDOMIZATION,
     WITHOUT_DIRECTION,
     ComparedMeasure,
     ComparedSystem,
-    Comparison,
     Difference,
     System,
 )

@@ -125,7 +125,7 @@ class Evaluator:
     >>> report = evaluator.evaluate({"smp0021": [turn]})
     >>> report
     <Report of multiwoz: inform 100.0, success 0.0>
-    >>> report["success"]["inform"]
+    >>> report.metrics["success"]["inform"]
     {'total': 100.0, 'hotel': 100.0}
     """
 
@@ -181,7 +181,7 @@ class Evaluator:
     ) -> Report:
         """Return the scores of predictions, dialogue id → list of turns, or another known format.
 
-        The report is a dict with keys `bleu`, `success`, `richness`, `dst` (None when not asked
+        The metrics of the report are `bleu`, `success`, `richness`, `dst` (None when not asked
         for), `meta`, and `grounded` when asked for. Beside them it has the scores with their
         signatures and intervals, the rows behind them, and warnings.
 

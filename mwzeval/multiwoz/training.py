@@ -15,6 +15,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics
+from mwzeval.scores.report import Report
 
 TurnDict = Mapping[str, Any]
 Parse = Callable[[str], TurnDict]
@@ -125,8 +126,8 @@ def decoded_responses(tokenizer: Tokenizer, rows: Iterable[Iterable[int]]) -> li
     ]
 
 
-def flat_scores(report: Mapping[str, Any]) -> dict[str, float]:
-    """Return the main scores of a plain report under one name each.
+def flat_scores(report: Report) -> dict[str, float]:
+    """Return the main scores of a report under one name each.
 
     `inform`, `success` and the same per domain (`inform_hotel`); `bleu` of the corpus' own
     references (the first set) and `bleu_NAME` of each; `combined`, (Inform + Success) / 2 + BLEU
@@ -134,7 +135,7 @@ def flat_scores(report: Mapping[str, Any]) -> dict[str, float]:
     computed is left out.
     """
     flat: dict[str, float] = {}
-    success, bleu = report.get("success"), report.get("bleu")
+    success, bleu = report.metrics.get("success"), report.metrics.get("bleu")
     if success:
         for what in ("inform", "success"):
             for scope, rate in success[what].items():
@@ -145,7 +146,7 @@ def flat_scores(report: Mapping[str, Any]) -> dict[str, float]:
     if success and bleu:
         flat["combined"] = (flat["inform"] + flat["success"]) / 2 + flat["bleu"]
     for metric in ("dst", "richness"):
-        for name, score in (report.get(metric) or {}).items():
+        for name, score in (report.metrics.get(metric) or {}).items():
             if isinstance(score, int | float):
                 flat[name] = float(score)
     return flat

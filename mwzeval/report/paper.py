@@ -7,19 +7,26 @@ from itertools import product
 from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
-from mwzeval.errors import UsageError
-from mwzeval.report.comparison import (
-    NOTHING,
+from mwzeval.comparison.comparison import (
     TESTS,
     about_few,
     apart_in,
     comparison_document,
-    count,
     largest_groups,
 )
+from mwzeval.errors import UsageError
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE
-from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet
+from mwzeval.scores.sheets import (
+    ALIKE,
+    FEW,
+    UNKNOWN,
+    Cell,
+    Document,
+    Sheet,
+    interval_text,
+    plural,
+)
 
 ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
 INTERVALS = (ENDS, HALF_WIDTH, NONE)
@@ -92,7 +99,7 @@ def _cell(
 ) -> Cell:
     found = _entry(column, system)
     if found is None:
-        return Cell(NOTHING)
+        return Cell(UNKNOWN)
     measure, entry = found
     decimals = measure.places if places is None else places
     mark = ALIKE if measure.is_alike(entry, comparison.level) else ""
@@ -100,10 +107,10 @@ def _cell(
     if entry.has_few_runs:
         mark += FEW
     elif interval and intervals == ENDS:
-        mark += f" [{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
+        mark += interval_text(interval, f".{decimals}f", " [{}, {}]")
     elif interval and intervals == HALF_WIDTH:
         mark += f" ± {(interval.high - interval.low) / 2:.{decimals}f}"
-    return Cell(f"{entry.value:.{decimals}f}", entry in measure.best, mark)
+    return Cell(entry.value, entry in measure.best, mark, form=f".{decimals}f")
 
 
 def _caption(
@@ -125,7 +132,7 @@ def _caption(
         how = [f"{test} ({', '.join(dict.fromkeys(of))})" for test, of in tested.items()]
     if how:
         sizes = {group.pairs for group in comparison.groups} - {0}
-        pairs = f"{count(max(sizes), 'pair')} of" if len(sizes) == 1 else "all pairs of comparable"
+        pairs = f"{plural(max(sizes), 'pair')} of" if len(sizes) == 1 else "all pairs of comparable"
         yield (
             f"{ALIKE}: does not differ significantly from the best of its column: "
             f"{'; '.join(how)}; p > {comparison.level:g} after Holm's correction over {pairs} "
@@ -145,8 +152,8 @@ def _caption(
 
 
 def _on(comparison: Comparison, group: Group) -> str:
-    clusters = "" if group.clusters is None else f" in {count(group.clusters, 'cluster')}"
-    return f"{count(len(group.units), comparison.unit)}{clusters}"
+    clusters = "" if group.clusters is None else f" in {plural(group.clusters, 'cluster')}"
+    return f"{plural(len(group.units), comparison.unit)}{clusters}"
 
 
 def _methods(measures: Sequence[ComparedMeasure]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mwzeval.comparison.comparison import FEW_CLUSTERS
 from mwzeval.comparison.pilots import (
     ALIKE,
     INDEPENDENT,
@@ -15,8 +16,7 @@ from mwzeval.comparison.pilots import (
     Pilot,
     clustering_of,
 )
-from mwzeval.report.comparison import FEW_CLUSTERS, count
-from mwzeval.scores.sheets import Document, sheet
+from mwzeval.scores.sheets import Document, plural, sheet
 from mwzeval.statistics.power import Spread, TwoSided
 
 ASSUMPTIONS = {
@@ -140,7 +140,7 @@ def _heading(
     decimals: int,
 ) -> Iterator[str]:
     for name, pilot in pilots.items():
-        spread, items = pilot.spread, count(len(pilot.scores), "item")
+        spread, items = pilot.spread, plural(len(pilot.scores), "item")
         of = f"{pilot.label} of {name}: {pilot.value:.{decimals}f}"
         if spread.within is None:
             yield f"{of} over {items}, 1 trial each: more trials cannot be judged from it"
@@ -163,13 +163,13 @@ def _heading(
         more = max(question.items) > question.in_corpus
         yield (
             ("caution: " if more else "")
-            + f"the corpus has {count(question.in_corpus, 'item')}"
+            + f"the corpus has {plural(question.in_corpus, 'item')}"
             + (", fewer than some rows of the table need" if more else "")
         )
 
 
 def _of_clusters(clustering: Clustering) -> Iterator[str]:
-    clusters = count(clustering.number, "cluster")
+    clusters = plural(clustering.number, "cluster")
     yield (
         f"{clusters}: differences on items of one correlate by {clustering.correlation:.2f}; an "
         f"item shares its own with {clustering.size - 1:.1f} others in the mean, so that it takes "
@@ -185,7 +185,7 @@ def _advice(spreads: Mapping[str, Spread], question: Question, decimals: int) ->
     advised = {name: _advised(spread, question, decimals) for name, spread in spreads.items()}
     first, *others = advised.values()
     if question.difference is None:
-        largest = count(max(question.items), "item"), count(max(question.trials), "trial")
+        largest = plural(max(question.items), "item"), plural(max(question.trials), "trial")
         what = f"{largest[0]} with {largest[1]} each detect "
     else:
         what = f"to detect {question.difference:g} points, "
@@ -203,7 +203,7 @@ def _advised(spread: Spread, question: Question, decimals: int) -> str:
         return f"differences of {test.smallest_difference(error):.{decimals}f} points or more"
     needed = test.items_needed(difference, spread, 1)
     if most is None or needed <= most:
-        return f"take 1 trial of {count(needed, 'item')}"
+        return f"take 1 trial of {plural(needed, 'item')}"
     trials = test.trials_needed(difference, spread, most)
     if trials is not None:
         return (

@@ -1,17 +1,32 @@
-"""The result of an evaluation: what is read from Python is what the JSON report has."""
+"""The result of an evaluation: its scores, and the tables, data frames and JSON made of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from mwzeval.errors import Problem, UsageError, did_you_mean
-from mwzeval.scores.score import WHOLE, Score
-from mwzeval.scores.sheets import Sheet
+from mwzeval.errors import Problem, UsageError, conditions, did_you_mean
+from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.sheets import (
+    COUNT,
+    FLOAT,
+    TEXT,
+    Cell,
+    Document,
+    Sheet,
+    interval_text,
+    plain_number,
+    sheet,
+    to_frame,
+    to_html,
+    to_text,
+)
 from mwzeval.scores.table import Table
-from mwzeval.scores.views import Viewed
+
+if TYPE_CHECKING:
+    import pandas
 
 SCHEMA = 1
 """Raised when the shape of JSON reports changes; `report/schema.json` describes it."""
@@ -19,29 +34,36 @@ SCHEMA = 1
 SHOWN = 12
 """How many scores stand in the `repr` of a report."""
 
+COLUMNS: Mapping[str, str] = {
+    "score": TEXT,
+    "scope": TEXT,
+    "value": FLOAT,
+    "low": FLOAT,
+    "high": FLOAT,
+    "n": COUNT,
+    "signature": TEXT,
+}
+"""The columns of a data frame, which are those of the CSV."""
+
 _REFUSED = re.compile(r"[^\w\-. ]")
 """What MLflow refuses in names of metrics; `/` makes folders of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Report(dict[str, Any], Viewed):
-    """The result of one evaluation, which is also the dict that the JSON report is.
+class Report:
+    """The result of one evaluation. `print` shows the tables of the command line.
 
-    As a dict it has the metrics at the top level and everything else under `meta`, in plain values
-    that `json.dump` takes; it equals a dict with the same content. `print` shows the tables of the
-    command line.
-
-    `metrics` is the known plain shape, metric → numbers, None for a metric that was not asked for;
-    `scores` are the same numbers unrounded, each with its signature; `table` has the rows (one per
-    dialogue) behind the additive ones; `meta` says what was scored, how, and with which versions.
-    `benchmark` is the name of the benchmark, as after `--benchmark`; `figures` are tables of
-    totals, of which some numbers are scores. `references` names what is no system but scored beside
-    it, by what stands before the dot in the names of its scores (`gold`).
+    `metrics` are the scores in their plain shape, metric → numbers, None for a metric that was not
+    computed; `scores` are the same numbers unrounded, each with its signature; `table` has the rows
+    (one per dialogue) behind the additive ones; `meta` says what was scored, how, and with which
+    versions. `benchmark` is the name of the benchmark, as after `--benchmark`; `figures` are tables
+    of totals, of which some numbers are scores. `references` names what is no system but scored
+    next to it, by what stands before the dot in the names of its scores (`gold`).
 
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}
     >>> report = Evaluator(success=True, corpus="sample").evaluate({"smp0021": [turn]})
-    >>> report["success"]["inform"]
+    >>> report.metrics["success"]["inform"]
     {'total': 100.0, 'hotel': 100.0}
     >>> report.score("inform", "hotel").n
     1
@@ -56,21 +78,37 @@ class Report(dict[str, Any], Viewed):
     figures: tuple[Sheet, ...] = ()
     references: Mapping[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.update(self._plain())
-
-    def _plain(self) -> Iterator[tuple[str, Any]]:
-        yield "schema", SCHEMA
-        yield from self.metrics.items()
-        yield (
-            "meta",
-            {
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON report, in plain values: the metrics, and all else under `meta`."""
+        return {
+            "schema": SCHEMA,
+            **self.metrics,
+            "meta": {
                 **self.meta,
                 "signatures": {score.name: str(score.signature) for score in self.scores},
                 "scores": [score_record(score) for score in self.scores],
                 "warnings": [plain_problem(problem.shared()) for problem in self.warnings],
             },
+        }
+
+    def __getitem__(self, key: object) -> NoReturn:
+        """Raise `TypeError`, which names `to_dict`: a report was a dict until version 0.2."""
+        raise TypeError(
+            f"a Report is no dict any more: use report.to_dict()[{key!r}] or report.metrics"
         )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame in long form, unrounded; docs/python.md lists its columns.
+
+        Raises `DependencyError` when pandas (the extra `frames`) is not installed.
+        """
+        return to_frame(COLUMNS, [score_record(score) for score in self.scores])
+
+    def __str__(self) -> str:
+        return to_text(summary(self)).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return to_html(summary(self))
 
     def score(self, name: str, scope: str = WHOLE) -> Score:
         """Return a score by its name, over everything or over a part such as a domain.
@@ -138,3 +176,231 @@ def score_record(score: Score) -> dict[str, Any]:
 def plain_problem(problem: Problem) -> dict[str, Any]:
     """Return a finding without the places it does not have."""
     return {key: value for key, value in asdict(problem).items() if value is not None}
+
+
+WIDEST = 10
+"""More scopes than this are rows, not columns."""
+COUNTS = "n"
+"""Names the row with the numbers of units below scores by scope."""
+
+Beside = Mapping[str, Mapping[tuple[str, str], Score]]
+"""What stands next to scores (`ceiling`) → (name, scope) → its own score."""
+
+
+def summary(report: Report, *, places: int | None = None) -> Document:
+    """Return what was scored, all scores, and the signature of each metric.
+
+    `places` overrides the customary number of decimals.
+    """
+    signatures = tuple(dict.fromkeys(str(score.signature) for score in report.scores))
+    elsewhere = {name for sheet in report.figures for name in sheet.scores}
+    own: list[Score] = []
+    beside: dict[str, dict[tuple[str, str], Score]] = {}
+    for score in report.scores:
+        reference, _, name = score.name.partition(".")
+        if reference in report.references:
+            title = reference.replace("_", " ")
+            beside.setdefault(title, {})[name, score.scope] = score
+        elif score.name not in elsewhere:
+            own.append(score)
+    titles = {key.replace("_", " "): text for key, text in report.references.items()}
+    about = (f"{title}: {text}" for title, text in titles.items() if title in beside)
+    return Document(
+        heading=tuple(_heading(report)),
+        sheets=(*_sheets(own, places, beside), *report.figures),
+        notes=(*about, *signatures),
+        signatures=signatures,
+        records=score_records(report),
+        plain=report.to_dict(),
+    )
+
+
+def score_records(report: Report) -> tuple[dict[str, Any], ...]:
+    """Return all scores in long form; a column has the conditions of the report if it has some."""
+    under = "; ".join(conditions(report.warnings))
+    more = {"conditions": under} if under else {}
+    return tuple({**score_record(score), **more} for score in report.scores)
+
+
+def per_dialogue(report: Report) -> Document:
+    """Return the rows behind the scores: one record a unit, its additive columns.
+
+    `unit` in the report's `meta` is what a unit is called, if that is not a dialogue.
+    """
+    table, unit = report.table, report.meta.get("unit", "dialogue")
+    records = tuple(
+        {unit: name, **dict(zip(table.columns, map(plain_number, row), strict=True))}
+        for name, row in zip(table.units, table.values.tolist(), strict=True)
+    )
+    rows = [[str(value) for value in record.values()] for record in records]
+    return Document(
+        heading=tuple(_heading(report)),
+        sheets=(sheet("", [unit, *table.columns], rows),),
+        notes=(),
+        records=records,
+        plain={f"{unit}s": records},
+    )
+
+
+def _heading(report: Report) -> Iterator[str]:
+    meta = report.meta
+    covered = [
+        f"{count['scored']} of {count['of']} {what}"
+        for what, count in meta["coverage"].items()
+        if "of" in count
+    ]
+    rules = f", rules {meta['rules']}" if "rules" in meta else ""
+    yield f"{meta['corpus']}, {meta['fold']} fold{rules}: {', '.join(covered)}"
+    if any("responses" in dict(score.signature.choices) for score in report.scores):
+        found, turns = meta["responses"], meta["coverage"]["turns"]["scored"]
+        yield (
+            f"responses {found['taken_as']}{' (as said)' if found['said'] else ''}: placeholders "
+            f"in {found['with_placeholder']} of {turns} turns, identifiers as placeholders in "
+            f"{found['identifier_as_placeholder']} and in words in {found['identifier_in_words']}"
+        )
+    yield from conditions(report.warnings)
+    if note := meta.get("note"):
+        yield note
+
+
+def _sheets(scores: Sequence[Score], places: int | None, beside: Beside) -> Iterator[Sheet]:
+    """Yield the scores that have parts (domains) side by side, then the others.
+
+    Only scores of the same parts of the same size share a sheet. What stands `beside` is a column;
+    where it has scores of parts, too, a row below scores side by side.
+    """
+    by_name: dict[str, list[Score]] = {}
+    for score in scores:
+        by_name.setdefault(score.name, []).append(score)
+    alike: dict[tuple[tuple[str, int], ...], list[list[Score]]] = {}
+    whole = []
+    for parts in by_name.values():
+        if len(parts) > 1 or parts[0].scope != WHOLE:
+            alike.setdefault(tuple((score.scope, score.n) for score in parts), []).append(parts)
+        else:
+            whole.append(parts[0])
+    for with_parts in alike.values():
+        as_rows = len(with_parts[0]) > WIDEST
+        yield (_scopes_as_rows if as_rows else _scopes_as_columns)(with_parts, places, beside)
+    if whole:
+        yield _whole_sheet(whole, places, beside)
+
+
+def _scopes_as_columns(
+    scores: Sequence[Sequence[Score]], places: int | None, beside: Beside
+) -> Sheet:
+    """Return a row per name and a column per scope, with the number of units below."""
+    scopes = [score.scope for score in scores[0]]
+    names = {parts[0].name for parts in scores}
+    columns = [
+        title
+        for title, known in beside.items()
+        if {scope for name, scope in known if name in names and scope in scopes} == {WHOLE}
+    ]
+    blank = [""] * len(columns)
+    rows: list[list[Cell | str]] = []
+    for parts in scores:
+        name = parts[0].name
+        of_whole = (beside[title].get((name, WHOLE)) for title in columns)
+        rows.append([parts[0].label, *(_cell(score, places) for score in (*parts, *of_whole))])
+        if any(score.interval for score in parts):
+            rows.append(["", *(_ends(score, places) for score in parts), *blank])
+        for title, known in beside.items():
+            found = [known.get((name, scope)) for scope in scopes]
+            if title not in columns and any(found):
+                rows.append([f"  {title}", *(_cell(score, places) for score in found), *blank])
+    rows.append([COUNTS, *(str(score.n) for score in scores[0]), *blank])
+    return sheet("", ["", *scopes, *columns], rows)
+
+
+def _scopes_as_rows(scores: Sequence[Sequence[Score]], places: int | None, beside: Beside) -> Sheet:
+    """Return a row per scope and a column per name, where scopes are too many to be columns."""
+    header = [""]
+    columns: list[list[Cell | str]] = [[score.scope for score in scores[0]]]
+    intervals: list[list[Cell | str]] = []
+    for parts in scores:
+        header.append(parts[0].label)
+        columns.append([_cell(score, places) for score in parts])
+        for title, known in beside.items():
+            found = [known.get((score.name, score.scope)) for score in parts]
+            if any(found):
+                header.append(title)
+                columns.append([_cell(score, places) for score in found])
+        if any(score.interval for score in parts):
+            intervals.append([_ends(score, places) for score in parts])
+    header += ["interval"] * len(intervals) + [COUNTS]
+    columns += [*intervals, [str(score.n) for score in scores[0]]]
+    return sheet("", header, list(zip(*columns, strict=True)))
+
+
+def _whole_sheet(scores: Sequence[Score], places: int | None, beside: Beside) -> Sheet:
+    header = ["", ""]
+    columns: list[list[Cell | str]] = [[score.label for score in scores]]
+    columns.append([_cell(score, places) for score in scores])
+    if interval := next((score.interval for score in scores if score.interval), None):
+        header.append(f"{100 * interval.confidence:g} % interval")
+        columns.append([_ends(score, places) for score in scores])
+    for title, known in beside.items():
+        found = [known.get((score.name, score.scope)) for score in scores]
+        if any(found):
+            header.append(title)
+            columns.append([_cell(score, places) for score in found])
+    return sheet("", header, list(zip(*columns, strict=True)))
+
+
+def _cell(score: Score | None, places: int | None) -> Cell | str:
+    """Return a score with its customary decimals, or with `places`; "" for None."""
+    return "" if score is None else Cell(score.value, form=_form(score, places))
+
+
+def _ends(score: Score, places: int | None) -> str:
+    return interval_text(score.interval, _form(score, places))
+
+
+def _form(score: Score, places: int | None) -> str:
+    return f".{score.places if places is None else places}f"
+
+
+CEILING = "ceiling"
+"""Names the rows and columns of gold data."""
+GOLD = "gold responses and states"
+NOTE = "ceiling: gold responses and states of the same dialogues, scored under the same settings"
+
+
+def ceiling_report(report: Report) -> Report:
+    """Return the report of the gold annotation with signatures that say so."""
+    scores = []
+    for score in report.scores:
+        choices: dict[str, Any] = dict(score.signature.choices)
+        if "state" in choices:
+            choices["state"] = "gold"
+        signature = Signature.of(score.signature.metric, choices | {"predictions": "gold"})
+        scores.append(replace(score, signature=signature))
+    return replace(report, scores=tuple(scores), meta={**report.meta, "predictions": GOLD})
+
+
+def ceiling_summary(report: Report, *, places: int | None = None) -> Document:
+    """Return the scores of the gold annotation, in the form of any system's."""
+    document = summary(report, places=places)
+    return replace(document, heading=(*document.heading, f"These are {GOLD}, as a system's."))
+
+
+def with_ceiling(report: Report, ceiling: Report) -> Report:
+    """Return the report with the metrics of the gold annotation under `meta.ceiling`."""
+    return replace(report, meta={**report.meta, "ceiling": dict(ceiling.metrics)})
+
+
+def beside_ceiling(report: Report, ceiling: Report, *, places: int | None = None) -> Document:
+    """Return the summary with the ceiling beside each score: a column, or a row below domains."""
+    document = summary(report, places=places)
+    gold = {(score.name, score.scope): score for score in ceiling.scores}
+    records = []
+    for record in document.records:
+        score = gold.get((record["score"], record["scope"]))
+        records.append({**record, CEILING: None if score is None else score.value})
+    return replace(
+        document,
+        sheets=tuple(_sheets(report.scores, places, {CEILING: gold})),
+        notes=(*document.notes, NOTE),
+        records=tuple(records),
+    )

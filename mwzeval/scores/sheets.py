@@ -410,6 +410,10 @@ def _html_escaped(text: str) -> str:
     return escape(printable(text))
 
 
+TEXT, FLOAT, COUNT, FLAG = "string", "float64", "Int64", "boolean"
+"""Types of columns, which do not depend on what is missing."""
+
+
 def to_frame(columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
     """Return records as a data frame; `columns` are their names and types (`TEXT`, `FLOAT` …).
 
@@ -424,5 +428,11 @@ def to_frame(columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -
     )
 
 
-TEXT, FLOAT, COUNT, FLAG = "string", "float64", "Int64", "boolean"
-"""Types of columns, which do not depend on what is missing."""
+def plain_number(value: float) -> float | int:
+    """Return whole numbers as such, for tables of counts."""
+    return int(value) if value.is_integer() else value
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a number of things: `1 dialogue`, `2 dialogues`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

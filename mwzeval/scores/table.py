@@ -4,15 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.scores.views import Viewed
+from mwzeval.libraries import required
+from mwzeval.scores.sheets import (
+    TEXT,
+    Document,
+    plain_number,
+    plural,
+    sheet,
+    to_html,
+    to_text,
+)
+
+if TYPE_CHECKING:
+    import pandas
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+UNIT = "unit"
+"""Names the column with the units."""
+FIRST, LAST = 5, 5
+"""How many rows of a table are shown as text; likewise its columns."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Table(Viewed):
+class Table:
     """Rows of additive numbers, one row per scored unit (a dialogue, an example, an episode).
 
     `values` has shape (units, columns). Column sums over any choice of rows are all that a score
@@ -116,3 +137,42 @@ class Table(Viewed):
             raise ValueError("tables below each other need the same columns")
         values = np.vstack([self.values, other.values])
         return Table(self.units + other.units, self.columns, values, self.folded + other.folded)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame with a row per unit: its name, and the columns.
+
+        Raises `DependencyError` when pandas (the extra `frames`) is not installed.
+        """
+        pandas = required("pandas", "frames", "a data frame needs pandas")
+        frame = pandas.DataFrame(self.values, columns=list(self.columns))
+        frame.insert(0, UNIT, pandas.array(list(self.units), dtype=TEXT))
+        return frame
+
+    def __str__(self) -> str:
+        return to_text(self._document()).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return to_html(self._document())
+
+    def _document(self) -> Document:
+        """Return the first and last rows and columns."""
+        header = [UNIT, *_ends(self.columns, "…")]
+        rows = [
+            ["…"] * len(header)
+            if row is None
+            else [
+                self.units[row],
+                *_ends([str(plain_number(number)) for number in self.values[row].tolist()], "…"),
+            ]
+            for row in _ends(range(len(self.units)), None)
+        ]
+        size = f"{plural(len(self.units), 'unit')} × {plural(len(self.columns), 'column')}"
+        folded = (f"with {plural(self.folded, 'further unit')} folded in",) if self.folded else ()
+        return Document((size, *folded), (sheet("", header, rows),), (), (), {})
+
+
+def _ends(items: Sequence[T], between: U) -> list[T | U]:
+    """Return the first and last items, with `between` for those that are left out."""
+    if len(items) <= FIRST + LAST + 1:
+        return list(items)
+    return [*items[:FIRST], between, *items[-LAST:]]

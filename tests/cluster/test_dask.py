@@ -45,7 +45,7 @@ def of_rollouts() -> Evaluator:
 
 
 def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
-    return to_json(evaluate_shards(evaluator, paths, client=client, **options))
+    return to_json(evaluate_shards(evaluator, paths, client=client, **options).to_dict())
 
 
 def test_a_cluster_finds_what_one_process_finds(
@@ -55,7 +55,7 @@ def test_a_cluster_finds_what_one_process_finds(
     endings = (".jsonl.zst", ".json", ".jsonl.gz")
     paths = write_shards(tmp_path, cut(predictions, range(3, 62, 3)), endings)
     assert len(paths) > 16, "more than one sum of neighbours"
-    expected = to_json(evaluator.evaluate(predictions))
+    expected = to_json(evaluator.evaluate(predictions).to_dict())
     assert on(client, evaluator, paths) == on(None, evaluator, paths) == expected
 
 
@@ -142,7 +142,7 @@ def test_the_shards_of_a_killed_worker_are_done_again(
     found = on(client, of_rollouts, paths)
     ended.set()
     killer.join()
-    assert found == to_json(of_rollouts.evaluate(predictions))
+    assert found == to_json(of_rollouts.evaluate(predictions).to_dict())
     assert killed
     client.wait_for_workers(WORKERS, timeout=HANGING)
     assert killed[0] not in client.run(os.getpid).values()
@@ -228,7 +228,7 @@ def test_the_command_line_takes_a_cluster_by_its_address(
     program += ["--dask", client.scheduler.address, "-o", str(report), str(tmp_path / "part-*")]
     done = subprocess.run(program, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1)
-    assert report.read_text(encoding="utf-8") == to_json(evaluator.evaluate(predictions))
+    assert report.read_text(encoding="utf-8") == to_json(evaluator.evaluate(predictions).to_dict())
 
 
 WITHOUT_DASK = """

@@ -45,7 +45,7 @@ def reported(tmp_path: Path) -> Any:
 
 
 def in_shards(evaluator: Evaluator, paths: Sequence[str]) -> str:
-    return to_json(evaluate_shards(evaluator, paths))
+    return to_json(evaluate_shards(evaluator, paths).to_dict())
 
 
 @settings(max_examples=4)
@@ -59,7 +59,7 @@ def test_files_of_any_kind_are_as_one(
     predictions = sample_predictions("weak-tracker")
     endings = data.draw(st.permutations(ENDINGS))
     paths = write_shards(tmp_path_factory.mktemp("shards"), cut(predictions, places), endings)
-    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions))
+    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions).to_dict())
 
 
 @pytest.mark.parametrize("place", [0, 25, 61])
@@ -69,7 +69,7 @@ def test_a_turn_without_a_state_in_any_shard_counts_for_all(
     predictions = sample_predictions("good")
     del list(predictions.values())[place][0]["state"]
     paths = write_shards(tmp_path, cut(predictions, [20, 40]))
-    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions))
+    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions).to_dict())
 
 
 def test_long_files_are_read_in_batches(
@@ -78,7 +78,7 @@ def test_long_files_are_read_in_batches(
     monkeypatch.setattr(shards, "BATCH", 5)
     predictions = sample_predictions("good")
     paths = write_shards(tmp_path, [predictions], [".jsonl.zst"])
-    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions))
+    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions).to_dict())
 
 
 def test_the_command_line_takes_patterns_in_order_of_their_names(
@@ -215,7 +215,7 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     assert skipped["shard"] == bad.name
     assert BROKEN[how] in "\n".join(skipped["problems"])
     assert report["meta"]["warnings"].pop()["kind"] == "skipped-shard"
-    expected = evaluator.evaluate({**first, **third}, file=pattern)
+    expected = evaluator.evaluate({**first, **third}, file=pattern).to_dict()
     assert report == json.loads(to_json(expected))
     assert run(pattern, "--skip-bad-shards", "--strict")[0] == 2
 

@@ -14,11 +14,11 @@ import pytest
 
 from mwzeval.comparison import ComparedMeasure, Comparison, compare
 from mwzeval.comparison.alignment import common_signature
+from mwzeval.comparison.comparison import about_units, comparison_document, shown_p
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, System
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.comparison import about_units, comparison_document, shown_p
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.sheets import FORMATS, render

@@ -155,7 +155,9 @@ def test_all_failing_gates_are_told_and_the_report_is_written(
     told = [line for line in printed.err.splitlines() if line.startswith("failed: ")]
     assert [line.split()[1] for line in told] == ["inform", "inform.hotel", "bleu.sample"]
     report = read_json(elsewhere / "evaluation_results.json")
-    assert report == Evaluator(bleu=True, success=True).evaluate(sample_predictions("good"))
+    assert (
+        report == Evaluator(bleu=True, success=True).evaluate(sample_predictions("good")).to_dict()
+    )
     assert printed.out.startswith("sample, test fold")
 
 

@@ -111,7 +111,7 @@ def grounded(layout: str) -> dict[str, float]:
             name: [{"response": MARKDOWN[layout](SENTENCE_END.split(turn.response))} for turn in of]
             for name, of in annotated_turns(FOLD).items()
         }
-    )["grounded"]
+    ).metrics["grounded"]
     names = ("hallucination", "consistency", "grounded_inform", "grounded_success")
     return {name: scores[name]["total"] for name in names}
 

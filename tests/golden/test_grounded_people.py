@@ -75,7 +75,7 @@ def made(metadata: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def scores() -> Callable[[Predictions], dict[str, Any]]:
     evaluator = Evaluator(grounded=True, data=shared("data/multiwoz"))
-    return lambda predictions: evaluator.evaluate(predictions)["grounded"]
+    return lambda predictions: evaluator.evaluate(predictions).metrics["grounded"]
 
 
 def test_people_say_what_is_so(

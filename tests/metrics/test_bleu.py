@@ -83,7 +83,7 @@ def test_the_bleu_of_a_report_is_that_of_sacrebleu() -> None:
     evaluator = Evaluator(bleu=True, corpus="sample", responses="delexicalized")
     dialogues = sample_segments("good").values()
     expected = oracle([segment for segments in dialogues for segment in segments])
-    found = evaluator.evaluate(sample_predictions("good"))["bleu"]
+    found = evaluator.evaluate(sample_predictions("good")).metrics["bleu"]
     assert found == {"sample": pytest.approx(expected, rel=0, abs=1e-9)}
 
 

@@ -102,7 +102,7 @@ def test_the_ceiling_stands_beside_each_score(
     report = read_json(elsewhere / "evaluation_results.json")
     assert report["meta"]["ceiling"] == json.loads(json.dumps(expected.metrics))
     del report["meta"]["ceiling"]
-    assert report == evaluator.evaluate(sample_predictions("good"))
+    assert report == evaluator.evaluate(sample_predictions("good")).to_dict()
 
 
 def test_the_ceiling_is_of_the_dialogues_and_turns_that_were_predicted(
@@ -113,7 +113,9 @@ def test_the_ceiling_is_of_the_dialogues_and_turns_that_were_predicted(
     (elsewhere / "some.json").write_text(json.dumps(some))
     assert main(["ceiling", "-sr", "-i", "some.json", "-o", "evaluation_results.json"]) == 0
     found = read_json(elsewhere / "evaluation_results.json")["meta"]["ceiling"]
-    expected = Evaluator(success=True, richness=True).evaluate(gold_predictions(gold, some))
+    expected = (
+        Evaluator(success=True, richness=True).evaluate(gold_predictions(gold, some)).to_dict()
+    )
     assert found == {key: expected[key] for key in ("bleu", "success", "richness", "dst")}
     lengths = {name: len(turns) for name, turns in gold_predictions(gold, some).items()}
     assert lengths == {name: len(turns) for name, turns in some.items()}

@@ -53,29 +53,31 @@ def test_evaluating_never_changes_the_predictions(evaluator: Evaluator, system: 
 
 def test_using_an_evaluator_again_gives_the_same_report(evaluator: Evaluator) -> None:
     systems = ("good", "lexicalized", "policy-only")
-    expected = {name: to_json(fresh().evaluate(sample_predictions(name))) for name in systems}
+    expected = {
+        name: to_json(fresh().evaluate(sample_predictions(name)).to_dict()) for name in systems
+    }
     for name in (*systems, *reversed(systems)):
-        assert to_json(evaluator.evaluate(sample_predictions(name))) == expected[name]
+        assert to_json(evaluator.evaluate(sample_predictions(name)).to_dict()) == expected[name]
 
 
 def test_a_failed_evaluation_leaves_nothing_behind(evaluator: Evaluator) -> None:
-    expected = evaluator.evaluate(sample_predictions("good"))
+    expected = evaluator.evaluate(sample_predictions("good")).to_dict()
     unknown: dict[str, Any] = {**sample_predictions("weak-tracker"), "no such dialogue": [{}]}
     with pytest.raises(InputError):
         evaluator.evaluate(unknown)
-    assert evaluator.evaluate(sample_predictions("good")) == expected
+    assert evaluator.evaluate(sample_predictions("good")).to_dict() == expected
 
 
 @pytest.mark.integration
 def test_many_threads_may_share_an_evaluator(evaluator: Evaluator) -> None:
     systems = [SAMPLE_SYSTEMS[index % len(SAMPLE_SYSTEMS)] for index in range(8)]
     inputs = [sample_predictions(system) for system in systems]
-    expected = [evaluator.evaluate(predictions) for predictions in inputs]
+    expected = [evaluator.evaluate(predictions).to_dict() for predictions in inputs]
     shared, start = fresh(), Barrier(len(inputs))
 
     def evaluate(predictions: Predictions) -> list[dict[str, Any]]:
         start.wait()
-        return [shared.evaluate(predictions) for _ in range(2)]
+        return [shared.evaluate(predictions).to_dict() for _ in range(2)]
 
     with ThreadPoolExecutor(len(inputs)) as pool:
         results = list(pool.map(evaluate, inputs))
@@ -89,16 +91,16 @@ def test_an_evaluator_pickles_before_and_after_use(evaluator: Evaluator, used: b
     if used:
         original.evaluate(predictions)
     copy = pickle.loads(pickle.dumps(original))
-    assert copy.evaluate(predictions) == evaluator.evaluate(predictions)
-    assert copy.evaluate(predictions) == original.evaluate(predictions)
+    assert copy.evaluate(predictions).to_dict() == evaluator.evaluate(predictions).to_dict()
+    assert copy.evaluate(predictions).to_dict() == original.evaluate(predictions).to_dict()
 
 
 def test_reports_do_not_share_anything_that_can_be_changed(evaluator: Evaluator) -> None:
-    expected = deepcopy(evaluator.evaluate(sample_predictions("good")))
-    spoiled = evaluator.evaluate(sample_predictions("good"))
+    expected = deepcopy(evaluator.evaluate(sample_predictions("good")).to_dict())
+    spoiled = evaluator.evaluate(sample_predictions("good")).to_dict()
     for metric in ("bleu", "success", "richness", "dst", "meta"):
         spoiled[metric].clear()
-    assert evaluator.evaluate(sample_predictions("good")) == expected
+    assert evaluator.evaluate(sample_predictions("good")).to_dict() == expected
 
 
 @examples(12)
@@ -108,8 +110,8 @@ def test_the_order_of_dialogues_changes_no_additive_score(
 ) -> None:
     predictions = sample_predictions(system)
     order = data.draw(st.permutations(list(predictions)))
-    expected = evaluator.evaluate(predictions)
-    found = evaluator.evaluate({name: predictions[name] for name in order})
+    expected = evaluator.evaluate(predictions).to_dict()
+    found = evaluator.evaluate({name: predictions[name] for name in order}).to_dict()
     for metric in ADDITIVE:
         assert found[metric] == expected[metric]
     unordered = {k: v for k, v in expected["richness"].items() if k != "msttr"}
@@ -179,11 +181,11 @@ def test_metrics_that_were_not_asked_for_are_none_and_the_others_unmoved(
     evaluator: Evaluator,
 ) -> None:
     predictions = sample_predictions("good")
-    full = evaluator.evaluate(predictions)
+    full = evaluator.evaluate(predictions).to_dict()
     metrics = ("bleu", "success", "richness", "dst")
     for metric in metrics:
         options = {metric: True}
-        alone = Evaluator(**options, corpus="sample").evaluate(predictions)  # type: ignore[arg-type]
+        alone = Evaluator(**options, corpus="sample").evaluate(predictions).to_dict()  # type: ignore[arg-type]
         assert list(alone) == ["schema", *metrics, "meta"]
         assert {name: alone[name] for name in metrics if alone[name] is not None} == {
             metric: full[metric]
@@ -194,8 +196,8 @@ def test_metrics_that_were_not_asked_for_are_none_and_the_others_unmoved(
 
 def test_the_sample_is_known_by_its_ids(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
-    found = Evaluator(True, True, True, True).evaluate(predictions)
-    assert found == evaluator.evaluate(predictions)
+    found = Evaluator(True, True, True, True).evaluate(predictions).to_dict()
+    assert found == evaluator.evaluate(predictions).to_dict()
     assert found["meta"]["corpus"] == "sample"
     assert found["meta"]["note"]
 
@@ -248,7 +250,7 @@ def test_a_signature_names_every_choice_that_moves_the_score(
     score: str, expected: dict[str, str]
 ) -> None:
     evaluator = Evaluator(True, True, True, True, corpus="sample", rules="2023")
-    report = evaluator.evaluate(sample_predictions("good"))
+    report = evaluator.evaluate(sample_predictions("good")).to_dict()
     text = report["meta"]["signatures"][score]
     signature = Signature.parse(text)
     assert str(signature) == text
@@ -278,7 +280,7 @@ def test_a_signature_says_where_states_and_domains_come_from(
     for turns in predictions.values():
         for turn in turns:
             change(turn)
-    report = Evaluator(success=True, dst=True, corpus="sample").evaluate(predictions)
+    report = Evaluator(success=True, dst=True, corpus="sample").evaluate(predictions).to_dict()
     choices = dict(Signature.parse(report["meta"]["signatures"]["inform"]).choices)
     assert (choices["state"], choices["domains"]) == expected
     assert (report["dst"] is None) == (expected[0] == "gold")
@@ -304,7 +306,9 @@ def test_coverage_is_counted_by_dialogue_turn_and_domain(evaluator: Evaluator) -
 
 
 def test_a_report_is_the_same_bytes_each_time_and_plain_json(evaluator: Evaluator) -> None:
-    first, second = (to_json(evaluator.evaluate(sample_predictions("good"))) for _ in range(2))
+    first, second = (
+        to_json(evaluator.evaluate(sample_predictions("good")).to_dict()) for _ in range(2)
+    )
     assert first == second
-    assert json.loads(first) == evaluator.evaluate(sample_predictions("good"))
+    assert json.loads(first) == evaluator.evaluate(sample_predictions("good")).to_dict()
     assert first.endswith("}\n")

@@ -30,7 +30,7 @@ EVERY_RULE = ("exact", "trade")
 
 
 def whole(evaluator: Evaluator, predictions: Predictions) -> str:
-    return to_json(evaluator.evaluate(predictions))
+    return to_json(evaluator.evaluate(predictions).to_dict())
 
 
 def updated(evaluator: Evaluator, *parts: Predictions, **declared: str) -> IncrementalEvaluator:
@@ -42,7 +42,7 @@ def updated(evaluator: Evaluator, *parts: Predictions, **declared: str) -> Incre
 
 
 def computed(incremental: IncrementalEvaluator) -> str:
-    return to_json(incremental.compute())
+    return to_json(incremental.compute().to_dict())
 
 
 @examples(18)
@@ -199,11 +199,13 @@ def test_a_true_declaration_changes_no_score(
 def test_gold_states_can_be_declared(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     parts = cut(predictions, [7, 30])
-    found = updated(evaluator, *parts, states="gold", active_domains="estimated").compute()
+    found = (
+        updated(evaluator, *parts, states="gold", active_domains="estimated").compute().to_dict()
+    )
     for turns in predictions.values():
         for turn in turns:
             del turn["state"], turn["active_domains"]
-    expected = evaluator.evaluate(predictions)
+    expected = evaluator.evaluate(predictions).to_dict()
     assert [found[name] for name in ("bleu", "success", "richness", "dst")] == [
         expected[name] for name in ("bleu", "success", "richness", "dst")
     ]

@@ -14,9 +14,8 @@ import jsonschema
 import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.summary import per_dialogue, summary
 from mwzeval.scores.explanation import Fact, TurnView, Utterance
-from mwzeval.scores.report import Report
+from mwzeval.scores.report import Report, per_dialogue, summary
 from mwzeval.scores.sheets import FORMATS, Cell, Document, render, sheet
 from mwzeval.text import plain
 from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions
@@ -47,7 +46,7 @@ def hostile_document() -> Document:
 def test_json_reports_are_as_the_schema_says(system: str, confidence: float | None) -> None:
     schema = json.loads((ROOT / "mwzeval" / "report" / "schema.json").read_text())
     evaluator = Evaluator(True, True, True, True, corpus="sample", confidence=confidence)
-    plain = json.loads(json.dumps(evaluator.evaluate(sample_predictions(system))))
+    plain = json.loads(json.dumps(evaluator.evaluate(sample_predictions(system)).to_dict()))
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
     assert [error.message for error in validator.iter_errors(plain)] == []

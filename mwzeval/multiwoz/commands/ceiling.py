@@ -31,13 +31,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and print; write a report if it is asked for; return 0."""
     from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.ceiling import ceiling_of
-    from mwzeval.report.summary import (
+    from mwzeval.report.terminal import printed
+    from mwzeval.scores.report import (
         beside_ceiling,
         ceiling_report,
         ceiling_summary,
         with_ceiling,
     )
-    from mwzeval.report.terminal import printed
     from mwzeval.text import to_json
 
     scorer = BENCHMARK.scorer(arguments)
@@ -55,6 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
         document = ceiling_summary(report)
     with warnings_behind(report.warnings):
         if arguments.output:
-            write_output(arguments.output, to_json(report))
+            write_output(arguments.output, to_json(report.to_dict()))
         write_result(printed(document, arguments.format), arguments.format)
     return 0

@@ -220,10 +220,10 @@ class Recognizer:
             return Candidate(tokens.start(index), number.end, index, number.token_end, meanings)
         if kind < WORD:
             return None
-        quantity = quantity_at(words, index)
-        if quantity is not None:
-            end = tokens.end(quantity - 1)
-            return Candidate(tokens.start(index), end, index, quantity, (("choice", ""),))
+        plural = quantity_at(words, index)
+        if plural is not None:
+            end = tokens.end(plural - 1)
+            return Candidate(tokens.start(index), end, index, plural, (("choice", ""),))
         if len(word) >= SHORTEST:
             near = self._near_miss(text, tokens, index)
             if near is not None:

@@ -455,7 +455,7 @@ HEADING_WORDS = frozenset(
     ingredients insight insights intent item items key kitchen landmark landmarks least likewise
     line local locality lookup lunch luxury main mains map meal meals mood more negative objective
     offer offers outdoor indoor overall overview package pending persons pet pets picks place plan
-    platform policies popular procedure pros ps purpose quantity query quiet rationale ratings
+    platform policies popular procedure pros ps purpose plural query quiet rationale ratings
     reasons recommend recommended record refund region remark remarks response review reviews
     romantic route runner-up rustic schedule score search serves shortlist similar size slot slots
     source sources spa spacious staff starters state strengths suggested suits superb takeaway task

@@ -23,8 +23,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from mwzeval.comparison import Comparison
+from mwzeval.comparison.comparison import about_few, verdict
 from mwzeval.errors import CONDITIONS, Problem, conditions, counted
-from mwzeval.report.comparison import about_few, verdict
 from mwzeval.report.page.model import PageSystem, headline_of, labels_of, letter_of, not_comparable
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
 from mwzeval.report.page.score_rows import (

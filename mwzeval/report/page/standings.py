@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mwzeval.comparison import Comparison
-from mwzeval.report.comparison import about_tests, about_units, all_pairs, difference_cells
+from mwzeval.comparison.comparison import about_tests, about_units, all_pairs, difference_cells
 from mwzeval.report.page.model import PageSystem
 from mwzeval.scores.sheets import ALIKE
 

@@ -106,7 +106,7 @@ def gold_predictions(gold: Gold) -> dict[str, Any]:
 def use(gold: Gold, predictions: Any) -> None:
     options = Options(lenient=True, allow_partial=True)
     evaluated = evaluate(predictions, gold, options)
-    to_json(evaluated.report()).encode()
+    to_json(evaluated.report().to_dict()).encode()
     list(evaluated.explain_all())
 
 
@@ -159,7 +159,7 @@ def test_logs_of_simulations_are_refused_or_can_be_used(
     log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     with suppress(InputError):
         evaluated = evaluate_simulation(log, GOLD, Options(lenient=True))
-        to_json(evaluated.report()).encode()
+        to_json(evaluated.report().to_dict()).encode()
         list(evaluated.explain_all())
 
 

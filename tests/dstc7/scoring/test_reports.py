@@ -29,7 +29,7 @@ from mwzeval.report.boards import Entry
 from mwzeval.report.explanation_text import explanation_text, histogram_text
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
-from mwzeval.report.summary import per_dialogue, summary
+from mwzeval.scores.report import per_dialogue, summary
 from mwzeval.scores.sheets import to_text
 from mwzeval.text import to_json
 from tests.dstc7.cases import (
@@ -136,7 +136,7 @@ def test_the_text_report_has_four_decimals_and_no_multiwoz() -> None:
 
 
 def test_the_json_report_is_unrounded_and_has_all_places() -> None:
-    plain = json.loads(to_json(sample("overlap", "dstc7-advising-3").report()))
+    plain = json.loads(to_json(sample("overlap", "dstc7-advising-3").report().to_dict()))
     assert 0 < plain["ranking"]["map"] < 1
     assert plain["ranking"]["set_recall"]["1"] < plain["ranking"]["recall"]["1"]
     assert plain["meta"]["coverage"]["examples"] == {"scored": 10, "of": 10}

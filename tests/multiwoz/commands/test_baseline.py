@@ -53,7 +53,7 @@ def test_options_choose_fold_states_and_values(tmp_path: Path) -> None:
     assert all(turn.keys() == {"response", "active_domains", "state"} for turn in turns)
     assert not any("[" in turn["response"] for turn in turns)
     dev = Evaluator(dst=True, corpus="sample", fold="dev")
-    assert dev.evaluate(predictions)["dst"]["joint_accuracy"] > 99.9
+    assert dev.evaluate(predictions).metrics["dst"]["joint_accuracy"] > 99.9
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ IN_WORDS = str(ROOT / "predictions" / "sample-lexicalized.json")
 
 def evaluated(predictions: Any, responses: str = "auto") -> dict[str, Any]:
     evaluator = Evaluator(True, True, corpus="sample", responses=responses)
-    return evaluator.evaluate(predictions)
+    return evaluator.evaluate(predictions).to_dict()
 
 
 def kinds(report: dict[str, Any]) -> list[str]:

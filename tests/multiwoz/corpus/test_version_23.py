@@ -133,7 +133,9 @@ def test_states_are_scored_against_the_labels_of_the_version(root: Path) -> None
     predictions = {"mul0001": [{"state": state} for state in states]}
     found = {}
     for corpus in ("multiwoz-2.1", "multiwoz-2.3"):
-        report = Evaluator(corpus=corpus, data=root, dst_rules="exact").evaluate(predictions)
+        report = (
+            Evaluator(corpus=corpus, data=root, dst_rules="exact").evaluate(predictions).to_dict()
+        )
         found[corpus] = report["dst_rules"]["exact"]["joint_goal_accuracy"]["total"]
         signature = report["meta"]["signatures"]["dst.exact.joint_goal_accuracy"]
         assert signature.startswith(f"dst|corpus:{corpus}@")

@@ -76,7 +76,7 @@ def test_a_format_that_is_said_is_not_guessed() -> None:
     raw = [{"dialogue_id": "smp0021", "turns": turns}]
     for input_format in ("sgd", "unified"):
         evaluator = Evaluator(bleu=True, corpus="sample", input_format=input_format)
-        assert evaluator.evaluate(raw)["meta"]["coverage"]["turns"]["scored"] == 1
+        assert evaluator.evaluate(raw).to_dict()["meta"]["coverage"]["turns"]["scored"] == 1
 
 
 @pytest.mark.parametrize("said", ["messages", "unified", "sgd"])

@@ -51,7 +51,7 @@ def corpus_dialogues() -> list[Any]:
 
 
 def numbers(evaluator: Evaluator, predictions: Any) -> dict[str, Any]:
-    report = evaluator.evaluate(predictions)
+    report = evaluator.evaluate(predictions).to_dict()
     return {metric: report[metric] for metric in METRICS}
 
 
@@ -130,7 +130,7 @@ def test_a_published_system_gets_its_published_numbers_in_other_formats(written:
     golden = read_json(shared("golden", "multiwoz", "rules2021", "ubar.json"))
     predictions = read_json(shared("data", "multiwoz", "predictions", "ubar.json"))
     evaluator = Evaluator(True, True, True, True, data=shared("data", "multiwoz"))
-    report = evaluator.evaluate(FORMATS[written](predictions))
+    report = evaluator.evaluate(FORMATS[written](predictions)).to_dict()
     found = {
         what: {scope: round(rate, 1) for scope, rate in rates.items()}
         for what, rates in report["success"].items()
@@ -152,7 +152,7 @@ def test_the_files_of_the_corpus_are_predictions_without_fault_in_tracking() -> 
                     name: listed for name, listed in values.items() if "dontcare" not in listed
                 }
     evaluator = Evaluator(dst=True, data=shared("data", "multiwoz"))
-    report = evaluator.evaluate(dialogues)
+    report = evaluator.evaluate(dialogues).to_dict()
     assert report["meta"]["coverage"]["turns"] == {"scored": 7372, "of": 7372}
     assert report["dst"]["slot_f1"] == pytest.approx(100)
     assert report["dst"]["joint_accuracy"] == pytest.approx(100)
@@ -173,6 +173,6 @@ def test_gold_states_told_by_calls_are_gold_states() -> None:
             predictions[dialogue["dialogue_id"].removesuffix(".json").lower()] = turns
     assert len(predictions) > 950
     evaluator = Evaluator(success=True, dst=True, data=shared("data", "multiwoz"))
-    expected = evaluator.evaluate(predictions)
-    found = evaluator.evaluate(to_messages(predictions))
+    expected = evaluator.evaluate(predictions).to_dict()
+    found = evaluator.evaluate(to_messages(predictions)).to_dict()
     assert {m: found[m] for m in METRICS} == {m: expected[m] for m in METRICS}

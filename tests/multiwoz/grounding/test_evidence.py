@@ -170,9 +170,9 @@ def test_scores_of_the_log_stand_beside_the_others() -> None:
     with_log, without = turn(said, lying), turn(said)
     del without["calls"]
     whole = evaluator().evaluate({ID: [with_log]})
-    jsonschema.validate(whole, read_json(ROOT / "mwzeval/report/schema.json"))
-    report = whole["grounded"]
-    plain = evaluator().evaluate({ID: [without]})["grounded"]
+    jsonschema.validate(whole.to_dict(), read_json(ROOT / "mwzeval/report/schema.json"))
+    report = whole.metrics["grounded"]
+    plain = evaluator().evaluate({ID: [without]}).metrics["grounded"]
     assert report["log"] == {"claims": 5, "contradicts_tools": 2, "only_tools": 1}
     assert report["log_consistency"]["total"] == 60
     assert report["log_only"]["total"] == pytest.approx(100 / 3)

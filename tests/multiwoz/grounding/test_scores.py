@@ -44,7 +44,7 @@ def evaluator(**choices: Any) -> Evaluator:
 
 
 def report(predictions: Predictions) -> dict[str, Any]:
-    return evaluator().evaluate(predictions)
+    return evaluator().evaluate(predictions).to_dict()
 
 
 def grounded(predictions: Predictions) -> dict[str, Any]:
@@ -78,8 +78,8 @@ SYSTEMS = [
 def test_no_classic_score_changes(system: str) -> None:
     predictions = sample_predictions(system)
     everything: dict[str, Any] = {"bleu": True, "success": True, "richness": True, "dst": True}
-    alone = Evaluator(**everything, corpus="sample").evaluate(predictions)
-    beside = Evaluator(**everything, corpus="sample", grounded=True).evaluate(predictions)
+    alone = Evaluator(**everything, corpus="sample").evaluate(predictions).to_dict()
+    beside = Evaluator(**everything, corpus="sample", grounded=True).evaluate(predictions).to_dict()
     assert "grounded" not in alone
     for metric in everything:
         assert beside[metric] == alone[metric]
@@ -97,7 +97,7 @@ def test_reports_keep_to_the_schema(system: str) -> None:
 def test_the_known_keys_have_the_values_of_the_measures() -> None:
     """Unrounded, as the scores under `meta` are: 100 × hits / dialogues to the last bit."""
     predictions = sample_predictions(WORDS)
-    plain = Evaluator(success=True, grounded=True, corpus="sample").evaluate(predictions)
+    plain = Evaluator(success=True, grounded=True, corpus="sample").evaluate(predictions).to_dict()
     views = {**plain["success"], **plain["grounded"]}
     del views["mentions"]
     for name, by_scope in views.items():
@@ -350,14 +350,14 @@ def test_an_input_in_parts_scores_as_a_whole() -> None:
     parts = evaluator().incremental()
     for start in range(0, len(names), 25):
         parts.update({name: predictions[name] for name in names[start : start + 25]})
-    assert parts.compute()["grounded"] == grounded(predictions)
+    assert parts.compute().metrics["grounded"] == grounded(predictions)
 
 
 def test_inform_if_silent_is_what_a_system_reaches_that_names_nothing() -> None:
     evaluator = Evaluator(grounded=True, corpus="sample", responses="lexicalized")
     good = sample_predictions("lexicalized")
     silent = {name: [{**turn, "response": "Okay."} for turn in of] for name, of in good.items()}
-    of_good, of_silent = (evaluator.evaluate(each)["grounded"] for each in (good, silent))
+    of_good, of_silent = (evaluator.evaluate(each).metrics["grounded"] for each in (good, silent))
     assert of_silent["grounded_inform"] == of_silent["silent_inform"] == of_good["silent_inform"]
     assert of_silent["silent_inform"]["taxi"] == 100
     assert of_good["grounded_inform"][WHOLE] > of_good["silent_inform"][WHOLE]

@@ -192,12 +192,12 @@ def test_words_of_the_user_as_values_are_not_reported() -> None:
 def test_parts_in_any_order_report_what_the_whole_does(name: str) -> None:
     by = evaluator()
     predictions = made(name, sample_predictions("good"), by)
-    whole = by.evaluate(predictions)
+    whole = by.evaluate(predictions).to_dict()
     assert OF_ALL[name][0] in {warning["kind"] for warning in whole["meta"]["warnings"]}
     incremental = by.incremental()
     for part in reversed(cut(predictions, [3, 30])):
         incremental.update(part)
-    assert incremental.compute()["meta"]["warnings"] == whole["meta"]["warnings"]
+    assert incremental.compute().to_dict()["meta"]["warnings"] == whole["meta"]["warnings"]
 
 
 @pytest.mark.parametrize("name", ["only the changes", "responses cut at 40 characters"])

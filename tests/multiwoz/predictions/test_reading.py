@@ -303,7 +303,7 @@ def test_the_first_item_of_a_list_is_the_value() -> None:
             }
     evaluator = Evaluator(success=True, dst=True, corpus="sample")
     plain, listed = evaluator.evaluate(sample_predictions("good")), evaluator.evaluate(as_lists)
-    assert (listed["success"], listed["dst"]) == (plain["success"], plain["dst"])
+    assert listed.metrics == plain.metrics
 
 
 def test_predictions_without_mistakes_have_no_problems(capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,11 +315,11 @@ def test_predictions_without_mistakes_have_no_problems(capsys: pytest.CaptureFix
 
 def test_state_tracking_alone_needs_no_responses() -> None:
     predictions = sample_predictions("good")
-    expected = Evaluator(dst=True, corpus="sample").evaluate(predictions)["dst"]
+    expected = Evaluator(dst=True, corpus="sample").evaluate(predictions).metrics["dst"]
     for turns in predictions.values():
         for turn in turns:
             del turn["response"]
-    assert Evaluator(dst=True, corpus="sample").evaluate(predictions)["dst"] == expected
+    assert Evaluator(dst=True, corpus="sample").evaluate(predictions).metrics["dst"] == expected
     with pytest.raises(InputError) as caught:
         Evaluator(dst=True, success=True, corpus="sample").evaluate(predictions)
     assert {problem.kind for problem in caught.value.problems} == {"missing-response"}

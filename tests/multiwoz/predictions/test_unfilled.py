@@ -56,7 +56,7 @@ def values(state: State) -> list[str]:
 
 def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
     evaluator = Evaluator(success=True, dst=True, corpus="sample", **options)
-    return evaluator.evaluate(predictions)
+    return evaluator.evaluate(predictions).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_parts_tell_and_read_what_the_whole_does() -> None:
         incremental = evaluator.incremental()
         for part in cut(predictions, [3, 30]):
             incremental.update(part)
-        assert incremental.compute() == evaluator.evaluate(predictions)
+        assert incremental.compute().to_dict() == evaluator.evaluate(predictions).to_dict()
 
 
 def test_a_reward_reads_values_alike() -> None:

@@ -59,7 +59,7 @@ def said(turns: list[dict[str, Any]]) -> list[str]:
 
 
 def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
-    return Evaluator(success=True, corpus="sample", **options).evaluate(predictions)
+    return Evaluator(success=True, corpus="sample", **options).evaluate(predictions).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_majority_decides_and_is_told_however_an_input_comes(in_words: int) 
     for name in list(mixture)[:in_words]:
         mixture[name] = sample_predictions("lexicalized")[name]
     evaluator = Evaluator(success=True, corpus="sample")
-    found = evaluator.evaluate(mixture)
+    found = evaluator.evaluate(mixture).to_dict()
     kind = "lexicalized" if in_words > 31 else "delexicalized"
     responses = found["meta"]["responses"]
     assert (responses["taken_as"], responses["said"]) == (kind, False)
@@ -200,7 +200,7 @@ def test_the_majority_decides_and_is_told_however_an_input_comes(in_words: int) 
         part.update(predictions)
     for later in parts[1:]:
         parts[0].merge(later)
-    assert parts[0].compute() == found
+    assert parts[0].compute().to_dict() == found
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)

@@ -194,7 +194,7 @@ def test_the_mean_reward_is_inform_and_success(evaluator: Evaluator, system: str
     predictions = sample_predictions(system)
     before = deepcopy(predictions)
     rewards = [evaluator.reward(name, turns) for name, turns in predictions.items()]
-    scores = evaluator.evaluate(predictions)["success"]
+    scores = evaluator.evaluate(predictions).metrics["success"]
     mean = 100 * sum(each.value for each in rewards) / len(rewards)
     expected = (scores["inform"]["total"] + scores["success"]["total"]) / 2
     assert mean == pytest.approx(expected)
@@ -294,7 +294,7 @@ def test_the_grounded_part_is_what_an_evaluation_of_the_dialogue_says() -> None:
             turns[-1]["response"] += " Or call 01632999999, at the Zanzibar Grill Restaurant."
     rewards = evaluator.rewards(predictions.items(), weights=GROUNDED)
     for (name, turns), found in zip(predictions.items(), rewards, strict=True):
-        scores = evaluator.evaluate({name: turns})["grounded"]
+        scores = evaluator.evaluate({name: turns}).metrics["grounded"]
         grounded = found.grounded
         assert grounded is not None
         assert 100 * grounded.outcome.inform == scores["grounded_inform"]["total"]

@@ -22,7 +22,7 @@ def test_the_same_placeholders_in_every_turn_are_told_with_numbers_however_they_
             # What surrounds them, their order and other placeholders hide nothing.
             turn["response"] = f"{number} " + (ALWAYS if number % 2 else f"{ALWAYS} [value_food]")
     evaluator = Evaluator(success=True, corpus="sample")
-    found = evaluator.evaluate(predictions)
+    found = evaluator.evaluate(predictions).to_dict()
     assert found["success"]["success"]["total"] > 80
     (warning,) = found["meta"]["warnings"]
     assert warning["kind"] == KIND
@@ -30,7 +30,7 @@ def test_the_same_placeholders_in_every_turn_are_told_with_numbers_however_they_
     incremental = evaluator.incremental()
     for part in cut(predictions, [1, 30]):
         incremental.update(part)
-    assert incremental.compute() == found
+    assert incremental.compute().to_dict() == found
 
 
 def test_requests_answered_before_they_are_made_are_told_alone() -> None:

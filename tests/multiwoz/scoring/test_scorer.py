@@ -173,7 +173,7 @@ def test_any_states_are_compared_as_the_rules_say(predictions: list[Any], rules:
         for name, turns in predictions
         for turn, gold in zip(turns, annotated()[name]["states"], strict=False)
     ]
-    scores = evaluator(rules).evaluate(dict(predictions))["dst"]
+    scores = evaluator(rules).evaluate(dict(predictions)).metrics["dst"]
     if all("state" in turn for _, turns in predictions for turn in turns):
         assert scores == pytest.approx(specification.state_tracking(pairs), rel=0, abs=1e-9)
     else:
@@ -217,13 +217,13 @@ def test_gold_states_replace_all_when_any_turn_lacks_one() -> None:
             del turn["active_domains"]
             # Without a state of its own no turn's response would find the venues that it offers.
             turn["state"] = {}
-    misled = evaluator("2021").evaluate(good)["success"]
+    misled = evaluator("2021").evaluate(good).metrics["success"]
     del good[next(iter(good))][0]["state"]
-    report = evaluator("2021").evaluate(good)
+    report = evaluator("2021").evaluate(good).to_dict()
     for turns in good.values():
         for turn in turns:
             turn.pop("state", None)
-    assert report["success"] == evaluator("2021").evaluate(good)["success"] != misled
+    assert report["success"] == evaluator("2021").evaluate(good).metrics["success"] != misled
     assert report["dst"] is None
     assert [w["kind"] for w in report["meta"]["warnings"]] == ["partial-state", "no-states"]
     assert "state:gold|domains:estimated" in report["meta"]["signatures"]["inform"]
@@ -234,13 +234,13 @@ def test_domains_are_estimated_for_all_when_any_turn_lacks_them() -> None:
     for turns in predictions.values():
         for turn in turns:
             turn["active_domains"] = ["police"]
-    misled = evaluator("2021").evaluate(predictions)["success"]
+    misled = evaluator("2021").evaluate(predictions).metrics["success"]
     del predictions[next(iter(predictions))][0]["active_domains"]
-    report = evaluator("2021").evaluate(predictions)
+    report = evaluator("2021").evaluate(predictions).to_dict()
     for turns in predictions.values():
         for turn in turns:
             turn.pop("active_domains", None)
-    assert report["success"] == evaluator("2021").evaluate(predictions)["success"] != misled
+    assert report["success"] == evaluator("2021").evaluate(predictions).metrics["success"] != misled
     kinds = [warning["kind"] for warning in report["meta"]["warnings"]]
     assert kinds == ["partial-active_domains", "same-domains"]
     assert re.search("domains:estimated", report["meta"]["signatures"]["success"])

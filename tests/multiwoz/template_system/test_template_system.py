@@ -124,7 +124,7 @@ def test_predictions_pass_validation_without_any_warning(fold: Fold) -> None:
     predictions = baseline_predictions(sample_fold(fold), states=True)
     strict = Evaluator(True, True, True, True, corpus="sample", fold=fold)
     assert strict.validate(predictions) == []
-    scores = strict.evaluate(predictions)
+    scores = strict.evaluate(predictions).to_dict()
     assert scores["dst"]["joint_accuracy"] > 99.9
     assert scores["success"]["success"]["total"] >= 90
 
@@ -193,8 +193,8 @@ def test_values_can_be_told_from_words_again() -> None:
     filled = baseline_predictions(gold, services=known_services(root))
     delexicalizing = Evaluator(success=True, corpus="sample", responses="lexicalized")
     plain = Evaluator(success=True, corpus="sample", responses="delexicalized")
-    found = delexicalizing.evaluate(filled)["success"]
-    assert found == plain.evaluate(baseline_predictions(gold))["success"]
+    found = delexicalizing.evaluate(filled).metrics["success"]
+    assert found == plain.evaluate(baseline_predictions(gold)).metrics["success"]
 
 
 def test_the_committed_sample_predictions_are_these() -> None:
@@ -232,7 +232,7 @@ def test_on_the_real_test_fold_it_scores_what_the_readme_says() -> None:
         "other-corpus-files",
         "gold-states",
     }
-    scores = evaluator.evaluate(predictions)
+    scores = evaluator.evaluate(predictions).to_dict()
     assert round(scores["success"]["inform"]["total"], 1) == 97.0
     assert round(scores["success"]["success"]["total"], 1) == 94.1
     assert scores["bleu"]["mwz22"] == pytest.approx(13.5, abs=0.05)

@@ -133,9 +133,9 @@ def test_responses_are_not_needed() -> None:
         name: [{"state": turn["state"]} for turn in turns]
         for name, turns in sample_predictions("weak-tracker").items()
     }
-    alone = Evaluator(dst_rules="exact").evaluate(predictions)["dst_rules"]
+    alone = Evaluator(dst_rules="exact").evaluate(predictions).metrics["dst_rules"]
     with_others = Evaluator(True, True, True, True, dst_rules="exact")
-    assert with_others.evaluate(sample_predictions("weak-tracker"))["dst_rules"] == alone
+    assert with_others.evaluate(sample_predictions("weak-tracker")).metrics["dst_rules"] == alone
 
 
 def test_systems_are_compared_under_a_rule(capsys: pytest.CaptureFixture[str]) -> None:

@@ -334,7 +334,7 @@ def test_the_annotation_itself_is_perfect_under_every_preset(rules: str) -> None
     gold = load_fold("sample", "test", corpus_root("sample", folder, offline=True)).dialogues
     assert any(several for dialogue in gold.values() for several in dialogue.alternatives)
     evaluator = Evaluator(corpus="sample", rules=rules, dst_rules=CONSISTENT)
-    report = evaluator.evaluate(gold_as_predictions(gold))
+    report = evaluator.evaluate(gold_as_predictions(gold)).to_dict()
     for scores in report["dst_rules"].values():
         assert set(scores.pop("joint_goal_accuracy").values()) == {100}
         assert set(scores.pop("joint_goal_accuracy_without").values()) == {100}
@@ -419,7 +419,7 @@ def test_every_version_is_scored_under_every_preset(
         "restaurant": {"food": "thai"},
     }
     evaluator = Evaluator(corpus=corpus, data=own_root, dst_rules="exact,trade,mwz22")
-    report = evaluator.evaluate({"mul0001": [{"state": state}]})
+    report = evaluator.evaluate({"mul0001": [{"state": state}]}).to_dict()
     found = {
         rule: scores["joint_goal_accuracy"]["total"] for rule, scores in report["dst_rules"].items()
     }
@@ -508,7 +508,7 @@ def scored(system: str, rule: str) -> Any:
     data = shared("data", "multiwoz")
     predictions = read_json(data / "predictions" / f"{system}.json")
     evaluator = Evaluator(corpus="multiwoz-2.2", data=data, dst_rules=rule)
-    return evaluator.evaluate(predictions)["dst_rules"][rule]
+    return evaluator.evaluate(predictions).metrics["dst_rules"][rule]
 
 
 @pytest.mark.integration

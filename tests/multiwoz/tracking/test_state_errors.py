@@ -35,7 +35,7 @@ def mixed() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("rule", ["exact", "trade+booking=out"])
 def test_errors_are_those_that_the_rule_counts(rule: str) -> None:
-    report = Evaluator(corpus="sample", dst_rules=rule).evaluate(mixed())["dst_rules"][rule]
+    report = Evaluator(corpus="sample", dst_rules=rule).evaluate(mixed()).metrics["dst_rules"][rule]
     found: Counter[tuple[str, str]] = Counter()
     right = turns = 0
     for explanation in tracked(mixed(), dst_rules=rule):
@@ -56,7 +56,9 @@ def test_errors_are_those_that_the_rule_counts(rule: str) -> None:
 
 
 def test_turns_without_errors_are_those_of_joint_accuracy() -> None:
-    expected = Evaluator(corpus="sample", dst=True).evaluate(mixed())["dst"]["joint_accuracy"]
+    expected = (
+        Evaluator(corpus="sample", dst=True).evaluate(mixed()).metrics["dst"]["joint_accuracy"]
+    )
     explained = tracked(mixed(), dst=True)
     right = [
         turn not in {reason.turn for reason in explanation.reasons}

@@ -159,8 +159,10 @@ def test_the_figures_of_the_page_are_those_of_this_version(system: str) -> None:
     table = {line.split("`")[1]: line.split(" | ")[1:] for line in lines}
     data = shared("data", "multiwoz")
     predictions = read_json(data / "predictions" / f"{system}.json")
-    report = Evaluator(corpus="multiwoz-2.2", data=data, dst_rules=list(table)).evaluate(
-        predictions
+    report = (
+        Evaluator(corpus="multiwoz-2.2", data=data, dst_rules=list(table))
+        .evaluate(predictions)
+        .to_dict()
     )
     found = {
         rule: scores["joint_goal_accuracy"]["total"] for rule, scores in report["dst_rules"].items()

@@ -28,10 +28,9 @@ from mwzeval.multiwoz.live.scored.explanation import with_facts
 from mwzeval.multiwoz.live.scored.reading import LiveRun, described
 from mwzeval.multiwoz.live.scored.scores import BY_SLOT, HEADLINE
 from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
-from mwzeval.report.summary import score_records, summary
 from mwzeval.scores.explanation import Claim, Explanation, Fact
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.report import Report
+from mwzeval.scores.report import Report, score_records, summary
 from mwzeval.scores.score import WHOLE, Score, Signature, is_named
 from mwzeval.scores.sheets import Document
 from mwzeval.scores.table import Table
@@ -326,5 +325,5 @@ def live_document(report: Report, *, places: int | None = None, details: bool = 
         sheets=(first, whole, *parts, *document.sheets[own:]),
         notes=(*more, *document.notes),
         records=score_records(report),
-        plain=report,
+        plain=report.to_dict(),
     )

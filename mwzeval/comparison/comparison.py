@@ -1,19 +1,40 @@
-"""A comparison of systems as a document."""
+"""The result of a comparison of systems, and the tables, data frames and JSON made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
-from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
+from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, ComparedMeasure, ComparedSystem
 from mwzeval.scores.comparable import Group, apart
 from mwzeval.scores.score import WHOLE
-from mwzeval.scores.sheets import BETTER, FEW, WORSE, Cell, Document, Sheet, sheet
+from mwzeval.scores.sheets import (
+    BETTER,
+    COUNT,
+    FEW,
+    FLAG,
+    FLOAT,
+    TEXT,
+    UNKNOWN,
+    WORSE,
+    Cell,
+    Document,
+    Sheet,
+    interval_text,
+    number_text,
+    plural,
+    sheet,
+    to_frame,
+    to_html,
+    to_text,
+)
 from mwzeval.statistics import FEWEST_RUNS, HIERARCHICAL
 
+if TYPE_CHECKING:
+    import pandas
+
 SCHEMA = 2
-NOTHING = "—"
 TONES = {1: BETTER, 0: "", -1: WORSE}
 TESTS = {
     MCNEMAR: "McNemar's exact test",
@@ -26,6 +47,115 @@ SENTENCES = 5
 NAMED_SCORES = 8
 """How many scores one clause of the verdict names."""
 ABOUT_FEW = f"fewer than {FEWEST_RUNS} {{what}} say little about others: no interval is shown"
+
+
+COLUMNS: Mapping[str, str] = {
+    "score": TEXT,
+    "scope": TEXT,
+    "setting": TEXT,
+    "system": TEXT,
+    "value": FLOAT,
+    "best": FLAG,
+    "p_best": FLOAT,
+    "runs": COUNT,
+    "sd": FLOAT,
+    "n": COUNT,
+    "cases": COUNT,
+    "difference": FLOAT,
+    "low": FLOAT,
+    "high": FLOAT,
+    "interval": TEXT,
+    "p": FLOAT,
+    "p_holm": FLOAT,
+    "test": TEXT,
+    "wins": COUNT,
+    "ties": COUNT,
+    "losses": COUNT,
+    "rank": COUNT,
+    "rank_worst": COUNT,
+    "signature": TEXT,
+}
+"""The columns of a data frame, which are those of the CSV."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Systems with what they score, the baseline first, each with the names of its runs.
+
+    A score has an entry in `measures` for each group of systems that can be compared in it.
+    `lacking` names the systems without a score that others have, which is therefore not compared,
+    by the score's label; `undefined` names the scores without a value on the common units.
+    `amounts` says how much of each unit was scored of each system. `conditions` are those under
+    which a system was scored (gold states, say), of the systems that have some.
+    """
+
+    systems: tuple[str, ...]
+    runs: Mapping[str, tuple[str, ...]]
+    measures: tuple[ComparedMeasure, ...]
+    lacking: Mapping[str, tuple[str, ...]]
+    undefined: tuple[str, ...]
+    amounts: Mapping[str, Mapping[str, str]]
+    level: float
+    confidence: float
+    samples: int
+    seed: int
+    unit: str = "dialogue"
+    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups of systems that are compared with each other in some score."""
+        groups = {measure.group.systems: measure.group for measure in self.measures}
+        return tuple(groups.values())
+
+    def groups_of(self, name: str, scope: str = WHOLE) -> list[Group]:
+        """Return the groups of systems that can be compared with each other in a score."""
+        return [m.group for m in self.measures if (m.name, m.scope) == (name, scope)]
+
+    @property
+    def drawn(self) -> str:
+        """What is resampled, and on which systems are held against each other."""
+        has_clusters = any(group.clusters is not None for group in self.groups)
+        return "cluster" if has_clusters else self.unit
+
+    @property
+    def baseline(self) -> str:
+        """The system that the others are compared to."""
+        return self.systems[0]
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of systems there are in the largest group."""
+        return max(group.pairs for group in self.groups)
+
+    @property
+    def several_runs(self) -> bool:
+        """Whether a system has more runs than one."""
+        return any(len(names) > 1 for names in self.runs.values())
+
+    def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
+        """Return one score of the baseline and what can be compared with it.
+
+        Raises:
+            KeyError: When it was not compared.
+        """
+        for measure in self.measures:
+            if (measure.name, measure.scope) == (name, scope):
+                return measure
+        raise KeyError(name)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame in long form, unrounded; docs/python.md lists its columns.
+
+        Raises `DependencyError` when pandas (the extra `frames`) is not installed.
+        """
+        return to_frame(COLUMNS, list(_records(self)))
+
+    def __str__(self) -> str:
+        return to_text(comparison_document(self)).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return to_html(comparison_document(self))
 
 
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
@@ -91,7 +221,7 @@ def verdict(comparison: Comparison) -> tuple[str, ...]:
         for entry in others:
             if (difference := entry.difference) is None:
                 continue
-            result = _signed(difference.value, measure.places)
+            result = number_text(difference.value, f"+.{measure.places}f")
             direction: int | None = None
             if (p_value := difference.adjusted) is not None:
                 shown = shown_p(p_value, is_least=difference.is_least)
@@ -105,7 +235,7 @@ def verdict(comparison: Comparison) -> tuple[str, ...]:
         for (system, baseline), results in list(found.items())[:SENTENCES]
     ]
     if len(found) > SENTENCES:
-        sentences.append(f"{count(len(found) - SENTENCES, 'more system')}: see the tables")
+        sentences.append(f"{plural(len(found) - SENTENCES, 'more system')}: see the tables")
     return tuple(sentences)
 
 
@@ -139,8 +269,8 @@ def about_units(comparison: Comparison) -> Iterator[str]:
         named = f"{len(others)} systems"
         if len(group.systems) < len(comparison.systems) or len(others) == 1:
             named = ", ".join(others)
-        on = count(len(group.units), comparison.unit)
-        within = "" if group.clusters is None else f" in {count(group.clusters, 'cluster')}"
+        on = plural(len(group.units), comparison.unit)
+        within = "" if group.clusters is None else f" in {plural(group.clusters, 'cluster')}"
         both = "both" if len(others) == 1 else "all"
         left_out = [f"{count} of {name}" for name, count in group.left_out.items() if count]
         rest = f"; left out: {', '.join(left_out)}" if left_out else " (all of them)"
@@ -228,7 +358,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     clusters = min((g.clusters for g in comparison.groups if g.clusters), default=FEW_CLUSTERS)
     if clusters < FEW_CLUSTERS:
         yield (
-            f"of {count(clusters, 'cluster')} little is known about others; intervals "
+            f"of {plural(clusters, 'cluster')} little is known about others; intervals "
             f"of fewer than {FEW_CLUSTERS} are too narrow"
         )
     if copies := [name for name in comparison.systems if _alike(comparison, name)]:
@@ -253,11 +383,6 @@ def _alike(comparison: Comparison, system: str) -> bool:
         if entry.system == system
     ]
     return len(comparison.runs[system]) > 1 and all(len(set(of_runs)) == 1 for of_runs in scores)
-
-
-def count(n: int, what: str) -> str:
-    """Return so many of something, in the plural where they are not one."""
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None) -> Sheet:
@@ -289,10 +414,10 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
         [
             entry.system,
             *([str(entry.cases)] if counted else []),
-            Cell(f"{entry.value:.{decimals}f}", best=entry in measure.best),
+            Cell(entry.value, form=f".{decimals}f", best=entry in measure.best),
             *([_spread(entry, decimals)] if spread else []),
             *difference_cells(measure, entry, decimals, comparison.level)[:columns],
-            *([str(entry.place.rank) if entry.place else NOTHING] if ranked else []),
+            *([str(entry.place.rank) if entry.place else UNKNOWN] if ranked else []),
         ]
         for entry in measure.systems
     ]
@@ -300,7 +425,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
 
 
 def _spread(entry: ComparedSystem, decimals: int) -> str:
-    return f"{entry.over.standard_deviation:.{decimals}f}" if entry.over else NOTHING
+    return f"{entry.over.standard_deviation:.{decimals}f}" if entry.over else UNKNOWN
 
 
 def difference_cells(
@@ -314,23 +439,18 @@ def difference_cells(
     if difference is None:
         return [Cell("baseline"), Cell(""), Cell(""), Cell("")]
     interval, counts = difference.interval, difference.counts
-    shown = NOTHING
+    form = f"+.{decimals}f"
+    shown = UNKNOWN
     if any(each.has_few_runs for each in (entry, measure.systems[0])):
         shown = FEW
     elif interval is not None and interval.low < interval.high:
-        shown = f"[{_signed(interval.low, decimals)}, {_signed(interval.high, decimals)}]"
+        shown = interval_text(interval, form, "[{}, {}]")
     return [
-        Cell(_signed(difference.value, decimals), tone=TONES[measure.direction(difference, level)]),
+        Cell(difference.value, form=form, tone=TONES[measure.direction(difference, level)]),
         Cell(shown),
         Cell(shown_p(difference.adjusted, is_least=difference.is_least)),
-        Cell(f"{counts.wins}/{counts.ties}/{counts.losses}" if counts else NOTHING),
+        Cell(f"{counts.wins}/{counts.ties}/{counts.losses}" if counts else UNKNOWN),
     ]
-
-
-def _signed(value: float, decimals: int) -> str:
-    text = f"{value:+.{decimals}f}"
-    # Nothing after rounding has no sign.
-    return text[1:] if float(text) == 0 else text
 
 
 def shown_p(p_value: float | None, *, is_least: bool = False) -> str:
@@ -340,7 +460,7 @@ def shown_p(p_value: float | None, *, is_least: bool = False) -> str:
     return is an upper bound: `≤ 0.001`.
     """
     if p_value is None:
-        return NOTHING
+        return UNKNOWN
     if p_value < 0.0005:
         return "< 0.001"
     return f"{'≤ ' * is_least}{p_value:.3f}"
@@ -353,7 +473,7 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
         sizes = {len(group.systems) for group in comparison.groups} - {1}
         how = "two-sided"
         if max(sizes) > 2:
-            over = count(max(sizes) - 1, "system") if len(sizes) == 1 else "the systems of a table"
+            over = plural(max(sizes) - 1, "system") if len(sizes) == 1 else "the systems of a table"
             how += f", after Holm's correction over {over}"
         yield f"p: {how}; at most {comparison.level:g} is significant"
     if few := about_few(comparison):
@@ -377,7 +497,7 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
         least = int(comparison.pairs / comparison.level)
         yield (
             f"with {samples} samples no rank can differ by resampling, because "
-            f"{count(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
+            f"{plural(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
         )
     resampled, left_out = (
         [measure.label for measure in comparison.measures if method in _interval_methods(measure)]
@@ -416,7 +536,7 @@ def _about_columns(comparison: Comparison) -> Iterator[str]:
 def all_pairs(comparison: Comparison) -> str:
     """Return over how many pairs of systems p values are corrected, as a text."""
     sizes = {len(group.systems) for group in comparison.groups} - {1}
-    return f"all {count(comparison.pairs, 'pair')}" if len(sizes) == 1 else "all pairs of a table"
+    return f"all {plural(comparison.pairs, 'pair')}" if len(sizes) == 1 else "all pairs of a table"
 
 
 def _interval_methods(measure: ComparedMeasure) -> set[str]:
