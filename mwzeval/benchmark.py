@@ -210,7 +210,7 @@ def benchmark_of_files(files: Iterable[str]) -> str | None:
     Only beginnings are read, of a folder that of its first file, which may lie in a folder within.
     What is no file, or cannot be read, is passed over: whoever reads it says so.
     """
-    from mwzeval.files.streams import beginning_value
+    from mwzeval.files.json_files import beginning_value
 
     for file in files:
         try:

@@ -165,7 +165,7 @@ def _of_benchmark(
 
 def _files(systems: Mapping[str, Sequence[str]]) -> tuple[list[str], Mapping[str, str]]:
     """Return the files of all systems, each once, and what they are called in the result."""
-    from mwzeval.files.streams import shortest_ends
+    from mwzeval.files.reading import shortest_ends
 
     given = Counter(run for runs in systems.values() for run in runs)
     files = list(given)

@@ -23,8 +23,7 @@ from mwzeval.commands.outcome import (
 )
 from mwzeval.commands.systems.scoring import names_of, scorer_of
 from mwzeval.errors import UsageError
-from mwzeval.files.reading import STANDARD_INPUT, is_url
-from mwzeval.files.streams import is_pattern
+from mwzeval.files.reading import STANDARD_INPUT, is_pattern, is_url
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark

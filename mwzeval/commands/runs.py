@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, print and write the report; return the exit code."""
     from mwzeval.comparison.gates import parse_gates
     from mwzeval.comparison.runs import across
-    from mwzeval.files.streams import shortest_ends
+    from mwzeval.files.reading import shortest_ends
     from mwzeval.report.runs import runs_document
     from mwzeval.report.terminal import printed
     from mwzeval.scores.report import plain_problem

@@ -28,7 +28,7 @@ from mwzeval.conversation.trajectory import (
 )
 from mwzeval.errors import InputError, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, decoded, parse_json
-from mwzeval.files.streams import SENSIBLE_LINE
+from mwzeval.files.reading import SENSIBLE_LINE
 from mwzeval.scores.findings import Findings, Place, found, repeated
 
 END = "end"

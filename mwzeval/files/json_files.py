@@ -1,4 +1,4 @@
-"""Reading JSON and JSON Lines: text, values, and where they are wrong."""
+"""Reading of JSON and JSON Lines: text, values, and where they are wrong."""
 
 from __future__ import annotations
 
@@ -12,11 +12,25 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import DataError, InputError, Problem, shorten
-from mwzeval.files.reading import SIZE_VARIABLE, ZIP_MAGIC, most_values, read_bytes, read_zip
+from mwzeval.files.reading import (
+    SIZE_VARIABLE,
+    ZIP_MAGIC,
+    not_utf8,
+    pieces,
+    read_bytes,
+    read_zip,
+    size_limit,
+)
+
+BYTES_PER_VALUE = 80
+"""A JSON text may have one value for so many bytes of the limit: about what a small one takes in
+memory, however short it is written."""
+FEW_CHARACTERS = 1_000_000
+"""In a JSON text that is not longer, values are not counted."""
+VALUE_BYTES = 2**16
+"""How much of a file is read to recognise it: its header, or the first of its dialogues."""
 
 NO_MEMORY = "does not fit into memory"
-FEW_CHARACTERS = 1_000_000
-"""In a text that is not longer, nobody needs to count values."""
 INSPECT_LOG = "is a log of inspect_ai: `mwzeval compare --items` reads its scores"
 _INSPECT_LOG = re.compile(r'\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":\s*\{')
 """How such a log begins as JSON."""
@@ -114,12 +128,6 @@ def decoded(raw: bytes, path: str | Path) -> str:
     return text
 
 
-def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
-    """Return the problem of a byte, counted from 1 in its line, that no UTF-8 text has."""
-    message = f"line {line}, byte {byte} of it is not UTF-8 — save the file as UTF-8"
-    return Problem("not-utf8", message, file=str(path))
-
-
 def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = False) -> Any:
     """Return the value of a JSON text; objects with repeated keys come as `RepeatedKeys`.
 
@@ -204,7 +212,8 @@ def parse_beginning(text: str) -> Any:
 
 def check_values(text: str, name: str) -> None:
     """Raise `InputError` when a JSON text has too many values; they are told by the commas."""
-    if len(text) > FEW_CHARACTERS and len(text) > (most := most_values()) < text.count(","):
+    most = size_limit() // BYTES_PER_VALUE
+    if len(text) > max(FEW_CHARACTERS, most) and text.count(",") > most:
         message = (
             f"has more than {most:,} values: is it another file? "
             f"If it is meant, raise the limit: {SIZE_VARIABLE}=2GB"
@@ -230,3 +239,17 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _not_json(path: str | Path, detail: str) -> Problem:
     return Problem("not-json", f"not valid JSON: {detail}", file=str(path))
+
+
+def beginning_value(path: str) -> Any:
+    """Return the JSON value that a file begins with, or as much of it as its first bytes have.
+
+    Of JSON Lines it is the first line; None when it is no JSON. Raises `InputError` when the file
+    cannot be read.
+    """
+    begin = b""
+    for piece in pieces(path):
+        begin += piece
+        if len(begin) >= VALUE_BYTES:
+            break
+    return parse_beginning(begin[:VALUE_BYTES].decode("utf-8-sig", "ignore"))

@@ -1,21 +1,23 @@
-"""How everything that is read comes in: bytes, decompressed, and never more than the limit.
+"""Reading of files: bytes, decompressed and of limited size, lines, and patterns of names.
 
-One limit holds for every file of every benchmark (`MWZEVAL_MAX_SIZE`). Plain paths and `-` need
-nothing; URLs need the extra `distributed`, and the packages that fsspec names for their kind.
+One limit holds for every file of every benchmark (`MWZEVAL_MAX_SIZE`). Names are those of files,
+`-` for standard input, or URLs (`s3://bucket/run-*.jsonl.zst`, `memory://…`), which need the extra
+`distributed` and the packages that fsspec names for their kind.
 """
 
 from __future__ import annotations
 
-import io
+import copy
+import glob
 import os
 import re
 import stat
-import struct
 import sys
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
 from mwzeval.errors import DependencyError, InputError, Problem, UsageError, shorten
@@ -29,37 +31,23 @@ STANDARD_INPUT = "-"
 SIZE_VARIABLE = "MWZEVAL_MAX_SIZE"
 DEFAULT_SIZE = 500_000_000
 """Bytes; the largest public file has half as many."""
-
-PARTS = 8
-"""A line or an item of a file that is read piece by piece has at most such a share of the limit."""
-
-BYTES_PER_VALUE = 80
-"""A JSON text may have one value for so many bytes of the limit: about what a small one takes in
-memory, however short it is written."""
-
-MODELS = 16
-"""A trained model may have so many times the limit. It is a file that takes its room on disk."""
-
-GZIP_MAGIC = b"\x1f\x8b"
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-"""With these compressed files begin, whatever they are called; no JSON text does."""
-ZIP_MAGIC = b"PK\x03\x04"
-
-ZSTD_METHOD = 93
-LOCAL_HEADER = struct.Struct("<26xHH")
-"""What stands before a member of a zip: its last numbers are the lengths of name and extras."""
-
-PIECE = 2**14
-"""Bytes read at a time; few, because they may be many more when decompressed."""
-PLAIN_PIECE = 2**16
-
-MOST_OF_ZSTD = 2**10
-"""Bytes of zstd decompressed at a time: even so few may be 32 MB."""
-
-SMALL_FRAME = 2**25
-"""Bytes that a zstd frame may say that it holds, to be decompressed by `PIECE`."""
-
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+PARTS = 8
+"""A line or an item of a file that is read in pieces has at most this share of the limit."""
+MODELS = 16
+"""A trained model may have so many times the limit: it is a file that takes its space on disk."""
+
+COMPRESSED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
+"""The first bytes of compressed files, whatever they are called; no JSON text begins with them."""
+ZIP_MAGIC = b"PK\x03\x04"
+ZSTD_METHOD = 93
+"""The number of zstd in zip archives, which Python before 3.14 cannot read."""
+COMPRESSED_PIECE = 2**10
+"""Bytes that are decompressed at a time: even so few bytes of zstd may become 32 MB."""
+PIECE = 2**16
+
+SENSIBLE_LINE = 2**22
+"""Bytes; the first line of a file that has one dialogue a line is shorter."""
 
 
 def size_limit() -> int:
@@ -67,23 +55,18 @@ def size_limit() -> int:
 
     Raises `UsageError` when `MWZEVAL_MAX_SIZE` is no size.
     """
-    said = os.environ.get(SIZE_VARIABLE, "").strip().upper()
-    if not said:
+    value = os.environ.get(SIZE_VARIABLE, "").strip().upper()
+    if not value:
         return DEFAULT_SIZE
-    size = re.fullmatch(r"([0-9]{1,12}) *([KMG]B|)", said, re.ASCII)
+    size = re.fullmatch(r"([0-9]{1,12}) *([KMG]B|)", value, re.ASCII)
     if size is None or int(size[1]) == 0:
-        raise UsageError(f'{SIZE_VARIABLE} is "{shorten(said)}", not a size such as 2GB or 800MB')
+        raise UsageError(f'{SIZE_VARIABLE} is "{shorten(value)}", not a size such as 2GB or 800MB')
     return int(size[1]) * UNITS[size[2]]
 
 
 def part_limit() -> int:
     """Return how many bytes a line or item may have in a file that is read piece by piece."""
     return size_limit() // PARTS
-
-
-def most_values() -> int:
-    """Return how many values a JSON text may have."""
-    return size_limit() // BYTES_PER_VALUE
 
 
 def too_large(name: str, what: str = "the file", limit: int | None = None) -> InputError:
@@ -106,14 +89,21 @@ def is_url(path: str) -> bool:
     return "://" in path
 
 
+def plain_name(name: str) -> str:
+    """Return a name without the ending of a compressed file."""
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return name
+
+
 def read_bytes(path: str | Path) -> bytes:
-    """Return the content of a file, a URL or `-` (standard input), `.gz` and `.zst` decompressed.
+    """Return the content of a file, a URL or `-` (standard input), decompressed.
 
     Raises `InputError` when it cannot be read, is larger than the limit or damaged, and
     `DependencyError` for a URL that cannot be read here.
     """
-    name = str(path)
-    return b"".join(_bounded(pieces(name, check_size(name)), size_limit(), name))
+    check_size(path)
+    return b"".join(_bounded(pieces(path), size_limit(), str(path)))
 
 
 def read_model(path: str | Path) -> bytes:
@@ -133,21 +123,15 @@ def read_model(path: str | Path) -> bytes:
             raise unreadable(name, f"its {status.st_size:,} bytes do not fit into memory") from None
 
 
-def check_size(path: str | Path) -> int | None:
-    """Return how many bytes a file has; None where that is not known unread.
-
-    Raises `InputError` when it is larger than the limit.
-    """
+def check_size(path: str | Path) -> None:
+    """Raise `InputError` when a file is larger than the limit, as far as is known unread."""
     name = str(path)
     try:
         status = None if name == STANDARD_INPUT or is_url(name) else Path(name).stat()
     except (OSError, ValueError):
-        return None  # reading it says what is wrong
-    if status is None or not stat.S_ISREG(status.st_mode):
-        return None
-    if status.st_size > size_limit():
+        return  # reading it reports what is wrong
+    if status and stat.S_ISREG(status.st_mode) and status.st_size > size_limit():
         raise too_large(name)
-    return status.st_size
 
 
 def _bounded(read: Iterable[bytes], limit: int, name: str) -> Iterator[bytes]:
@@ -159,12 +143,10 @@ def _bounded(read: Iterable[bytes], limit: int, name: str) -> Iterator[bytes]:
         yield piece
 
 
-def pieces(path: str | Path, size: int | None = None) -> Iterator[bytes]:
-    """Yield the content of a file, a URL or `-`, decompressed, piece by piece and without end.
+def pieces(path: str | Path) -> Iterator[bytes]:
+    """Yield the content of a file, a URL or `-`, decompressed, in pieces and without a limit.
 
-    What is put together of them is to be held against `part_limit()`. The `size` of a file that is
-    wanted as a whole, in bytes, makes one piece of it when it is not compressed. Raises as
-    `read_bytes`.
+    Callers compare what they join with `part_limit()`. Raises as `read_bytes`.
     """
     name = str(path)
     if name == STANDARD_INPUT:
@@ -172,11 +154,11 @@ def pieces(path: str | Path, size: int | None = None) -> Iterator[bytes]:
             raise unreadable(name, "standard input is closed")
         yield from decompressed(sys.stdin.buffer, name)
     elif is_url(name):
-        with remote(name), required_fsspec().open(name, "rb") as stream:
+        with _remote(name) as fsspec, fsspec.open(name, "rb") as stream:
             yield from decompressed(stream, name)
     else:
         with _opened(name) as stream:
-            yield from decompressed(stream, name, size)
+            yield from decompressed(stream, name)
 
 
 @contextmanager
@@ -190,68 +172,44 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         raise unreadable(name, str(error)) from None
 
 
-def decompressed(stream: IO[bytes], name: str, size: int | None = None) -> Iterator[bytes]:
-    """Yield what is in a stream, as its name or first bytes say, piece by piece.
+def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield the content of a stream in pieces, decompressed as its name or first bytes say.
 
-    `size` is that of a file which may come as one piece. Raises `InputError` when it is damaged or
-    ends too early.
+    Raises `InputError` when it is damaged or ends too early.
     """
-    first = stream.read(PIECE)
-    if name.endswith(".gz") or first.startswith(GZIP_MAGIC):
-        yield from _members(stream, first, name, "gzip")
-    elif name.endswith(".zst") or first.startswith(ZSTD_MAGIC):
-        yield from _members(stream, first, name, "zstd")
-    else:
-        if size is not None and size > len(first):
-            # In one piece nothing has to be put together, which takes as long as reading does.
-            stream.seek(0)
-            first = stream.read(size)
-        while first:
-            yield first
-            first = stream.read(PLAIN_PIECE)
+    piece = stream.read(COMPRESSED_PIECE)
+    for ending, magic in COMPRESSED.items():
+        if name.endswith(ending) or piece.startswith(magic):
+            yield from _decompressed(stream, piece, name, ending)
+            return
+    while piece:
+        yield piece
+        piece = stream.read(PIECE)
 
 
-def _members(stream: IO[bytes], read: bytes, name: str, kind: str) -> Iterator[bytes]:
-    """Decompress gzip members or zstd frames one after the other; each must be whole."""
+def _decompressed(stream: IO[bytes], piece: bytes, name: str, ending: str) -> Iterator[bytes]:
+    """Decompress members or frames one after the other; each must be complete."""
+    import lzma
+
     import zstandard
 
-    def new(begin: bytes) -> tuple[Any, int]:
-        """Return what decompresses a member, and how many bytes of it at a time."""
-        if kind == "gzip":
-            return zlib.decompressobj(wbits=31), PIECE
-        size = _small_size(begin)
-        if size is None:
-            return zstandard.ZstdDecompressor().decompressobj(), MOST_OF_ZSTD
-        return zstandard.ZstdDecompressor().decompressobj(write_size=size), PIECE
-
-    member, at_once = new(read)
-    begun = True  # an empty file is no whole member
+    new: dict[str, Callable[[], Any]] = {
+        ".gz": lambda: zlib.decompressobj(wbits=31),
+        ".xz": lzma.LZMADecompressor,
+        ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
+    }
+    member = new[ending]()  # an empty file is no complete member
     try:
-        while read:
-            piece, read = read[:at_once], read[at_once:]
+        while piece:
+            member = member or new[ending]()
             yield member.decompress(piece)
-            begun = not member.eof
+            piece = member.unused_data or stream.read(COMPRESSED_PIECE)
             if member.eof:
-                # What is behind the end of one is the beginning of the next.
-                read = member.unused_data + read
-            read = read or stream.read(PIECE)
-            if member.eof and read:
-                member, at_once = new(read)
-    except (zlib.error, zstandard.ZstdError):
-        raise unreadable(name, f"not a complete {kind} file (its content is damaged)") from None
-    if begun:
-        raise unreadable(name, f"not a complete {kind} file (it ends too early)")
-
-
-def _small_size(frame: bytes) -> int | None:
-    """Return what a zstd frame says that it holds, in bytes, if that may come at once anyway."""
-    import zstandard
-
-    try:
-        size: int = zstandard.frame_content_size(frame)
-    except zstandard.ZstdError:  # it has not begun in full, or is none
-        return None
-    return size if 0 < size <= SMALL_FRAME else None
+                member = None
+    except (zlib.error, lzma.LZMAError, zstandard.ZstdError):
+        raise unreadable(name, f"not a complete {ending} file (its content is damaged)") from None
+    if member:
+        raise unreadable(name, f"not a complete {ending} file (it ends too early)")
 
 
 def is_zip(path: str | Path) -> bool:
@@ -273,12 +231,14 @@ def zip_names(path: str | Path) -> list[str]:
 
 
 def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
-    """Return the content of members of a zip, decompressed also if they are `.gz` or `.zst`.
+    """Return the content of members of a zip, decompressed also if they are compressed files.
 
-    `wanted` are names; what is not there is left out, and so are the folders before a name that is
-    not there in full. Of names that fit equally the first counts. Raises `InputError` when it is
+    `wanted` are names, or the last parts of names if no member has the whole name; of names that
+    fit equally the first counts, and missing ones are left out. Raises `InputError` when the zip is
     damaged, or all of them together are larger than the limit.
     """
+    from zipfile import ZIP_STORED
+
     check_size(path)
     with _archive(path) as archive:
         names = archive.namelist()
@@ -287,43 +247,22 @@ def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
         limit = size_limit()
         contents = {}
         for name in wanted:
-            if name in found:
-                place = f"{path}/{name}"
-                with _member(archive, found[name]) as stream:
-                    content = b"".join(_bounded(decompressed(stream, place), limit, place))
-                _check_sum(archive, found[name], content)
-                limit -= len(content)
-                contents[name] = content
+            if name not in found:
+                continue
+            member = archive.getinfo(found[name])
+            stored = copy.copy(member)
+            if is_zstd := member.compress_type == ZSTD_METHOD:
+                # inspect_ai writes its logs in this way: read as they are, they are a zstd file.
+                stored.compress_type, stored.file_size = ZIP_STORED, member.compress_size
+                stored.CRC = None  # type: ignore[assignment]
+            place = f"{path}/{name}"
+            with archive.open(stored) as stream:
+                content = b"".join(_bounded(decompressed(stream, place), limit, place))
+            if is_zstd and zlib.crc32(content) != member.CRC:
+                raise unreadable(str(path), f"{shorten(name)} does not fit its checksum")
+            limit -= len(content)
+            contents[name] = content
         return contents
-
-
-@contextmanager
-def _member(archive: ZipFile, name: str) -> Iterator[IO[bytes]]:
-    """Open a member of a zip; one that zstd has made smaller comes as a zstd file.
-
-    Python before 3.14 cannot read those, which is how inspect_ai writes its logs.
-    """
-    member = archive.getinfo(name)
-    if member.compress_type != ZSTD_METHOD:
-        with archive.open(member) as stream:
-            yield stream
-        return
-    assert archive.fp is not None
-    archive.fp.seek(member.header_offset)
-    header = archive.fp.read(LOCAL_HEADER.size)
-    if len(header) < LOCAL_HEADER.size:
-        raise unreadable(str(archive.filename), f"{shorten(name)} begins behind its end")
-    lengths = LOCAL_HEADER.unpack(header)
-    archive.fp.seek(sum(lengths), os.SEEK_CUR)
-    yield io.BytesIO(archive.fp.read(member.compress_size))
-
-
-def _check_sum(archive: ZipFile, name: str, content: bytes) -> None:
-    """Raise `InputError` where what zstd had made smaller is not what was written."""
-    member = archive.getinfo(name)
-    if member.compress_type == ZSTD_METHOD and zlib.crc32(content) != member.CRC:
-        reason = f"not a complete zip archive ({shorten(name)} does not fit its checksum)"
-        raise unreadable(str(archive.filename), reason)
 
 
 @contextmanager
@@ -346,19 +285,15 @@ def _archive(path: str | Path) -> Iterator[ZipFile]:
         raise unreadable(str(path), "not a complete zip archive, or of an unknown kind") from None
 
 
-def required_fsspec() -> Any:
-    """Return fsspec. Raises `DependencyError` when it is not installed."""
-    return required("fsspec", "distributed", "reading from URLs needs fsspec")
-
-
 @contextmanager
-def remote(name: str) -> Iterator[None]:
-    """Turn what goes wrong far away, in ways of each kind of place, into an `InputError`.
+def _remote(name: str) -> Iterator[Any]:
+    """Yield fsspec, and turn errors of whatever kind of place into an `InputError`.
 
-    Raises `DependencyError` when a library for that kind of place is missing.
+    Raises `DependencyError` when fsspec or a library for that kind of place is missing.
     """
+    fsspec = required("fsspec", "distributed", "reading from URLs needs fsspec")
     try:
-        yield
+        yield fsspec
     except (InputError, DependencyError):
         raise
     except ImportError as error:
@@ -367,3 +302,106 @@ def remote(name: str) -> Iterator[None]:
         raise unreadable(name, error.strerror or str(error)) from None
     except Exception as error:
         raise unreadable(name, f"{type(error).__name__}: {error}") from None
+
+
+def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
+    """Return the problem of a byte, counted from 1 in its line, that no UTF-8 text has."""
+    message = f"line {line}, byte {byte} of it is not UTF-8 — save the file as UTF-8"
+    return Problem("not-utf8", message, file=str(path))
+
+
+def is_pattern(path: str) -> bool:
+    """Tell whether a path has wildcards, and is not the name of a file all the same."""
+    return glob.has_magic(path) and (is_url(path) or not Path(path).exists())
+
+
+def expand(patterns: Sequence[str]) -> list[str]:
+    """Return the files that patterns stand for: those of a pattern sorted by name, in their order.
+
+    Raises `InputError` for a pattern without any file, `UsageError` for a file that comes twice,
+    `DependencyError` for a URL that cannot be read here.
+    """
+    files: list[str] = []
+    problems = []
+    for pattern in patterns:
+        found = _matching(pattern) if is_pattern(pattern) else [pattern]
+        if not found:
+            problems.append(Problem("no-files", "matches no file", file=shorten(pattern, 300)))
+        files += found
+    if problems:
+        raise InputError(problems)
+    twice = sorted(file for file, times in Counter(files).items() if times > 1)
+    if twice:
+        raise UsageError(f"given more than once: {', '.join(twice)}")
+    return files
+
+
+def _matching(pattern: str) -> list[str]:
+    if not is_url(pattern):
+        return sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))  # noqa: PTH113, PTH207
+    with _remote(pattern) as fsspec:
+        system, path = fsspec.core.url_to_fs(pattern)
+        return sorted(system.unstrip_protocol(found) for found in system.glob(path))
+
+
+def shortest_ends(paths: Sequence[str]) -> list[str]:
+    """Return each file's name, with as much of its folders as tells it from the others.
+
+    >>> shortest_ends(["runs/1/ours.json", "runs/2/ours.json", "runs/2/theirs.json"])
+    ['1/ours.json', '2/ours.json', 'theirs.json']
+    """
+    parts = [PurePath(path).parts for path in paths]
+    ends: dict[tuple[str, ...], str] = {}
+    for length in range(1, max(map(len, parts), default=0) + 1):
+        alike = Counter(own[-length:] for own in set(parts))
+        for own in set(parts).difference(ends):
+            if alike[own[-length:]] == 1:
+                ends[own] = str(PurePath(*own[-length:]))
+    return [ends.get(own, path) for own, path in zip(parts, paths, strict=True)]
+
+
+def first_line(path: str) -> bytes:
+    """Return the first line of a file, without its end if it is no line of sensible length."""
+    begin, read = b"", 0
+    for piece in pieces(path):
+        begin = (begin + piece).lstrip()
+        read += len(piece)
+        if b"\n" in begin or read > SENSIBLE_LINE:
+            break
+    return begin.partition(b"\n")[0]
+
+
+def lines(path: str) -> Iterator[tuple[int, str]]:
+    """Yield (number from 1, text) of each line that is not blank; memory is that of one line.
+
+    Raises `InputError` when the file cannot be read to its end, is empty, or is not UTF-8.
+    """
+    number = 0
+    some = False
+    for number, line in enumerate(_split(pieces(path), path), start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError([not_utf8(path, number, error.start + 1)]) from None
+        if text.strip():
+            some = True
+            yield number, text
+    if not some:
+        raise InputError([Problem("empty-file", "the file is empty", file=path)])
+
+
+def _split(read: Iterator[bytes], name: str) -> Iterator[bytes]:
+    begun: list[bytes] = []
+    length, number, longest = 0, 1, part_limit()
+    for piece in read:
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        length += len(first)
+        for following in (*others, None):
+            if length > longest:
+                raise too_large(name, f"line {number}", longest)
+            if following is not None:
+                yield b"".join(begun)
+                begun, length, number = [following], len(following), number + 1
+    if length:
+        yield b"".join(begun)

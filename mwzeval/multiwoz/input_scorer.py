@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.conversation.files import is_live, live_text
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.json_files import decoded
-from mwzeval.files.reading import read_bytes
-from mwzeval.files.streams import expand, first_line
+from mwzeval.files.reading import expand, first_line, read_bytes
 from mwzeval.multiwoz.choices import AUTO, LIVE
 from mwzeval.multiwoz.file_scorer import PredictionsScorer
 

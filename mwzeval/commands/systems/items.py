@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.commands.systems.scoring import beginning_of
 from mwzeval.errors import InputError, Problem, UsageError
-from mwzeval.files.reading import STANDARD_INPUT
+from mwzeval.files.reading import STANDARD_INPUT, plain_name
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -23,10 +23,7 @@ COLUMNS = ("item_column", "cluster_column", "trial_column")
 
 def are_items(file: str) -> bool:
     """Tell whether a file has scores of items by its name, perhaps compressed."""
-    name = file.lower()
-    for compressed in (".gz", ".zst"):
-        name = name.removesuffix(compressed)
-    return name.endswith(ITEM_ENDINGS)
+    return plain_name(file.lower()).endswith(ITEM_ENDINGS)
 
 
 @contextmanager

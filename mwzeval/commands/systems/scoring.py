@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mwzeval.arguments import files_of, named_runs
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError, shorten
-from mwzeval.files.reading import STANDARD_INPUT
+from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT
 from mwzeval.progress import counting
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.explanation import Words
 
-ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv", ".eval")
+ENDINGS = (*COMPRESSED, ".jsonl", ".json", ".csv", ".tsv", ".eval")
 
 
 def refuse(benchmark: Benchmark, what: str) -> None:
@@ -79,7 +79,7 @@ class _Recognising:
 
 def beginning_of(file: str) -> Any:
     """Return the JSON value that a file begins with; None when there is none that can be read."""
-    from mwzeval.files.streams import beginning_value
+    from mwzeval.files.json_files import beginning_value
 
     with suppress(MwzevalError):
         return beginning_value(file)
@@ -181,7 +181,7 @@ def names_of(files: Sequence[str]) -> list[str]:
 
     A file that comes again has a number.
     """
-    from mwzeval.files.streams import shortest_ends
+    from mwzeval.files.reading import shortest_ends
 
     names: list[str] = []
     for name in shortest_ends([_stem(file) for file in files]):

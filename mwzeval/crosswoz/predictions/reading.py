@@ -37,7 +37,7 @@ from mwzeval.crosswoz.predictions.tracks import (
 )
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines
-from mwzeval.files.reading import read_bytes
+from mwzeval.files.reading import plain_name, read_bytes
 from mwzeval.scores.findings import Findings, Place, found
 
 DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"
@@ -130,7 +130,7 @@ def said_in_header(raw: Any, key: str) -> str | None:
 
 def is_lines(name: str, text: str) -> bool:
     """Tell whether a file is JSON Lines, by its name or its first line."""
-    if name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl"):
+    if plain_name(name).endswith(".jsonl"):
         return True
     first, _, rest = text.lstrip().partition("\n")
     begins = first.startswith((f'{{"{DIALOGUE}"', f'{{"{META}"'))

@@ -30,7 +30,7 @@ from mwzeval.crosswoz.simulation.goals import goal_type
 from mwzeval.crosswoz.simulation.protocols import Selected, Slots
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import parse_json_lines
-from mwzeval.files.reading import read_bytes
+from mwzeval.files.reading import plain_name, read_bytes
 from mwzeval.scores.findings import Findings, Place, found
 
 Outcome = Literal["finished", "limit", "user failed", "system failed", "infrastructure"]
@@ -181,7 +181,7 @@ def is_simulation(path: str | Path) -> bool:
 
 def _first_lines(path: str | Path) -> Iterator[Mapping[str, Any]]:
     name = str(path)
-    if name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl"):
+    if plain_name(name).endswith(".jsonl"):
         text = chinese_text(read_bytes(path), name)
         lines = [line for line in text.split("\n", 2)[:2] if line.strip()]
         for _, line in parse_json_lines("\n".join(lines), name):

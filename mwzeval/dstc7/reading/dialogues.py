@@ -110,7 +110,7 @@ class Example:
 
 
 def read_examples(path: str | Path) -> tuple[Example, ...]:
-    """Return all examples of a dialogue file (also `.gz`, `.zst`, `-`), in its order.
+    """Return all examples of a dialogue file (also `.gz`, `.xz`, `.zst`, `-`), in its order.
 
     Needs some three times as much memory as the file has. Raises `InputError` with every problem.
     """

@@ -27,7 +27,7 @@ from mwzeval.dstc7.reading.targets import Targets, read_targets
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.downloads import DATA_VARIABLE, embedded, sample_advice
-from mwzeval.files.reading import STANDARD_INPUT, is_zip
+from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, is_zip
 from mwzeval.scores.findings import Findings
 
 
@@ -200,7 +200,7 @@ def _tried(findings: Findings, read: Callable[[], Read]) -> Read | None:
 FOLDER = "dstc7"
 SPLITS = ("test", "dev", "train")
 SAMPLE_NOTE = "The sample's talks are invented: these are not scores on the data of DSTC7."
-ENDINGS = ("", ".gz", ".zst")
+ENDINGS = ("", *COMPRESSED)
 
 
 def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
@@ -208,8 +208,9 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
 
     These are, for subtask 1 of Ubuntu (5 uses the files of 1): `ubuntu_test_subtask_1.json`,
     `ubuntu_responses_subtask_1.tsv` (of the test split), and `ubuntu_subtask_2_candidates.tsv` for
-    subtask 2; a test set of Advising has `_case1` or `_case2` before the ending. `.gz` and `.zst`
-    may follow. Raises `UsageError` for an unknown split, `DataError` when nothing is there.
+    subtask 2; a test set of Advising has `_case1` or `_case2` before the ending. `.gz`, `.xz`
+    or `.zst` may follow. Raises `UsageError` for an unknown split, `DataError` when nothing is
+    there.
     """
     if split not in SPLITS:
         raise UsageError(f"a split is one of {', '.join(SPLITS)}, not {split}")
@@ -228,8 +229,8 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
         missing = [name for name, found in (wanted | pools).items() if found is None]
         raise DataError(
             f"not found in {folder}: {', '.join(missing)}; these are not public files: put them "
-            "there under these names (.gz or .zst may follow), as docs/dstc7.md says, or name the "
-            "right answers with --targets",
+            "there under these names (.gz, .xz or .zst may follow), as docs/dstc7.md says, or name "
+            "the right answers with --targets",
             *sample_advice(f"leave out --data and unset {DATA_VARIABLE}"),
         )
     return Gold(targets, dialogues, pools.get(candidates))

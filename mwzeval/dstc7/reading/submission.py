@@ -136,7 +136,7 @@ Submission = Mapping[str, Ranking]
 def read_submission(
     path: str | Path, findings: Findings | None = None, track: Track | None = None
 ) -> Submission:
-    """Return the submission in a file (also `.gz`, `.zst`, `-`, or a zip with an official name).
+    """Return the submission in a file, also compressed or `-`, or a zip with an official name.
 
     `track` chooses among several files of a zip. Problems of examples and entries go to
     `findings`; without these, errors raise `InputError`, as do a file that cannot be read, is no

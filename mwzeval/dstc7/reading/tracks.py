@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal, get_args
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files.reading import STANDARD_INPUT, is_url
+from mwzeval.files.reading import STANDARD_INPUT, is_url, plain_name
 
 Order = Literal["list", "confidence"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -195,9 +195,9 @@ def track_of_file(file: str) -> Track | None:
     """Return the track that a submission's official name says; None for any other name.
 
     Official is `Ubuntu_subtask_1.json` or `Advising_subtask_3.json`, the latter perhaps with
-    `_case1` or `_case2`; `.gz` and `.zst` may follow.
+    `_case1` or `_case2`; `.gz`, `.xz` or `.zst` may follow.
     """
-    name = PurePath(file).name.removesuffix(".gz").removesuffix(".zst")
+    name = plain_name(PurePath(file).name)
     match = _FILE.fullmatch(name)
     if match is None:
         return None

@@ -129,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_files(
         parser,
-        "predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
+        "predictions: .json or .jsonl, also .gz, .xz or .zst; - reads JSON from standard input",
         several=False,
     )
     parser.add_argument(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from mwzeval.benchmark import recognised
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines, read_text
+from mwzeval.files.reading import plain_name
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.scores.findings import Findings as Findings
@@ -111,7 +112,7 @@ def predictions_of_text(text: str, name: str) -> Any:
 
 def called_lines(name: str) -> bool:
     """Tell whether a file's name says that it is JSON Lines."""
-    return name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl")
+    return plain_name(name).endswith(".jsonl")
 
 
 def _has_lines(text: str) -> bool:

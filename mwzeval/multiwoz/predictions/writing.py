@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import UsageError, shorten
-
-COMPRESSED = (".gz", ".zst")
+from mwzeval.files.reading import COMPRESSED
 
 
 def check_name(path: str) -> None:
     """Raise `UsageError` for a file whose name says that it is compressed."""
-    if path.endswith(COMPRESSED):
+    if path.endswith(tuple(COMPRESSED)):
         raise UsageError(
             f"{shorten(path, 300)}: predictions are written as .json or .jsonl; compress them after"
         )

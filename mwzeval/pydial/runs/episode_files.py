@@ -23,8 +23,7 @@ from mwzeval.conversation.files import is_live, live_text
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, End
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import decoded, parse_json_lines, read_text
-from mwzeval.files.reading import is_url, read_bytes
-from mwzeval.files.streams import SENSIBLE_LINE
+from mwzeval.files.reading import SENSIBLE_LINE, is_url, read_bytes
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.live_files import episodes_of_trajectories

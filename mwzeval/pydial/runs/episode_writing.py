@@ -10,6 +10,7 @@ from typing import Any
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.json_files import read_text
+from mwzeval.files.reading import COMPRESSED
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.runs.episode_files import (
     FORMAT,
@@ -21,8 +22,6 @@ from mwzeval.pydial.runs.episode_files import (
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.scores.findings import Findings
-
-PACKED = (".gz", ".zst")
 
 
 def write_episodes(
@@ -61,7 +60,7 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     Raises `InputError` for a file of something else, `UsageError` where none can be.
     """
     file = Path(path)
-    if str(path) == "-" or file.suffix in PACKED or file.is_dir() or not file.parent.is_dir():
+    if str(path) == "-" or file.suffix in COMPRESSED or file.is_dir() or not file.parent.is_dir():
         raise UsageError(
             f"episodes cannot be added to {shorten(str(path), 300)}: name a file that is not "
             "compressed, in a folder that there is"

@@ -11,7 +11,7 @@ from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorte
 from mwzeval.files.json_files import read_json
 from mwzeval.pydial.tasks import GOODBYES, Goodbye, find_tasks
 
-PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.zst)?")
+PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.xz|\.zst)?")
 TESTS = "seed-*/test-*.jsonl"
 SETTINGS = "run.json"
 """A run notes its settings there."""
