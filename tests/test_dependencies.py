@@ -63,7 +63,7 @@ class Broken:
         if name.partition(".")[0] in ("pkg_resources", "setuptools"):
             raise {error}(name)
 sys.meta_path.insert(0, Broken())
-from mwzeval.metrics.richness import tokenize
+from mwzeval.multiwoz.scoring.richness import tokenize
 from mwzeval.crosswoz.corpus.normalization import (words_of)
 assert tokenize("``Hello, World") == ("hello", "world")
 assert words_of("我想去故宫") == ("我", "想", "去", "故宫")

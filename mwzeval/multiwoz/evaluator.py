@@ -17,7 +17,6 @@ from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, no_garbage_collection
-from mwzeval.metrics.richness import Richness
 from mwzeval.multiwoz.choices import (
     AUTO,
     CORPUS_NAMES,
@@ -69,6 +68,7 @@ from mwzeval.multiwoz.predictions.wording import answers_alike, check_each_turn
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.measures import scored_table
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, Reward, RewardWeights
+from mwzeval.multiwoz.scoring.richness import Richness
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
 from mwzeval.multiwoz.scoring.scored_predictions import (
     CheckedPart,
@@ -437,7 +437,7 @@ class Sums:
     def add(self, part: ScoredDialogues) -> None:
         """Add the evaluation of the next part."""
         self._add(part.table, part.turns, part.confusions)
-        self.richness.update_all(part.words.dialogues)
+        self.richness.update(part.words)
 
     def merge(self, later: Sums) -> None:
         """Add the sums of parts that came after these."""

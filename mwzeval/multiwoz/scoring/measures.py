@@ -6,7 +6,7 @@ Functions of measures have a place in a module, so that they can be sent to othe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
-from mwzeval.metrics.richness import MSTTR_WINDOW, RichnessScores, count_ngrams
+from mwzeval.metrics.types import TypeCounts
 from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus.references import References
@@ -24,6 +24,7 @@ from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
 from mwzeval.multiwoz.grounding.scores import grounded_measures, grounded_view
 from mwzeval.multiwoz.predictions.unfilled import spelling
 from mwzeval.multiwoz.scoring.goal_success import GOAL_SUCCESS
+from mwzeval.multiwoz.scoring.richness import MSTTR_WINDOW, DialogueWords
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals, dst_measures
 from mwzeval.multiwoz.tracking.states import DST_THRESHOLD
@@ -56,8 +57,12 @@ def scored_table(dialogues: ScoredDialogues) -> ScoredTable:
         table,
         (*measures, *of_rows),
         tuple(of_types),
-        partial(count_ngrams, dialogues.words, table.units),
+        partial(_count_types, table.units, dialogues.words),
     )
+
+
+def _count_types(units: Sequence[str], dialogues: Sequence[DialogueWords]) -> TypeCounts:
+    return TypeCounts.of(zip(units, dialogues, strict=True))
 
 
 def _bleu_and_combined(dialogues: ScoredDialogues) -> Iterator[Measure]:
@@ -117,7 +122,10 @@ def plain_metrics(dialogues: ScoredDialogues, scores: Iterable[Score]) -> dict[s
     return plain
 
 
-RICHNESS = tuple(RichnessScores.__annotations__)
+RICHNESS = (
+    *("entropy", "cond_entropy", "avg_lengths", "msttr"),
+    *("num_unigrams", "num_bigrams", "num_trigrams"),
+)
 STATE_TRACKING = ("joint_accuracy", "slot_f1", "slot_precision", "slot_recall")
 
 

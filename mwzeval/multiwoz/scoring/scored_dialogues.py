@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mwzeval.metrics.bleu import tokenize as segment
-from mwzeval.metrics.richness import DialogueWords, Richness, tokenize
 from mwzeval.multiwoz.grounding.scores import Computed, grounded_columns
 from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring.goal_success import GOAL_SUCCESS, goal_row
+from mwzeval.multiwoz.scoring.richness import (
+    RICHNESS_COLUMNS,
+    DialogueWords,
+    Richness,
+    richness_rows,
+    tokenize,
+)
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import DST_COLUMNS, Confusion
@@ -58,7 +64,7 @@ class ScoredDialogues:
     table: Table
     richness: Richness
     turns: int
-    words: DialogueWords = field(default_factory=DialogueWords)
+    words: Sequence[DialogueWords] = ()
     confusions: Mapping[str, Counter[Confusion]] = field(default_factory=dict)
 
     @classmethod
@@ -93,9 +99,9 @@ class ScoredDialogues:
         if metrics.grounded:
             columns += grounded_columns(scorer.delexicalizes(sources))
         said: list[tuple[str, list[str]]] = []
-        words = DialogueWords()
+        words: list[DialogueWords] = []
         if metrics.richness:
-            columns += Richness.columns
+            columns += RICHNESS_COLUMNS
         rows: list[tuple[str, dict[str, float]]] = []
         need_normalizing = metrics.need_normalizing
         for name in dialogues if names is None else names:
@@ -118,7 +124,7 @@ class ScoredDialogues:
             if metrics.bleu or metrics.richness:
                 responses = dialogue.responses
                 if metrics.richness:
-                    words.add(tokenize(response) for response in responses)
+                    words.append([tokenize(response) for response in responses])
                 if metrics.bleu:
                     said.append((dialogue.name, [segment(response) for response in responses]))
             rows.append((name, row))
@@ -128,8 +134,8 @@ class ScoredDialogues:
         turns = sum(len(dialogues[name]) for name, _ in rows)
         richness = Richness()
         if not is_part:
-            richness.update_all(words.dialogues)
-            for (_, row), of_words in zip(rows, words.rows(), strict=False):
+            richness.update(words)
+            for (_, row), of_words in zip(rows, richness_rows(words), strict=False):
                 row.update(of_words)
         table = Table.from_rows(columns, rows)
         return cls(scorer, metrics, sources, table, richness, turns, words, confusions)

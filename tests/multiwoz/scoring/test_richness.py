@@ -11,7 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mwzeval.libraries import import_without_setuptools
-from mwzeval.metrics.richness import Richness, tokenize
+from mwzeval.multiwoz.scoring.richness import (
+    Richness,
+    WindowTypes,
+    richness_rows,
+    tokenize,
+    types_of_windows,
+)
 from tests.multiwoz import specification
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
@@ -46,41 +52,33 @@ def twin(turns: list[str]) -> dict[str, float]:
     }
 
 
-def richness(*parts: list[str]) -> Richness:
-    accumulators = []
-    for part in parts:
-        accumulator = Richness()
-        accumulator.update(part)
-        accumulators.append(accumulator)
-    merged = Richness()
-    for accumulator in accumulators:
-        merged.merge(accumulator)
-    return merged
-
-
-def in_one_pass(turns: list[str]) -> Richness:
+def richness(turns: list[str]) -> Richness:
     accumulator = Richness()
-    accumulator.update(turns)
+    accumulator.update([[tokenize(turn) for turn in turns]])
     return accumulator
 
 
+def merged(*parts: list[str]) -> Richness:
+    whole = Richness()
+    for part in parts:
+        whole.merge(richness(part))
+    return whole
+
+
 @given(turns)
-def test_measures_equal_a_count_from_scratch(turns: list[str]) -> None:
-    scores = dict(in_one_pass(turns).scores())
-    expected = twin(turns)
-    assert scores == pytest.approx(expected, rel=0, abs=1e-9)
-    counts = [name for name in expected if name.startswith("num_")]
-    assert [scores[name] for name in counts] == [expected[name] for name in counts]
+def test_scores_equal_a_count_from_scratch(turns: list[str]) -> None:
+    assert richness(turns).scores() == pytest.approx(twin(turns), rel=0, abs=1e-9)
+    assert set(Richness().scores().values()) == {0}
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-def test_measures_of_a_system_equal_a_count_from_scratch(system: str) -> None:
+def test_scores_of_a_system_equal_a_count_from_scratch(system: str) -> None:
     turns = [
         specification.normal_response(turn["response"])
         for dialogue in sample_predictions(system).values()
         for turn in dialogue
     ]
-    assert dict(in_one_pass(turns).scores()) == pytest.approx(twin(turns), rel=0, abs=1e-9)
+    assert richness(turns).scores() == pytest.approx(twin(turns), rel=0, abs=1e-9)
 
 
 @given(turns, st.data())
@@ -90,7 +88,7 @@ def test_merging_at_any_cuts_is_one_pass_to_the_last_bit(
     cuts = sorted(data.draw(st.lists(st.integers(0, len(turns)), max_size=3)))
     edges = [0, *cuts, len(turns)]
     parts = [turns[a:b] for a, b in pairwise(edges)]
-    assert richness(*parts).scores() == in_one_pass(turns).scores()
+    assert merged(*parts).scores() == richness(turns).scores()
 
 
 @pytest.mark.parametrize("parts", [2, 3, 7])
@@ -99,42 +97,25 @@ def test_parts_of_a_system_merged_in_order_are_one_pass_to_the_last_bit(parts: i
     turns = [t["response"] for d in sample_predictions("good").values() for t in d]
     size = len(turns) // parts
     cut = [turns[start : start + size] for start in range(0, len(turns), size)]
-    assert richness(*cut).scores() == in_one_pass(turns).scores()
-    assert richness(*reversed(cut)).scores()["msttr"] != in_one_pass(turns).scores()["msttr"]
+    assert merged(*cut).scores() == richness(turns).scores()
+    assert merged(*reversed(cut)).scores()["msttr"] != richness(turns).scores()["msttr"]
 
 
 @given(turns)
-def test_asking_for_scores_changes_nothing(turns: list[str]) -> None:
-    asked = Richness()
+def test_scores_and_merging_leave_what_they_read_alone(turns: list[str]) -> None:
+    later, first = richness(turns), Richness()
     for turn in turns:
-        asked.update([turn])
-        asked.scores()
-    assert asked.scores() == in_one_pass(turns).scores()
-
-
-@given(turns)
-def test_merging_leaves_the_later_one_alone(turns: list[str]) -> None:
-    later = in_one_pass(turns)
-    first = in_one_pass(["the NAME is here"])
+        first.update([[tokenize(turn)]])
+        first.scores()
+    assert first.scores() == later.scores()
     first.merge(later)
-    first.update(["and more"])
-    assert later.scores() == in_one_pass(turns).scores()
-
-
-def test_without_turns_all_measures_are_zero() -> None:
-    assert set(Richness().scores().values()) == {0}
+    first.update([[tokenize("and more")]])
+    assert later.scores() == richness(turns).scores()
 
 
 def test_ngrams_do_not_cross_turns() -> None:
-    scores = in_one_pass(["one two", "three four five"]).scores()
+    scores = richness(["one two", "three four five"]).scores()
     assert (scores["num_unigrams"], scores["num_bigrams"], scores["num_trigrams"]) == (5, 3, 1)
-    assert scores["avg_lengths"] == 2.5
-    assert scores["entropy"] == pytest.approx(math.log2(5))
-
-
-def test_a_turn_without_words_is_one_empty_word() -> None:
-    scores = in_one_pass(["", "?!"]).scores()
-    assert (scores["num_unigrams"], scores["avg_lengths"]) == (1, 1)
 
 
 @given(st.text(st.sampled_from("aB S.Y'M,:;`?!()%/-_ \t\n\u00a0éİ漢[]"), max_size=15))
@@ -143,3 +124,50 @@ def test_a_turn_without_words_is_one_empty_word() -> None:
 @example("")
 def test_words_are_those_of_the_library(text: str) -> None:
     assert list(tokenize(text)) == lex_div.tokenize(text)
+
+
+texts = st.lists(st.sampled_from("abcdefg"), max_size=60)
+sizes = st.integers(1, 9)
+
+
+def windows_of(text: list[str], window: int) -> WindowTypes:
+    counted = WindowTypes(window)
+    counted.update(text)
+    return counted
+
+
+@given(st.lists(texts, min_size=1, max_size=6), sizes, st.data())
+def test_windows_of_parts_in_any_nesting_are_those_of_the_whole_text(
+    parts: list[list[str]], window: int, data: st.DataObject
+) -> None:
+    text = [word for part in parts for word in part]
+    expected = [len(set(text[at : at + window])) for at in range(len(text) - window + 1)]
+    assert types_of_windows(text, window).tolist() == expected
+    counted = [windows_of(part, window) for part in parts]
+    updated = windows_of(parts[0], window)
+    for part in parts[1:]:
+        updated.update(part)
+    while len(counted) > 1:
+        # Neighbours in any order: merging is associative.
+        left = data.draw(st.integers(0, len(counted) - 2))
+        counted[left].merge(counted.pop(left + 1))
+    assert vars(counted[0]) == vars(updated)
+    assert updated.words == len(text)
+    assert updated.windows() == len(expected[::window])
+    assert updated.types() == sum(expected[::window])
+
+
+def test_windows_of_different_sizes_do_not_add_up() -> None:
+    with pytest.raises(ValueError, match="one size"):
+        WindowTypes(5).merge(WindowTypes(6))
+
+
+@given(st.lists(st.lists(st.lists(st.sampled_from("abc"), max_size=40), max_size=3), max_size=5))
+def test_richness_rows_dialogues_add_up_to_the_totals(dialogues: list[list[list[str]]]) -> None:
+    counted = [[tuple(turn) for turn in dialogue] for dialogue in dialogues]
+    accumulator = Richness()
+    accumulator.update(counted)
+    sums = dict.fromkeys(accumulator.totals(), 0.0)
+    for row in richness_rows(counted):
+        sums = {name: total + row[name] for name, total in sums.items()}
+    assert sums == accumulator.totals()

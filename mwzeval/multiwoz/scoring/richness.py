@@ -3,7 +3,7 @@
 A word that two dialogues share counts once, so most of this is not additive: `Richness` accumulates
 an input in order. Accumulators merge in order, too, and the merged one equals that of a single
 pass. Its memory does not grow with the number of dialogues; intervals and comparisons, which leave
-dialogues out, need `DialogueWords`, the words of each.
+dialogues out, need the words of each dialogue.
 
 MSTTR cuts the whole text into windows one after the other, so where the windows of a later part
 begin depends on how many words come before it. `WindowTypes` therefore keeps, for each of the
@@ -24,7 +24,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial
 from itertools import chain, count, pairwise
-from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,21 +31,13 @@ from numpy.typing import NDArray
 from mwzeval.errors import DependencyError
 from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure, TypeMeasure
-from mwzeval.metrics.types import (
-    TypeCounts,
-    TypeFunction,
-    conditional_entropy,
-    distinct,
-    entropy,
-)
+from mwzeval.metrics.types import TypeFunction, conditional_entropy, distinct, entropy
 from mwzeval.scores.score import Signature
 from mwzeval.statistics import Sums
 
 
 class WindowTypes:
     """Accumulates words in order; memory does not depend on how many there were."""
-
-    __slots__ = ("_by_offset", "_end", "_start", "window", "words")
 
     def __init__(self, window: int) -> None:
         self.window = window
@@ -124,24 +115,11 @@ MSTTR_WINDOW = 50
 MSTTR_BLOCK = 10
 """Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
 TURNS_AT_A_TIME = 2**12
+RICHNESS_COLUMNS = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
+DialogueWords = Sequence[tuple[str, ...]]
+"""The words of each turn of a dialogue."""
 
-
-TypeName = Literal["entropy", "cond_entropy", "num_unigrams", "num_bigrams", "num_trigrams"]
-
-
-class RichnessScores(TypedDict):
-    """Entropies in bits; `avg_lengths` in tokens per turn; `msttr` between 0 and 1."""
-
-    entropy: float
-    cond_entropy: float
-    avg_lengths: float
-    msttr: float
-    num_unigrams: int
-    num_bigrams: int
-    num_trigrams: int
-
-
-OF_TYPES: tuple[tuple[TypeName, str, TypeFunction, int, str], ...] = (
+OF_TYPES: tuple[tuple[str, str, TypeFunction, int, str], ...] = (
     ("entropy", "Entropy (bits)", entropy, 2, "bits"),
     ("cond_entropy", "Conditional entropy (bits)", conditional_entropy, 2, "bits"),
     ("num_unigrams", "Distinct unigrams", partial(distinct, 1), 0, "words"),
@@ -149,7 +127,6 @@ OF_TYPES: tuple[tuple[TypeName, str, TypeFunction, int, str], ...] = (
     ("num_trigrams", "Distinct trigrams", partial(distinct, 3), 0, "trigrams"),
 )
 """Scores of n-grams: name, label, function of their counts, decimals, unit."""
-
 
 _PUNCTUATION = str.maketrans("", "", "'.,?!)(%/-_")
 _SPACE = re.compile(r"\s+")
@@ -188,12 +165,7 @@ def _library() -> Callable[[str], list[str]]:
 
 
 class Richness:
-    """Accumulates dialogues in input order; `scores` may be asked at any time.
-
-    Memory is bounded by the distinct n-grams, not by the number of dialogues.
-    """
-
-    columns = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
+    """Accumulates dialogues in input order; memory is bounded by the distinct n-grams."""
 
     def __init__(self) -> None:
         self._turns = 0
@@ -204,12 +176,8 @@ class Richness:
         self._waiting: list[tuple[str, ...]] = []
         """Turns not counted yet: many at a time are counted faster."""
 
-    def update(self, responses: Iterable[str]) -> None:
-        """Add a dialogue; n-grams do not cross from one turn into the next."""
-        self.update_all([[tokenize(response) for response in responses]])
-
-    def update_all(self, dialogues: Iterable[Iterable[tuple[str, ...]]]) -> None:
-        """Add dialogues, each as the words of its turns (see `tokenize`)."""
+    def update(self, dialogues: Iterable[DialogueWords]) -> None:
+        """Add dialogues; n-grams do not cross from one turn into the next."""
         for turns in dialogues:
             self._waiting.extend(turns)
             if len(self._waiting) >= TURNS_AT_A_TIME:
@@ -226,14 +194,17 @@ class Richness:
         self._windows.merge(later._windows)
 
     def totals(self) -> dict[str, float]:
-        """Return the sums of the additive columns (see `DialogueWords.rows`)."""
+        """Return the sums of `RICHNESS_COLUMNS`."""
         self._count()
         windows = self._windows
         numbers = (self._turns, windows.words, windows.types(), windows.windows())
-        return dict(zip(self.columns, map(float, numbers), strict=True))
+        return dict(zip(RICHNESS_COLUMNS, map(float, numbers), strict=True))
 
-    def scores(self) -> RichnessScores:
-        """Return all measures; without any turn all are 0."""
+    def scores(self) -> dict[str, float]:
+        """Return all scores; without any turn all are 0.
+
+        Entropies are in bits, `avg_lengths` in tokens per turn, `msttr` is between 0 and 1.
+        """
         self._count()
         unigrams, words = self._unigrams, self._windows.words
         # Sorted, so that a sum of rounded terms does not depend on the order of the turns.
@@ -242,18 +213,24 @@ class Richness:
             (count / words) * math.log2(count / unigrams[first])
             for (first, _), count in self._bigrams.items()
         )
-        return RichnessScores(
-            entropy=-math.fsum(p * math.log2(p) for p in probabilities) + 0.0,
-            cond_entropy=-math.fsum(conditional) + 0.0,
-            avg_lengths=words / self._turns if self._turns else 0.0,
-            msttr=self._msttr(),
-            num_unigrams=len(unigrams),
-            num_bigrams=len(self._bigrams),
-            num_trigrams=len(self._trigrams),
-        )
+        windows = self._windows.windows()
+        if words <= MSTTR_WINDOW:
+            # As the library does: the ratio of the whole text, however short.
+            msttr = len(unigrams) / words if words else 0.0
+        else:
+            msttr = self._windows.types() / (MSTTR_WINDOW * windows)
+        return {
+            "entropy": -math.fsum(p * math.log2(p) for p in probabilities) + 0.0,
+            "cond_entropy": -math.fsum(conditional) + 0.0,
+            "avg_lengths": words / self._turns if self._turns else 0.0,
+            "msttr": msttr,
+            "num_unigrams": len(unigrams),
+            "num_bigrams": len(self._bigrams),
+            "num_trigrams": len(self._trigrams),
+        }
 
     def measures(self, signature: Signature) -> tuple[list[Measure], list[TypeMeasure]]:
-        """Return the scores as measures: of rows (see `DialogueWords.rows`), and of n-grams."""
+        """Return the scores as measures: of rows (see `richness_rows`), and of n-grams."""
         scores = self.scores()
         of_rows = [
             Measure(
@@ -283,17 +260,6 @@ class Richness:
         ]
         return of_rows, of_types
 
-    def __getstate__(self) -> dict[str, Any]:
-        self._count()
-        return vars(self)
-
-    def _msttr(self) -> float:
-        words, windows = self._windows.words, self._windows.windows()
-        if words <= MSTTR_WINDOW:
-            # As the library does: the ratio of the whole text, however short.
-            return len(self._unigrams) / words if words else 0.0
-        return self._windows.types() / (MSTTR_WINDOW * windows)
-
     def _count(self) -> None:
         turns, self._waiting = self._waiting, []
         if not turns:
@@ -302,55 +268,32 @@ class Richness:
         self._turns += len(turns)
         self._unigrams.update(words)
         self._bigrams.update(chain.from_iterable(map(pairwise, turns)))
-        self._trigrams.update(chain.from_iterable(map(trigrams, turns)))
+        for turn in turns:
+            self._trigrams.update(zip(turn, turn[1:], turn[2:], strict=False))
         self._windows.update(words)
 
 
-def trigrams(words: Sequence[str]) -> Iterable[tuple[str, str, str]]:
-    """Return the trigrams of a turn."""
-    return zip(words, words[1:], words[2:], strict=False)
+def richness_rows(dialogues: Sequence[DialogueWords]) -> list[dict[str, float]]:
+    """Return turns, words, and windows of MSTTR (`RICHNESS_COLUMNS`) of each dialogue of an input.
 
-
-class DialogueWords:
-    """The words of each turn of each dialogue, in input order."""
-
-    def __init__(self) -> None:
-        self.dialogues: list[list[tuple[str, ...]]] = []
-
-    def add(self, turns: Iterable[tuple[str, ...]]) -> None:
-        """Add a dialogue, as the words of each turn (see `richness.tokenize`)."""
-        self.dialogues.append(list(turns))
-
-    def words(self) -> list[str]:
-        """Return all words in input order."""
-        return [word for dialogue in self.dialogues for turn in dialogue for word in turn]
-
-    def rows(self) -> list[dict[str, float]]:
-        """Return what is additive of each dialogue: turns, words, and windows of MSTTR.
-
-        A window, and the number of distinct words in it, belong to the dialogue where it starts.
-        """
-        tokens = self.words()
-        rows = []
-        first = 0
-        for dialogue in self.dialogues:
-            end = first + sum(map(len, dialogue))
-            start = -(-first // MSTTR_WINDOW) * MSTTR_WINDOW
-            windows = [
-                tokens[at : at + MSTTR_WINDOW]
-                for at in range(start, end, MSTTR_WINDOW)
-                if at + MSTTR_WINDOW <= len(tokens)
-            ]
-            types = sum(len(set(window)) for window in windows)
-            numbers = map(float, (len(dialogue), end - first, types, len(windows)))
-            rows.append(dict(zip(Richness.columns, numbers, strict=True)))
-            first = end
-        return rows
-
-
-def count_ngrams(words: DialogueWords, units: Sequence[str]) -> TypeCounts:
-    """Return the unigrams, bigrams and trigrams of each dialogue, named by `units`."""
-    return TypeCounts.of(zip(units, words.dialogues, strict=True))
+    A window, and the number of distinct words in it, belong to the dialogue where it starts.
+    """
+    tokens = [word for dialogue in dialogues for turn in dialogue for word in turn]
+    rows = []
+    first = 0
+    for dialogue in dialogues:
+        end = first + sum(map(len, dialogue))
+        start = -(-first // MSTTR_WINDOW) * MSTTR_WINDOW
+        windows = [
+            tokens[at : at + MSTTR_WINDOW]
+            for at in range(start, end, MSTTR_WINDOW)
+            if at + MSTTR_WINDOW <= len(tokens)
+        ]
+        types = sum(len(set(window)) for window in windows)
+        numbers = map(float, (len(dialogue), end - first, types, len(windows)))
+        rows.append(dict(zip(RICHNESS_COLUMNS, numbers, strict=True)))
+        first = end
+    return rows
 
 
 def _words_per_turn(sums: Sums) -> NDArray[np.float64]:
