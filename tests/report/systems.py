@@ -9,8 +9,7 @@ from functools import cache
 
 from mwzeval.errors import Problem
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.page.html import PageSystem
-from mwzeval.report.page.model import page_system
+from mwzeval.report.page.model import PageSystem, page_system
 from mwzeval.scores.explanation import Claim, Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature
 from mwzeval.scores.sheets import Cell, sheet

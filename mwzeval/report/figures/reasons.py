@@ -18,8 +18,7 @@ from mwzeval.report.figures.style import (
     shown_name,
     titled,
 )
-from mwzeval.report.page.model import PageSystem, comparable_in, everyone, labels_of
-from mwzeval.report.page.reasons import kinds_of
+from mwzeval.report.page.model import PageSystem, comparable_in, kinds_of, labels_of
 from mwzeval.scores.explanation import Words
 
 MOST_MARKS = 3
@@ -43,13 +42,13 @@ def plot_reasons(
     one of `FORMATS`, `words` are how the benchmark calls its units, `width` is in inches. Raises
     `UsageError` when nothing was lost, `DependencyError` where matplotlib is missing.
     """
-    kinds = [kind for kind in kinds_of(systems) if kind.parent is None]
+    kinds = kinds_of(systems)
     if not kinds:
         raise UsageError("nothing was lost for a reason: there is nothing to draw")
     labels = labels_of(systems)
     of_outcome: dict[str, list[_Counted]] = {}
     for kind in kinds:
-        for group in comparable_in(systems, kind.outcome) or [everyone(systems)]:
+        for group in comparable_in(systems, kind.outcome):
             counts = [
                 count if system.name in group.systems else None
                 for system, count in zip(systems, kind.counts, strict=True)

@@ -12,34 +12,35 @@ import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from unicodedata import category
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from mwzeval.comparison import Comparison
 from mwzeval.comparison.comparison import about_few, verdict
-from mwzeval.errors import CONDITIONS, Problem, conditions, counted
-from mwzeval.report.page.model import PageSystem, headline_of, labels_of, letter_of, not_comparable
-from mwzeval.report.page.reasons import Kind, histograms, kinds_of
-from mwzeval.report.page.score_rows import (
+from mwzeval.errors import CONDITIONS, Problem, conditions, counted, printable
+from mwzeval.report.page.model import (
+    Kind,
+    PageSystem,
+    about_comparison,
     about_intervals,
-    chart_of,
+    headline_of,
+    histograms,
+    kinds_of,
+    labels_of,
+    letter_of,
+    not_comparable,
     panels_of,
     references_of,
-    score_rows,
     signatures_of,
+    standings_of,
 )
-from mwzeval.report.page.standings import about_comparison, standings_of
-from mwzeval.scores.explanation import Explanation, TurnView, Words
+from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse, Words
 from mwzeval.scores.score import WHOLE
-
-__all__ = ["PageSystem", "Words", "to_html"]
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
 """The files of `script/` in their order in the page, where they are one module."""
@@ -55,10 +56,7 @@ MINOR = frozenset(
 """Kinds of warnings that stand at the end of the page only, because they seldom move scores."""
 PLAIN_KEYS = {"said": "as requested", "taken_as": "read as"}
 """Keys of `meta` → words for people, where the key itself would be misread."""
-POLICY = (
-    "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; "
-    "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-)
+FOLDER = Path(__file__).parent
 
 
 def to_html(
@@ -72,94 +70,76 @@ def to_html(
 ) -> str:
     """Return the page as HTML text, the same for the same systems; write it as UTF-8.
 
-    `meanings` say what kinds of reason mean. `compared` is a comparison of the systems by their
+    `meanings` are those of kinds of reasons. `compared` is a comparison of the systems by their
     names, or a sentence that says why there is none; without it no system is the best. `headline`
-    names the scores of the chart. With more than two systems the viewer chooses which two stand
-    side by side. Raises `ValueError` without any system.
+    names the scores of the chart. Raises `ValueError` without any system.
     """
     if not systems:
         raise ValueError("a page needs at least one system")
     words = words or Words()
     kinds = kinds_of(systems)
-    style, script = _asset("page.css"), _script()
-    letters = [letter_of(index) for index in range(len(systems))]
     comparison = compared if isinstance(compared, Comparison) else None
-    standings = standings_of(systems, comparison) if comparison else {}
+    standings = standings_of(comparison) if comparison else {}
     main = headline_of(systems, headline)
-    rows = score_rows(systems, standings, main)
-    return (
-        _template_environment()
-        .get_template("page.html")
-        .render(
-            title=title,
-            words=words,
-            whole=WHOLE,
-            letters=letters,
-            systems=systems,
-            verdicts=_verdicts(systems, comparison, main),
-            alerts=list(_alerts(systems).items())[:SHOWN_ALERTS],
-            warning_count=sum(len(system.warnings) for system in systems),
-            meanings=meanings,
-            notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
-            main_rows=[row for row in rows if row.is_main],
-            other_rows=[row for row in rows if not row.is_main],
-            references=references_of(systems).values(),
-            chart=chart_of(systems, standings, main),
-            compared=about_comparison(comparison) if comparison else (),
-            few=about_few(comparison) if comparison else "",
-            not_compared=compared if comparison is None else None,
-            marked=any(of.is_best for by_place in standings.values() for of in by_place.values()),
-            apart=not_comparable(systems),
-            intervals=about_intervals(systems),
-            panels=panels_of(systems, standings),
-            histograms=histograms(systems, kinds),
-            figured=[(index, system) for index, system in enumerate(systems) if system.figures],
-            warned=[(index, system) for index, system in enumerate(systems) if system.warnings],
-            about=_about(systems),
-            signatures=signatures_of(systems),
-            policy=Markup(POLICY.format(script=_source_of(script), style=_source_of(style))),
-            style=style,
-            script=script,
-            data=packed(page_data(systems, kinds, words, meanings)),
-        )
-    )
-
-
-@cache
-def _asset(name: str) -> Markup:
-    # The text between the tags is hashed, and a browser sees "\n" whatever the file has.
-    return Markup((Path(__file__).parent / name).read_text(encoding="utf-8"))
-
-
-@cache
-def _script() -> Markup:
-    return Markup("\n").join(_asset(f"script/{name}.js") for name in SCRIPTS)
-
-
-@cache
-def _template_environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+    rows = panels_of(systems, standings)
+    # The texts between the tags are hashed as browsers see them, with "\n" at the ends of lines.
+    style = (FOLDER / "page.css").read_text(encoding="utf-8")
+    files = [FOLDER / "script" / f"{name}.js" for name in SCRIPTS]
+    script = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
+        finalize=lambda value: printable(value, keep="\n\t") if type(value) is str else value,
+    )
+    environment.filters["minus"] = lambda text: text.replace("-", "−")
+    return environment.get_template("page.html").render(
+        title=title,
+        words=words,
+        whole=WHOLE,
+        letters=[letter_of(place) for place in range(len(systems))],
+        systems=systems,
+        verdicts=_verdicts(systems, comparison, main),
+        alerts=list(_alerts(systems).items())[:SHOWN_ALERTS],
+        meanings=meanings,
+        notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
+        main_rows=[row for row in rows if row.name in main],
+        other_rows=[row for row in rows if row.name not in main],
+        chart=[row for name in main for row in rows if row.name == name],
+        panels=panels_of(systems, standings, scopes=True),
+        references=references_of(systems).values(),
+        comparison=comparison,
+        compared=about_comparison(comparison) if comparison else (),
+        few=about_few(comparison) if comparison else "",
+        not_compared=compared if comparison is None else None,
+        marked=any(best for best, _, _ in standings.values()),
+        apart=not_comparable(systems),
+        intervals=about_intervals(systems),
+        histograms=histograms(systems, kinds),
+        most=max((count for kind in kinds for count in kind.counts), default=1),
+        kind_places={key: place for place, key in enumerate(_flat(kinds))},
+        figured=[(place, system) for place, system in enumerate(systems) if system.figures],
+        warned=[(place, system) for place, system in enumerate(systems) if system.warnings],
+        warning_count=sum(len(system.warnings) for system in systems),
+        about=_about(systems),
+        signatures=signatures_of(systems),
+        style=Markup(style),
+        style_hash=_hash(style),
+        script=Markup(script),
+        script_hash=_hash(script),
+        data=_packed(systems, kinds, words, meanings),
     )
 
 
-def _source_of(content: str) -> str:
+def _hash(content: str) -> str:
     return "sha256-" + b64encode(sha256(content.encode()).digest()).decode()
 
 
-def visible(text: str) -> str:
-    """Return `text` with whatever cannot be seen, or turns its neighbours around, spelled out."""
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else f"\\x{ord(c):02x}"
-        for c in text
-    )
+def _flat(kinds: Sequence[Kind]) -> list[tuple[str, str]]:
+    """Return outcome and code of all kinds, each followed by its details."""
+    return [(kind.outcome, kind.code) for group in kinds for kind in (group, *group.details)]
 
 
 def _verdicts(
@@ -225,65 +205,44 @@ def _plain(value: Any) -> str:
             return str(value)
 
 
-def page_data(
+def _packed(
     systems: Sequence[PageSystem],
     kinds: Sequence[Kind],
     words: Words,
-    meanings: Mapping[str, str] = MappingProxyType({}),
-) -> dict[str, Any]:
-    """Return the data of the script: the items in all systems, kinds of reasons, names and labels.
+    meanings: Mapping[str, str],
+) -> str:
+    """Return the data of the script as JSON, compressed with gzip, in base64.
 
-    The explanations of an item have the order of the systems, with None for one that lacks it.
-    Outcomes are lists of pairs, which keep their order whatever the names are.
+    The explanations of an item have the order of the systems, with null for one that lacks it.
     """
-    by_unit = [{e.unit: e for e in system.explanations} for system in systems]
-    units = dict.fromkeys(unit for explanations in by_unit for unit in explanations)
-    return {
+    by_name = [{e.unit: e for e in system.explanations} for system in systems]
+    data = {
         "whole": WHOLE,
         "words": asdict(words),
         "labels": labels_of(systems),
-        "meanings": {kind.code: meanings[kind.code] for kind in kinds if kind.code in meanings},
+        "meanings": {k.code: meanings[k.code] for k in kinds if k.code in meanings},
         "systems": [{"letter": letter_of(at), "name": s.name} for at, s in enumerate(systems)],
-        "kinds": [{"outcome": kind.outcome, "code": kind.code} for kind in kinds],
+        "kinds": [{"outcome": outcome, "code": code} for outcome, code in _flat(kinds)],
         "items": [
-            {"name": unit, "explanations": [_explanation(known.get(unit)) for known in by_unit]}
-            for unit in units
+            {"name": name, "explanations": [known.get(name) for known in by_name]}
+            for name in dict.fromkeys(name for known in by_name for name in known)
         ],
     }
-
-
-def _explanation(explanation: Explanation | None) -> dict[str, Any] | None:
-    if explanation is None:
-        return None
-    reasons = [
-        {"code": r.code, "outcome": r.outcome, "scope": r.scope, "turn": r.turn, "text": r.text}
-        for r in explanation.reasons
-    ]
-    return {
-        "outcomes": [(scope, [*named.items()]) for scope, named in explanation.outcomes.items()],
-        "goal": explanation.goal,
-        "reached": explanation.reached,
-        "turns": [_turn(turn) for turn in explanation.turns],
-        "reasons": reasons,
-    }
-
-
-def _turn(turn: TurnView) -> dict[str, Any]:
-    found: dict[str, Any] = {"utterances": turn.utterances, "facts": turn.facts}
-    if turn.claims:
-        found["claims"] = [
-            {"start": c.start, "end": c.end, "verdict": c.verdict, "text": f"{c.slot}{c.remarks()}"}
-            for c in turn.claims
-        ]
-    if turn.calls:
-        found["calls"] = [
-            {"name": c.name, "arguments": c.arguments, "result": c.result, "failed": c.has_failed}
-            for c in turn.calls
-        ]
-    return found
-
-
-def packed(data: Any) -> str:
-    """Return data as JSON, compressed with gzip, in base64."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False, default=_plain_object)
     return b64encode(gzip.compress(text.encode("ascii"), COMPRESSION, mtime=0)).decode("ascii")
+
+
+def _plain_object(value: Explanation | Reason | Claim | ToolUse) -> dict[str, Any]:
+    match value:
+        case Explanation():
+            # Pairs, because the order of an object's keys changes where they are numbers.
+            outcomes = [(scope, [*named.items()]) for scope, named in value.outcomes.items()]
+            names = ("goal", "reached", "turns", "reasons")
+            return {"outcomes": outcomes} | {name: getattr(value, name) for name in names}
+        case Claim(start=start, end=end, verdict=verdict):
+            text = f"{value.slot}{value.remarks()}"
+            return {"start": start, "end": end, "verdict": verdict, "text": text}
+        case Reason():
+            return {n: getattr(value, n) for n in ("code", "outcome", "scope", "turn", "text")}
+        case ToolUse():
+            return asdict(value)

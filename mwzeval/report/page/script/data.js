@@ -49,7 +49,7 @@ function searchableTexts() {
     const texts = new Set([names[item]]);
     for (const { goal, turns, reasons } of ofItem.filter(Boolean)) {
       for (const [, value] of goal) texts.add(value);
-      for (const { utterances, facts, calls = [] } of turns) {
+      for (const [utterances, facts, , calls] of turns) {
         for (const [, value] of [...utterances, ...facts]) texts.add(value);
         for (const call of calls) texts.add(call.name).add(call.arguments).add(call.result);
       }

@@ -169,15 +169,15 @@ function indented(text) {
 }
 
 function callNode(call) {
-  return element("details", { class: `call${call.failed ? " failed" : ""}` },
+  return element("details", { class: `call${call.has_failed ? " failed" : ""}` },
     element("summary", {}, textElement("code", {}, call.name), " ",
       textElement("code", { class: "muted" }, call.arguments),
-      call.failed ? element("span", { class: "call-failed" }, " failed") : null),
+      call.has_failed ? element("span", { class: "call-failed" }, " failed") : null),
     textElement("pre", { tabindex: "0" }, indented(call.result)));
 }
 
 function callLine(turns, columns) {
-  return separateLine("calls", "calls", columns, turns.map(({ calls = [] }) =>
+  return separateLine("calls", "calls", columns, turns.map(([, , , calls]) =>
     element("div", { class: "call-list" }, ...calls.map(callNode))));
 }
 
@@ -200,20 +200,20 @@ function reasonLine(reasons, columns) {
       : element("div", { class: "cell" }))));
 }
 
-const NO_TURN = { utterances: [], facts: [] };
+const NO_TURN = [[], [], [], []];
 
 function turnNode(number, columns) {
   const turns = columns.map(({ explanation }) => explanation.turns[number] ?? NO_TURN);
-  const before = number ? columns.map(({ explanation }) => explanation.turns[number - 1]?.facts ?? []) : null;
+  const factsOf = (turn) => columns.map(({ explanation }) => (explanation.turns[turn] ?? NO_TURN)[1]);
   const reasons = columns.map(({ explanation }) => explanation.reasons.filter(({ turn }) => turn === number));
   const lost = reasons.some((list) => list.length);
   const section = element("section",
     { class: `turn${lost ? " lost-here" : ""}`, id: `page-turn-${number}`, "aria-label": `Turn ${number}`, tabindex: "-1" },
     element("h4", { class: "turn-number" }, element("span", { class: "muted" }, "turn "), String(number)));
   let calls = callLine(turns, columns);
-  const utterances = turns.map((turn) => turn.utterances.map(([speaker, value]) =>
-    ({ speaker, value, claims: speaker === "system" ? turn.claims : undefined })));
-  for (const { first: { speaker }, cells } of aligned(utterances, (utterance) => utterance.speaker)) {
+  const said = turns.map(([utterances, , claims]) => utterances.map(([speaker, value]) =>
+    ({ speaker, value, claims: speaker === "system" ? claims : [] })));
+  for (const { first: { speaker }, cells } of aligned(said, (utterance) => utterance.speaker)) {
     if (speaker === "system" && calls) {
       section.append(calls);
       calls = null;
@@ -222,7 +222,7 @@ function turnNode(number, columns) {
     section.append(comparingLine(`said ${kind}`, head(null, speaker), cells, columns));
   }
   const lines = [calls, metLine(number, columns), lost ? reasonLine(reasons, columns) : null,
-    ...factLines(turns.map(({ facts }) => facts), columns, before)];
+    ...factLines(factsOf(number), columns, number ? factsOf(number - 1) : null)];
   section.append(...lines.filter((node) => node !== null));
   return section;
 }
@@ -230,10 +230,10 @@ function turnNode(number, columns) {
 /** Return what the marks in the turns mean, and, folded, what the reasons mean. */
 function legend(columns) {
   const turns = columns.flatMap(({ explanation }) => explanation.turns);
-  const errors = new Set(turns.flatMap(({ facts }) => facts.map(([label]) => errorOf(label))));
+  const errors = new Set(turns.flatMap(([, facts]) => facts.map(([label]) => errorOf(label))));
   const marks = [...ERRORS].filter(([label]) => errors.has(label)).map(([label, [sign, meaning]]) =>
     [element("span", {}, element("span", { class: "wrong-sign" }, sign), label), meaning]);
-  if (turns.some(({ claims }) => claims)) {
+  if (turns.some(([, , claims]) => claims.length)) {
     for (const [verdict, meaning] of VERDICTS) {
       marks.push([element("span", { class: `claim ${verdict}` }, verdict), meaning]);
     }
