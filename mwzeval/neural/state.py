@@ -1,14 +1,13 @@
-"""Models as arrays: trained ones in files, and the state of one in training.
+"""Models as arrays: files of trained models, and the state of training.
 
-A file is one of safetensors, with a description; reading it runs nothing of it. The state is
-weights, moments of optimisers and the random generator.
+A file is a safetensors file with a description; reading it runs no code. The state of training is
+the weights, the moments of the optimizers and the random generator.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files.reading import read_model, unreadable
+from mwzeval.files.reading import read_model
 from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
 
@@ -30,17 +29,13 @@ DESCRIPTION = "mwzeval"
 """The key of the file's metadata that holds the description, as JSON."""
 FORMAT = 1
 PICKLES = (b"PK\x03\x04", b"\x80")
-"""With these begin what `torch.save` and `pickle.dump` write."""
+"""The first bytes of what `torch.save` and `pickle.dump` write."""
 HEADER = 8
-"""Bytes before the header: its length."""
-LONGEST_REASON = 300
-"""Characters of what a library says is wrong with a file."""
-SHOWN = 4
-"""How many models of a folder are named."""
+"""Bytes before the header of a file: its length."""
 
 
 def write_arrays(path: str | Path, kind: str, arrays: Mapping[str, Any], about: Any) -> None:
-    """Write arrays and what is said `about` them (plain values), whole or not at all.
+    """Write arrays and a description of them (plain values), completely or not at all.
 
     The same arrays give the same bytes. Raises `DependencyError` without safetensors,
     `MwzevalError` when the place cannot be written.
@@ -54,15 +49,13 @@ def write_arrays(path: str | Path, kind: str, arrays: Mapping[str, Any], about: 
 
 
 def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
-    """Return the arrays of a file and what is said about them.
+    """Return the arrays of a file and their description.
 
-    Only safetensors are read, which can hold nothing but numbers; a pickle, which runs whatever it
-    holds, is refused unopened. Raises `InputError` for anything that is not such a file of this
-    kind, `DependencyError` without safetensors.
+    Only safetensors files are read, which hold nothing but numbers; a pickle, which can run code,
+    is not opened. Raises `InputError` for anything that is not such a file of this kind,
+    `DependencyError` without safetensors.
     """
     safetensors = required("safetensors")
-    if others := _models_instead(Path(path)):
-        raise unreadable(str(path), f"expected a {kind}, found {others}")
     raw = read_model(path)
     # The length of a safetensors header may begin with the same byte; its text follows it.
     if raw.startswith(PICKLES) and raw[HEADER : HEADER + 1] != b"{":
@@ -73,7 +66,7 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
         length = int.from_bytes(raw[:HEADER], "little")
         header = json.loads(raw[HEADER : HEADER + length])
         description = json.loads(header["__metadata__"][DESCRIPTION])
-        # Halves of surrogate pairs stand in no file that is written here, nor in what models say.
+        # A lone surrogate is in no file that is written here, nor in the output of a model.
         json.dumps(description, ensure_ascii=False).encode()
         found = description["format"], description["kind"]
         about = description["about"]
@@ -81,21 +74,11 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
         raise refused(path, f"its {len(raw):,} bytes do not fit into memory twice") from None
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         # The representation of an error of encoding has the whole text.
-        why = shorten(f"{type(error).__name__}: {error}", LONGEST_REASON)
+        why = shorten(f"{type(error).__name__}: {error}", 300)
         raise refused(path, f"not a safetensors file of this program ({why})") from None
     if found != (FORMAT, kind):
         raise refused(path, f"expected a {kind} of format {FORMAT}, found {found[1]} {found[0]}")
     return arrays, about
-
-
-def _models_instead(path: Path) -> str:
-    """Return which models are where one is missing: the folder may be that of another kind."""
-    with suppress(OSError):  # reading it says what is wrong
-        if not path.exists():
-            folder = next(parent for parent in path.absolute().parents if parent.is_dir())
-            found = sorted([*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")])
-            return ", ".join(str(model.relative_to(folder)) for model in found[:SHOWN])
-    return ""
 
 
 def refused(path: str | Path, reason: str) -> InputError:
@@ -105,7 +88,7 @@ def refused(path: str | Path, reason: str) -> InputError:
 
 WEIGHT, GENERATOR = "weight", "generator"
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""What Adam keeps of a weight: all of it or, before the weight's first gradient, nothing."""
+"""The state of Adam for a weight; before the weight's first gradient there is none."""
 
 
 def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
@@ -114,7 +97,7 @@ def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
 
 
 def set_weights(weights: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Put arrays into weights. Raises `ValueError` unless they are finite and just those."""
+    """Copy arrays into weights. Raises `ValueError` for other names, shapes or infinite values."""
     import torch
 
     expected = {name: tuple(weight.shape) for name, weight in weights.items()}
@@ -128,7 +111,7 @@ def set_weights(weights: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]
 
 
 def trained_by(optimizer: Optimizer) -> Iterator[Tensor]:
-    """Return the weights that an optimiser changes."""
+    """Return the weights that an optimizer changes."""
     return (weight for group in optimizer.param_groups for weight in group["params"])
 
 
@@ -137,8 +120,7 @@ def state_of(
 ) -> Arrays:
     """Return everything that the next step depends on, not copied.
 
-    The optimisers are Adam or SparseAdam; arrays are called `weight:NAME`, `exp_avg:NAME` and so
-    on.
+    The optimizers are Adam or SparseAdam; the arrays are named `weight:NAME`, `exp_avg:NAME` etc.
     """
     arrays: Arrays = {GENERATOR: generator.get_state().numpy()}
     for name, weight in weights.items():
@@ -155,7 +137,7 @@ def restore(
     generator: Generator,
     arrays: Arrays,
 ) -> None:
-    """Put back what `state_of` returned. Raises `ValueError` or `KeyError` for anything else."""
+    """Restore what `state_of` returned. Raises `ValueError` or `KeyError` for anything else."""
     import torch
 
     set_weights(weights, {name: arrays[f"{WEIGHT}:{name}"] for name in weights})

@@ -1,7 +1,7 @@
-"""Training of PyTorch models in a folder, which goes on where it was killed, to the same bytes.
+"""Training of PyTorch models in a folder, which resumes after it was killed, to the same bytes.
 
-A learner has weights, the loss of a batch and, if there are validation data, scores on them. What
-all trainings have in common is here: settings, the order of the examples, optimiser steps, the
+A learner has weights, the loss of a batch and, if there are validation data, scores on them. This
+module has what all trainings share: settings, the order of the examples, optimizer steps, the
 learning curve, early stopping, and a checkpoint after each point of the curve.
 """
 
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 CHECKPOINT_FILE = "checkpoint.safetensors"
 KIND = "training state"
 MOST = {"seed": 2**63 - 1, "threads": 1024}
-"""The highest values of settings: what PyTorch can count, and threads that can be begun."""
-ALLOCATOR = "DefaultCPUAllocator"
-"""Stands in the message of PyTorch when there is no memory."""
+"""The highest values of settings that PyTorch and the system accept."""
 SHARES = ("dropout", "varied")
-"""Settings that may be 0: then nothing is left out, or varied."""
+"""Settings that may be 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +49,20 @@ class TrainingSettings:
     """CPU threads: another number may change the last bits of the result."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value, kind = getattr(self, each.name), str(each.type)
+        for setting in fields(self):
+            name, value, kind = setting.name, getattr(self, setting.name), str(setting.type)
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if kind == "bool":
                 fits = isinstance(value, bool)
             elif kind == "float":
-                fits = is_number and (0 < value < 1 or (each.name in SHARES and value == 0))
+                fits = is_number and (0 < value < 1 or (name in SHARES and value == 0))
             else:
-                least = 0 if each.name == "seed" else 1
-                most = MOST.get(each.name, value)
-                fits = is_number and isinstance(value, int) and least <= value <= most
+                least = 0 if name == "seed" else 1
+                fits = (
+                    is_number and isinstance(value, int) and least <= value <= MOST.get(name, value)
+                )
             if not fits:
-                raise UsageError(f"{each.name} cannot be {value!r}")
+                raise UsageError(f"{name} cannot be {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,35 +83,29 @@ class Point:
 
 
 Watch = Callable[[Point], None]
-"""Is told of each point of the curve as it comes."""
+"""A function that is called with each new point of the curve."""
 
 
 def _curve_of(plain: Any) -> list[Point]:
-    """Return the learning curve that a file has.
-
-    Raises `ValueError`, `TypeError` or `LookupError` for what is none.
-    """
+    """Return the learning curve in a file. Raises `ValueError` or `TypeError` for anything else."""
     if not isinstance(plain, list):
         raise TypeError("the curve is a list")
-    for point in plain:
-        counts = [point[name] for name in ("step", "epoch", "examples")]
-        if not all(_is_whole(count) and count >= 0 for count in counts):
-            raise ValueError("step, epoch and examples are numbers from 0 on")
-        # They may be infinite or NaN: a run that has diverged is one, too.
-        numbers = [point[name] for name in ("loss", "quality") if point[name] is not None]
-        if not all(isinstance(number, float) or _is_whole(number) for number in numbers):
-            raise TypeError("loss and quality are numbers")
-        if not isinstance(point["scores"], dict):
-            raise TypeError("scores are an object")
-    return [Point(**point) for point in plain]
-
-
-def _is_whole(value: Any) -> bool:
-    return type(value) is int and abs(value) < 2**63
+    curve = [Point(**point) for point in plain]
+    for point in curve:
+        counts = point.step, point.epoch, point.examples
+        # Numbers may be infinite or NaN where a run has diverged.
+        numbers = [number for number in (point.loss, point.quality) if number is not None]
+        if (
+            any(type(count) is not int or not 0 <= count < 2**63 for count in counts)
+            or any(type(n) is not float and (type(n) is not int or abs(n) > 2**63) for n in numbers)
+            or not isinstance(point.scores, dict)
+        ):
+            raise ValueError("a point of the curve has impossible values")
+    return curve
 
 
 class Learner(ABC):
-    """A model in training: its weights and what they are to do."""
+    """A model in training: its weights, their loss and their validation."""
 
     model_file: str
     """The file's name in the folder of the run."""
@@ -157,8 +150,8 @@ def train(learner: Learner, folder: Path, watch: Watch | None = None) -> Sequenc
     """Train in a folder until the end, save the model there, and return the learning curve.
 
     With each point of the curve the whole state is written. Called again with the same learner
-    after it was killed, training goes on from there and ends with the same bytes; the learner's
-    weights are those after the last step.
+    after it was killed, training resumes there and ends with the same bytes; the learner's weights
+    are those after the last step.
 
     Raises `UsageError` when the folder holds something else or cannot be made, `InputError` for a
     damaged state, `DependencyError` without safetensors, `MwzevalError` when nothing can be
@@ -235,7 +228,7 @@ class _Run:
         loss.backward()  # type: ignore[no-untyped-call]
         if learner.longest_gradient is not None:
             torch.nn.utils.clip_grad_norm_(
-                [weight for each in learner.optimizers for weight in trained_by(each)],
+                [weight for optimizer in learner.optimizers for weight in trained_by(optimizer)],
                 learner.longest_gradient,
             )
         for optimizer in learner.optimizers:
@@ -350,7 +343,7 @@ def reproducible(settings: TrainingSettings) -> Iterator[None]:
         try:
             yield
         except RuntimeError as error:
-            if ALLOCATOR in str(error):
+            if "DefaultCPUAllocator" in str(error):  # there is no memory
                 raise MemoryError from None
             raise
         finally:
