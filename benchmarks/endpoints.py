@@ -47,17 +47,14 @@ class ScriptedUser:
         self._left = TURNS
 
     def begin(self) -> str:
-        """Return the sentence."""
         self._left -= 1
         return TEXT
 
     def answer(self, heard: AgentTurn, /) -> str:
-        """Return the sentence again."""
         return self.begin()
 
     @property
     def is_done(self) -> bool:
-        """Whether all turns are over."""
         return not self._left
 
 
@@ -69,7 +66,6 @@ class ScriptedTools:
     )
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Return the result."""
         return {"count": 1, "results": [{"name": "a place", "phone": "01223351241"}]}
 
 
@@ -85,21 +81,17 @@ class ScriptedSetting:
         self._url = url
 
     def begin(self) -> None:
-        """Make a client."""
         self._client = Client(Endpoint("scripted", self._url))
         self._agent = EndpointAgent(self._client, TEXT * 20)
 
     def hold(self, planned: Planned, record: Record) -> Ending:
-        """Hold a dialogue."""
         tools = ScriptedTools()
         return hold(ScriptedUser, lambda: self._agent.partner(planned, tools, record), record)
 
     def stop(self) -> None:
-        """End all requests."""
         self._client.close()
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return nothing."""
         return None
 
 

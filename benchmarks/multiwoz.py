@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import gc
 import json
@@ -17,18 +16,22 @@ import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
-from benchmarks.measure import REPETITIONS, Row, at_most, cpu_seconds, run_process, seconds
+from benchmarks.measure import (
+    REPETITIONS,
+    Row,
+    at_most,
+    cpu_seconds,
+    median_cpu,
+    run_process,
+    seconds,
+)
 from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.corpus.gold import dialogue_id
-from mwzeval.multiwoz.corpus.references import own_references
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
-from mwzeval.multiwoz.scoring.measures import scored_table
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
-from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
-from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
+from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 
 ROOT = Path(__file__).parent.parent
@@ -37,7 +40,6 @@ WARM_UP = "ubar"
 SYSTEMS = ("augpt", "galaxy-e2e", "hdsa")
 REWARDED = ("galaxy-e2e", "hdsa")
 """With states, and with the gold states."""
-GROWTH = (1_000, 10_000, 100_000)
 
 Predictions = dict[str, list[dict[str, Any]]]
 
@@ -49,9 +51,8 @@ def rows(data: Path) -> Iterator[Row]:
     paths = {system: folder / f"{system}.json" for system in SYSTEMS}
     yardsticks = {system: yardstick(path) for system, path in paths.items()}
     for system, corpus_bleu in yardsticks.items():
-        base = statistics.median(cpu_seconds(corpus_bleu) for _ in range(REPETITIONS))
         what = f"{system}: sacreBLEU `corpus_bleu` (the yardstick)"
-        yield Row(what, f"{base:.2f} s", 1.0, "", None)
+        yield Row(what, f"{median_cpu(corpus_bleu):.2f} s", 1.0)
     for what, limit, chosen in (
         ("BLEU + Inform & Success + richness", 0.7, (True, True, True)),
         ("Inform & Success", 0.12, (False, True, False)),
@@ -60,10 +61,8 @@ def rows(data: Path) -> Iterator[Row]:
         yield from _file_after_file(what, limit, chosen, warm_up, paths, yardsticks)
     for system, corpus_bleu in yardsticks.items():
         yield from _cold(system, paths[system], corpus_bleu)
-    predictions = _read(paths[SYSTEMS[-1]])
-    yield _one_dialogue(predictions)
+    yield _one_dialogue(_read(paths[SYSTEMS[-1]]))
     yield _query()
-    yield from _growth(predictions)
 
 
 def _start() -> Iterator[Row]:
@@ -89,31 +88,20 @@ def _file_after_file(
     paths: Mapping[str, Path],
     yardsticks: Mapping[str, Callable[[], object]],
 ) -> Iterator[Row]:
-    """Score files that a process with its corpus loaded has not seen, and then has, as in training.
-
-    What earlier files had in common with a file is remembered, as it is in a training loop.
-    """
-    unseen: dict[str, list[tuple[float, float]]] = {system: [] for system in paths}
-    again: dict[str, list[tuple[float, float]]] = {system: [] for system in paths}
+    """Score new files in a process that has scored others, as in a training loop."""
+    times: dict[str, list[tuple[float, float]]] = {system: [] for system in paths}
     for _ in range(REPETITIONS):
         for remembered in _caches():
             remembered.cache_clear()
         evaluator = Evaluator(*chosen, corpus=CORPUS)
         evaluator.evaluate(_read(warm_up))
         for system, path in paths.items():
-            for seen in (unseen, again):
-                # Parsed anew: texts that were looked up once would know their hashes.
-                took = cpu_seconds(functools.partial(evaluator.evaluate, _read(path)))
-                seen[system].append((took, took / cpu_seconds(yardsticks[system])))
-    for of_system, how, most in (
-        (unseen, "warm `evaluate`, not seen before", limit),
-        (again, "warm `evaluate`, the same file again", None),
-    ):
-        for system, times in of_system.items():
-            took, ratio = (statistics.median(column) for column in zip(*times, strict=True))
-            allowed = "" if most is None else f"{most} ×"
-            met = None if most is None else ratio <= most
-            yield Row(f"{system}: {how}, {what}", f"{took:.2f} s", ratio, allowed, met)
+            took = cpu_seconds(functools.partial(evaluator.evaluate, _read(path)))
+            times[system].append((took, took / cpu_seconds(yardsticks[system])))
+    for system, of_system in times.items():
+        took, ratio = (statistics.median(column) for column in zip(*of_system, strict=True))
+        what_row = f"{system}: warm `evaluate`, not seen before, {what}"
+        yield Row(what_row, f"{took:.2f} s", ratio, f"{limit} ×", ratio <= limit)
 
 
 def _fold() -> GoldFold:
@@ -196,26 +184,6 @@ def _query() -> Row:
     count = 20_000
     took = seconds(lambda: [database.query("restaurant", constraints) for _ in range(count)])
     return at_most("database query with a repeated fuzzy value", 1e6 * took / count, "µs", 20, 1)
-
-
-def _growth(predictions: Predictions) -> Iterator[Row]:
-    """Time one pass over copies of the fold's dialogues under other names."""
-    fold = _fold()
-    for dialogues in GROWTH:
-        copies = range(dialogues // len(predictions))
-        many = {f"{name}-{copy}": turns for copy in copies for name, turns in predictions.items()}
-        gold = {f"{name}-{copy}": gold for copy in copies for name, gold in fold.dialogues.items()}
-        copied = dataclasses.replace(fold, dialogues=gold)
-        scorer = Scorer(copied, "2021", {fold.reference_set: own_references(copied)})
-
-        def evaluate(scorer: Scorer = scorer, many: Predictions = many) -> None:
-            checked = check_dialogues(many, Findings(), need_responses=True)
-            metrics = Metrics(bleu=True, success=True, richness=True)
-            scored_table(ScoredDialogues.of(scorer, checked, metrics)).scores()
-
-        took = seconds(evaluate)
-        what = f"{dialogues:,} dialogues in one pass (repeated predictions)"
-        yield Row(what, f"{took:.1f} s, {1e6 * took / dialogues:.0f} ms a thousand")
 
 
 def reward_rows(data: Path) -> Iterator[Row]:

@@ -11,8 +11,8 @@ import shlex
 from pathlib import Path
 
 from mwzeval.cli import main
-from tools.samples.__main__ import ROOT
 
+ROOT = Path(__file__).resolve().parents[1]
 GALLERY = ROOT / "docs" / "gallery.md"
 IMAGES = GALLERY.parent / "images"
 FIGURE = re.compile(r"^mwzeval (plot .*) -o (\w+\.png)$", re.MULTILINE)

@@ -1,15 +1,14 @@
-"""Measure how many one-rule mutants of the package the tests kill.
+"""Measure the share of one-rule mutants of the package that the tests kill.
 
-    python -m tools.mutation cover            # which tests cover which lines, and their seconds
+    python -m tools.mutation cover            # record the tests and seconds that cover each line
     python -m tools.mutation run -n 500       # draw mutants, run the covering tests until a kill
 
 `cover` runs the tests of `make test-all` once with coverage contexts; `run` changes one operator,
-constant or condition at a time in a copy of the tree. The tests of `make test` come first, then the
-other ones; within each tier the tests of the same folder come first, then the cheapest files. A
-mutant survives a tier if `--seconds` of its cheapest covering tests pass. A seed draws the same
-mutants of unchanged lines in every version. Strings are changed only where code compares or looks
-them up: texts of messages are no mutants. Results are a line of JSON per mutant in
-`build/mutation/results.jsonl`.
+constant or condition at a time in a copy of the tree. The tests of `make test` run first, then the
+others; within each tier those of the same folder, then the cheapest files. A mutant survives a tier
+if `--seconds` of its cheapest covering tests pass. A seed draws the same mutants of unchanged lines
+in every version. Strings are changed only where code compares them or looks them up. Results are a
+line of JSON per mutant in `build/mutation/results.jsonl`.
 """
 
 from __future__ import annotations
@@ -28,8 +27,10 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 # Libraries that most tests need are imported once, before processes are forked.
 import hypothesis.strategies  # noqa: F401
@@ -37,9 +38,6 @@ import jsonschema  # noqa: F401
 import pytest
 import sacrebleu  # noqa: F401
 import scipy.stats  # noqa: F401
-
-if TYPE_CHECKING:
-    from multiprocessing.queues import Queue
 
 FORK = multiprocessing.get_context("fork")
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,11 +84,9 @@ class Mutant(NamedTuple):
         """Return the source with the piece replaced; columns count bytes, as `ast` does."""
         lines = source.splitlines(keepends=True)
         begin, last = lines[self.start[0] - 1], lines[self.end[0] - 1]
-        lines[self.start[0] - 1 : self.end[0]] = [
-            begin[: self.start[1]] + f"({self.new})".encode() + last[self.end[1] :]
-            if not self.new.isalpha()
-            else begin[: self.start[1]] + self.new.encode() + last[self.end[1] :]
-        ]
+        new = self.new if self.new.isalpha() else f"({self.new})"
+        changed = begin[: self.start[1]] + new.encode() + last[self.end[1] :]
+        lines[self.start[0] - 1 : self.end[0]] = [changed]
         return b"".join(lines)
 
 
@@ -166,19 +162,15 @@ def mutants(file: str) -> list[Mutant]:
 def cover() -> None:
     """Run all tests with coverage contexts; keep the lines of each test and its seconds."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    report = FOLDER / "report.json"
     folders = sorted({str(Path(file).parent) for file in _files()})
     rc = FOLDER / "coveragerc"
-    rc.write_text(
-        f"[run]\ndata_file = {COVERAGE}\ninclude =\n"
-        + "".join(f"    {folder}/*\n" for folder in folders)
-    )
-    environment = os.environ | {"MUTATION_SECONDS": str(report)}
+    include = "".join(f"    {folder}/*\n" for folder in folders)
+    rc.write_text(f"[run]\ndata_file = {COVERAGE}\ninclude =\n{include}")
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "not slow", "-p", "tools.mutation",
          "--dist", "worksteal", "--cov", f"--cov-config={rc}", "--cov-report=",
          "--cov-context=test"],
-        cwd=ROOT, env=environment, check=False,
+        cwd=ROOT, env=os.environ | {"MUTATION_SECONDS": "1"}, check=False,
     )  # fmt: skip
 
 
@@ -189,11 +181,11 @@ def _files() -> list[str]:
     return [file for file in listed.stdout.split() if TARGETS.match(file)]
 
 
-# As a plug-in of pytest, this module notes the seconds and the tier of each test.
+# As a plug-in of pytest, this module records the seconds and the tier of each test.
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Note which tests only `make test-all` runs."""
+    """Mark the tests that only `make test-all` runs."""
     for item in items:
         late = item.get_closest_marker("integration") is not None
         item.user_properties.append(("late", late))
@@ -201,65 +193,61 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Write the seconds of the tests that passed."""
-    path = os.environ.get("MUTATION_SECONDS")
-    if path:
+    if "MUTATION_SECONDS" in os.environ:
         passed = terminalreporter.stats.get("passed", [])
-        SECONDS.write_text(
-            json.dumps(
-                {r.nodeid: [r.duration, dict(r.user_properties).get("late")] for r in passed}
-            )
-        )
+        found = {r.nodeid: [r.duration, dict(r.user_properties).get("late")] for r in passed}
+        SECONDS.write_text(json.dumps(found))
 
 
-class Tests:
-    """The tests that cover a line, in the order in which they are worth running."""
+@cache
+def _recorded() -> tuple[Any, dict[str, tuple[float, bool]]]:
+    """Return the coverage data, and the seconds of each test and whether `make test` omits it."""
+    import coverage
 
-    def __init__(self) -> None:
-        """Read what `cover` wrote."""
-        import coverage
+    data = coverage.CoverageData(str(COVERAGE))
+    data.read()
+    return data, json.loads(SECONDS.read_text())
 
-        self.seconds: dict[str, tuple[float, bool]] = json.loads(SECONDS.read_text())
-        self.data = coverage.CoverageData(str(COVERAGE))
-        self.data.read()
-        self.contexts: dict[str, dict[int, list[str]]] = {}
 
-    def covering(self, mutant: Mutant) -> list[str]:
-        """Return the tests of a line; of a line that runs at import, the tests of its file."""
-        path = str(ROOT / mutant.file)
-        if path not in self.contexts:
-            self.contexts[path] = self.data.contexts_by_lineno(path)
-        lines = self.contexts[path]
-        names = lines.get(mutant.line, [])
-        if "" in names or not names:
-            names = [name for line in lines.values() for name in line]
-        return sorted({name.split("|")[0] for name in names} & self.seconds.keys())
+@cache
+def _contexts(file: str) -> dict[int, list[str]]:
+    lines: dict[int, list[str]] = _recorded()[0].contexts_by_lineno(str(ROOT / file))
+    return lines
 
-    def batches(self, mutant: Mutant, late: bool, limit: float) -> Iterator[list[str]]:
-        """Yield lists of tests of a tier, each about twice as long as the one before."""
-        files: dict[str, list[str]] = defaultdict(list)
-        for test in self.covering(mutant):
-            if self.seconds[test][1] == late:
-                files[test.partition("::")[0]].append(test)
-        near = str(Path(mutant.file).parent).replace("mwzeval", "tests", 1)
-        cost = {
-            file: 0.4 + sum(self.seconds[test][0] for test in tests)
-            for file, tests in files.items()
-        }
-        spent, size, batch = 0.0, 3.0, list[str]()
-        for file in sorted(files, key=lambda file: (not file.startswith(near), cost[file])):
-            for test in sorted(files[file], key=lambda test: self.seconds[test][0]):
-                if spent > limit and batch:
-                    break
-                batch.append(test)
-                spent += self.seconds[test][0]
-            spent += 0.4
-            if spent > size:
-                yield batch
-                batch, size = [], size * 2
-            if spent > limit:
-                return
-        if batch:
+
+def covering(mutant: Mutant) -> list[str]:
+    """Return the tests of a line; of a line that runs at import, the tests of its file."""
+    lines = _contexts(mutant.file)
+    names = lines.get(mutant.line, [])
+    if "" in names or not names:
+        names = [name for line in lines.values() for name in line]
+    return sorted({name.split("|")[0] for name in names} & _recorded()[1].keys())
+
+
+def batches(mutant: Mutant, late: bool, limit: float) -> Iterator[list[str]]:
+    """Yield lists of tests of a tier, each about twice as long as the one before."""
+    seconds = _recorded()[1]
+    files: dict[str, list[str]] = defaultdict(list)
+    for test in covering(mutant):
+        if seconds[test][1] == late:
+            files[test.partition("::")[0]].append(test)
+    near = str(Path(mutant.file).parent).replace("mwzeval", "tests", 1)
+    cost = {file: 0.4 + sum(seconds[test][0] for test in tests) for file, tests in files.items()}
+    spent, size, batch = 0.0, 3.0, list[str]()
+    for file in sorted(files, key=lambda file: (not file.startswith(near), cost[file])):
+        for test in sorted(files[file], key=lambda test: seconds[test][0]):
+            if spent > limit and batch:
+                break
+            batch.append(test)
+            spent += seconds[test][0]
+        spent += 0.4
+        if spent > size:
             yield batch
+            batch, size = [], size * 2
+        if spent > limit:
+            return
+    if batch:
+        yield batch
 
 
 def killed(tree: Path, tests: list[str], limit: float) -> bool:
@@ -283,69 +271,50 @@ def _run_tests(tree: Path, tests: list[str]) -> None:
     os.environ.pop("MWZEVAL_DATA", None)
     sys.dont_write_bytecode = True
     sys.path[:0] = [str(tree)]
-    options = [
-        "-x",
-        "-q",
-        "--tb=no",
-        *(f"-pno:{name}" for name in ("cacheprovider", "xdist", "cov")),
-    ]
-    os._exit(pytest.main([*options, *tests]))
+    plugins = (f"-pno:{name}" for name in ("cacheprovider", "xdist", "cov"))
+    os._exit(pytest.main(["-x", "-q", "--tb=no", *plugins, *tests]))
 
 
-def judge(mutant: Mutant, tests: Tests, tree: Path, limit: float) -> dict[str, Any]:
-    """Return what became of a mutant: the tier that killed it, or none."""
-    began, path = time.perf_counter(), tree / mutant.file
+@cache
+def _tree() -> Path:
+    """Return this process's copy of the repository, which is next to ../shared as well."""
+    tree = ROOT.parent / f"{ROOT.name}-mutants-{os.getpid()}"
+    command = ["git", "clone", "-q", "--shared", str(ROOT), str(tree)]
+    subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
+    return tree
+
+
+def judge(mutant: Mutant, limit: float) -> dict[str, Any]:
+    """Return the result of a mutant: the tier that killed it, or none."""
+    began, path = time.perf_counter(), _tree() / mutant.file
     original = path.read_bytes()
-    verdict = "survived" if tests.covering(mutant) else "not covered"
+    verdict = "survived" if covering(mutant) else "not covered"
     try:
         path.write_bytes(mutant.apply(original))
         for late in (False, True):
-            if any(killed(tree, batch, limit) for batch in tests.batches(mutant, late, limit)):
+            if any(killed(_tree(), batch, limit) for batch in batches(mutant, late, limit)):
                 verdict = "make test-all" if late else "make test"
                 break
     finally:
         path.write_bytes(original)
-    lines = slice(mutant.start[0] - 1, mutant.end[0])
-    old = b" ".join(line.strip() for line in original.splitlines()[lines]).decode()
-    seconds = round(time.perf_counter() - began, 1)
-    place = f"{mutant.file}:{mutant.line}"
+    lines = original.splitlines()[mutant.start[0] - 1 : mutant.end[0]]
+    old = b" ".join(line.strip() for line in lines).decode()
+    seconds, place = round(time.perf_counter() - began, 1), f"{mutant.file}:{mutant.line}"
     return {"verdict": verdict, "place": place, "old": old, "new": mutant.new, "seconds": seconds}
-
-
-def work(
-    drawn: Queue[Mutant | None], judged: Queue[dict[str, Any]], number: int, limit: float
-) -> None:
-    """Judge mutants in a copy of the tree until there is none left."""
-    tree = ROOT.parent / f"{ROOT.name}-mutants-{number}"  # next to ../shared
-    shutil.rmtree(tree, ignore_errors=True)
-    subprocess.run(
-        ["git", "clone", "-q", "--shared", str(ROOT), str(tree)],
-        stderr=subprocess.DEVNULL,
-        check=True,
-    )
-    tests = Tests()
-    while mutant := drawn.get():
-        judged.put(judge(mutant, tests, tree, limit))
-    shutil.rmtree(tree)
 
 
 def run(number: int, seed: int, limit: float, jobs: int) -> None:
     """Draw mutants, judge them, and print the share killed by each tier."""
     known = [mutant for file in sorted(_files()) for mutant in mutants(file)]
     known.sort(key=lambda mutant: mutant.rank(seed))
-    drawn: Queue[Mutant | None] = FORK.Queue()
-    judged: Queue[dict[str, Any]] = FORK.Queue()
-    for mutant in [*known[:number], *[None] * jobs]:
-        drawn.put(mutant)
-    for job in range(jobs):
-        FORK.Process(target=work, args=(drawn, judged, job, limit)).start()
     verdicts: Counter[str] = Counter()
-    with RESULTS.open("w", encoding="utf-8") as results:
-        for _ in known[:number]:
-            found = judged.get()
+    with RESULTS.open("w", encoding="utf-8") as results, ProcessPoolExecutor(jobs, FORK) as pool:
+        for found in pool.map(partial(judge, limit=limit), known[:number]):
             verdicts[found["verdict"]] += 1
             results.write(f"{json.dumps(found)}\n")
             results.flush()
+    for tree in ROOT.parent.glob(f"{ROOT.name}-mutants-*"):
+        shutil.rmtree(tree)
     total = verdicts.total()
     early, late = verdicts["make test"], verdicts["make test-all"]
     print(f"{total} of {len(known)} mutants (seed {seed}), at most {limit:g} s of tests each")
@@ -360,9 +329,7 @@ def main() -> None:
     parser.add_argument("action", choices=["cover", "run"])
     parser.add_argument("-n", "--number", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--seconds", type=float, default=10, help="of tests for each mutant and tier"
-    )
+    parser.add_argument("--seconds", type=float, default=10, help="of tests per mutant and tier")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     if given.action == "cover":

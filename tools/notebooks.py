@@ -13,9 +13,7 @@ from typing import Any
 
 from nbclient import NotebookClient
 
-from tools.samples.__main__ import ROOT
-
-NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.ipynb"))
 
 
 def executed(path: Path) -> dict[str, Any]:

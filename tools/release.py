@@ -1,9 +1,9 @@
-"""Build what is published, and check it as somebody who installs it would.
+"""Build the published files, and check them as a user would install them.
 
-`python -m tools.release` writes an sdist and a wheel to `dist/`. It checks that the version is the
-same wherever it is told, that both archives have all files and no others, what `twine` says of
-them, and that the wheel, installed alone with the lowest and with the newest libraries, scores the
-samples: the same numbers with both. It needs build, twine and uv, and nothing that mwzeval needs.
+`python -m tools.release` writes an sdist and a wheel to `dist/`. It checks that all places have the
+same version, that both archives have all files and no others, that `twine` accepts them, and that
+the wheel, installed alone with the lowest and with the newest libraries, scores the samples with
+the same results. It needs build, twine and uv, and no dependency of mwzeval.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ INSIDE = {
     "data/": "mwzeval/data/",
     **{f"{beside}/": f"mwzeval/data/{beside}/" for beside in ("predictions", "docs")},
 }
-"""Where a wheel has what is in the repository, by how its path begins."""
+"""The places of the repository's files in a wheel, by the beginning of their paths."""
 SCORED = (
     ("-bsrd", "sample-good.json"),
     ("-g", "sample-lexicalized.json"),
     ("--benchmark", "dstc7", "dstc7-overlap/Ubuntu_subtask_1.json"),
     ("--benchmark", "crosswoz", "crosswoz-sample-dst.json"),
 )
-"""What is scored where the wheel is installed; none of it needs an extra or the network."""
+"""Options and files that the installed wheel scores without extras and without the network."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """Return what a command prints, of an environment without this checkout.
+    """Return the output of a command in an environment without this checkout.
 
-    Ends the program where it fails, with all that it said.
+    Ends the program with that output if the command fails.
     """
     ours = ("PYTHONPATH", "VIRTUAL_ENV", "MWZEVAL_DATA")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
@@ -53,14 +53,14 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 
 def version() -> str:
-    """Return the version; ends the program where two places tell different ones."""
-    told = {
+    """Return the version; ends the program if two places have different ones."""
+    patterns = {
         "mwzeval/version.py": r'__version__ = "(.+)"',
         "CITATION.cff": r"(?m)^version: (.+)$",
         "CHANGELOG.md": r"(?m)^## (\d\S*)",
     }
     found = {}
-    for name, pattern in told.items():
+    for name, pattern in patterns.items():
         match = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"))
         found[name] = match[1] if match else "none"
     if len(set(found.values())) > 1:
@@ -69,31 +69,32 @@ def version() -> str:
 
 
 def missing_and_other(wheel: Path, sdist: Path) -> list[str]:
-    """Return which files of the repository an archive lacks, and which it has besides."""
+    """Return the files that an archive lacks, and those that the repository does not have."""
     tracked = run("git", "ls-files").splitlines()
     package = {
         place + name.removeprefix(start)
         for name in tracked
         for start, place in INSIDE.items()
-        if name.startswith(start)
+        # Only the site has images.
+        if name.startswith(start) and not name.startswith("docs/images/")
     }
     in_wheel = {n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
     with tarfile.open(sdist) as archive:
         in_sdist = {m.name.partition("/")[2] for m in archive.getmembers() if m.isfile()}
-    # Of no use without the repository.
+    # Useless without the repository.
     left_out = (".ci/", ".pre-commit", ".gitignore")
     whole = {name for name in tracked if not name.startswith(left_out)}
-    made = {"PKG-INFO", ".gitignore"}
+    built = {"PKG-INFO", ".gitignore"}
     return [
         *(f"wheel lacks {name}" for name in sorted(package - in_wheel)),
         *(f"wheel has {name}" for name in sorted(in_wheel - package)),
         *(f"sdist lacks {name}" for name in sorted(whole - in_sdist)),
-        *(f"sdist has {name}" for name in sorted(in_sdist - whole - made)),
+        *(f"sdist has {name}" for name in sorted(in_sdist - whole - built)),
     ]
 
 
 def scores_of(wheel: Path, python: str, resolution: str) -> Mapping[str, object]:
-    """Return the scores of the samples by a wheel that is installed alone, anywhere."""
+    """Return the scores of the samples with a wheel that is installed alone."""
     with tempfile.TemporaryDirectory() as name:
         empty = Path(name) / "empty"
         empty.mkdir()
@@ -114,7 +115,7 @@ def scores_of(wheel: Path, python: str, resolution: str) -> Mapping[str, object]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Build and check; ends the program with what is wrong."""
+    """Build and check; ends the program with the problems."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="DIR")
     parser.add_argument("--python", default=sys.executable, help="which Python installs it")

@@ -1,6 +1,6 @@
-"""Choices that come out the same on every machine and every Python version.
+"""Choices that are the same on every machine and with every Python version.
 
-Only `random.Random.random` is promised to be stable, so everything is built from it.
+Only `random.Random.random` is promised to be stable, so all choices are built from it.
 """
 
 import random
@@ -14,12 +14,7 @@ class Dice:
     """A seeded source of choices."""
 
     def __init__(self, seed: int | str) -> None:
-        """Start the sequence that belongs to `seed`."""
-        self._source = random.Random(seed)
-
-    def share(self) -> float:
-        """Return a number from 0 up to, but without, 1."""
-        return self._source.random()
+        self.share = random.Random(seed).random
 
     def chance(self, probability: float) -> bool:
         """Return True with the given probability."""
@@ -34,7 +29,7 @@ class Dice:
         return options[self.number(0, len(options) - 1)]
 
     def skewed(self, options: Sequence[T], skew: float) -> T:
-        """Return one of the options, earlier ones more often; without skew all alike."""
+        """Return one of the options; earlier ones are more probable, unless `skew` is 0."""
         weights = [1 / (1 + index) ** skew for index in range(len(options))]
         drawn = self.share() * sum(weights)
         for option, weight in zip(options, weights, strict=True):
@@ -49,12 +44,8 @@ class Dice:
         return [rest.pop(self.number(0, len(rest) - 1)) for _ in options]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """Return the items sorted by a random number each: another sequence than `mixed`."""
+        """Return the items sorted by random numbers: another sequence than that of `mixed`."""
         return [item for _, _, item in sorted((self.share(), i, x) for i, x in enumerate(items))]
-
-    def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """Return so many of the items, or all of them when there are less."""
-        return self.shuffled(items)[:count]
 
     def code(self, length: int, letters: str) -> str:
         """Return a code such as a booking reference."""
@@ -62,10 +53,9 @@ class Dice:
 
 
 class Deck:
-    """Templates dealt so that none returns before all others of its kind were used."""
+    """Phrases in random order; none returns before all others of its list were used."""
 
     def __init__(self, dice: Dice) -> None:
-        """Deal with the given dice."""
         self._dice = dice
         self._piles: dict[tuple[str, ...], list[str]] = {}
 

@@ -43,7 +43,6 @@ class Talk:
     """What people say in a data set. Each topic has openings, replies, follow-ups and answers."""
 
     def __init__(self, dataset: Dataset) -> None:
-        """Read the phrases."""
         lists = {key: texts for (name, key), texts in PHRASES.items() if name == dataset}
         self.topics = sorted({key.split()[0] for key in lists if key[0].isdigit()})
         self.lists = lists
@@ -79,7 +78,7 @@ class Talk:
             hard.append(template.format_map(values()))
         hard = [text for text in dict.fromkeys(hard) if text not in answers][:HARD]
         rest = [text for text in self.sentences if text not in answers and text not in hard]
-        wrong = hard + dice.sample(rest, LISTED)
+        wrong = hard + dice.shuffled(rest)[:LISTED]
         if subtask == 4 and number % NONE_EVERY == 1:
             right = []
         candidates = dice.shuffled([*right, *wrong][:LISTED])
@@ -128,7 +127,7 @@ def _track(track: Track, talk: Talk) -> dict[str, str]:
 
     written, pool = {}, {}
     if track.has_pool:
-        texts = dice.sample(talk.sentences, POOL)
+        texts = dice.shuffled(talk.sentences)[:POOL]
         texts += [example.right[0] for drawn in examples.values() for example in drawn]
         pool = numbered(sorted(dict.fromkeys(texts)))
         lines = "".join(f"{identity}\t{text}\n" for text, identity in pool.items())

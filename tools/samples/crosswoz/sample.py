@@ -95,7 +95,6 @@ class ExampleSystems:
     """Predictions of rules and templates."""
 
     def __init__(self, database: Database, nlg: TemplateNlg) -> None:
-        """Keep the database and the templates."""
         self._database, self._nlg = database, nlg
         templates = load_templates()
         self._reader = TemplateReader(

@@ -105,7 +105,6 @@ class Talk:
     """A dialogue in progress."""
 
     def __init__(self, world: World, dice: Dice, deck: Deck) -> None:
-        """Begin."""
         self.world, self.dice, self.deck = world, dice, deck
         # Some people write lower case only.
         self.casual = dice.chance(0.2)
@@ -180,7 +179,6 @@ class Talk:
         self.state.setdefault(self.domain, {})[slot] = values
 
     def constraints(self) -> dict[str, str]:
-        """Return the wishes so far."""
         return {slot: values[0] for slot, values in self.state.get(self.domain, {}).items()}
 
     def _in_words(self, slot: str, value: str) -> str:
@@ -189,7 +187,6 @@ class Talk:
         return spoken(slot, value)
 
     def close(self) -> None:
-        """End the exchange."""
         user, operator = (Utterance(tuple(self.segments[side])) for side in ("user", "operator"))
         requested = tuple(f"{s.domain}-{slot}" for s in user.segments for slot in s.asked)
         state, bookings = copy.deepcopy(self.state), copy.deepcopy(self.bookings)

@@ -33,7 +33,6 @@ class World:
     """All venues and trains; the dice decide house numbers, telephone numbers and timetables."""
 
     def __init__(self, dice: Dice) -> None:
-        """Build the town."""
         self.venues: dict[str, list[Venue]] = {}
         phones = dice.mixed([f"01632960{number:03d}" for number in range(990)])
         for domain in ("restaurant", "attraction", "hotel"):
