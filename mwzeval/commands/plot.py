@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.parser.error("--from and --to are the ends of the axis of --kind scores")
     if None not in limits and not arguments.from_value < arguments.to_value:
         arguments.parser.error("--from must be less than --to")
-    from mwzeval.report.figures.style import FORMATS, require_matplotlib
+    from mwzeval.report.figures import FORMATS, require_matplotlib
 
     format_name = PurePath(arguments.output).suffix.lower().removeprefix(".")
     if format_name not in FORMATS:
@@ -101,9 +101,7 @@ def _draw(
     format_name: str,
 ) -> bytes:
     from mwzeval.metrics.measure import Resampling
-    from mwzeval.report.figures.heat_maps import plot_parts
-    from mwzeval.report.figures.reasons import plot_reasons
-    from mwzeval.report.figures.scores import plot_scores
+    from mwzeval.report.figures import plot_parts, plot_reasons, plot_scores
     from mwzeval.report.page.model import headline_of, page_system
 
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -17,11 +15,8 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.errors import UsageError
-from mwzeval.report.figures.heat_maps import plot_parts
-from mwzeval.report.figures.reasons import plot_reasons
-from mwzeval.report.figures.scores import plot_scores
-from mwzeval.report.figures.style import FORMATS, whole_range
+from mwzeval.errors import DependencyError, MwzevalWarning, UsageError
+from mwzeval.report.figures import FORMATS, plot_parts, plot_reasons, plot_scores, whole_range
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.score import WHOLE, Interval
 from tests.places import ROOT
@@ -29,6 +24,7 @@ from tests.report.systems import SCOPES, large_systems
 
 pytest.importorskip("matplotlib", reason="install the extra mwzeval[plot]")
 
+USUAL = ("DejaVu Sans", 400, "normal")
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
 MAGIC = {"pdf": b"%PDF-1.", "png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml "}
@@ -331,32 +327,32 @@ def test_bad_use_is_refused(
     assert message in capsys.readouterr().err
 
 
-WITHOUT_MATPLOTLIB = """
-import sys
-
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "matplotlib":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Missing())
-from mwzeval.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(DependencyError, match=r"mwzeval\[plot\]"):
+        FIGURES["scores"]("pdf")
 
 
-@pytest.mark.integration
-def test_without_matplotlib_it_is_said_what_to_install(tmp_path: Path) -> None:
-    figure = tmp_path / "figure.pdf"
-    run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_MATPLOTLIB, "plot", GOOD, "-o", str(figure)],
-        capture_output=True,
-        encoding="utf-8",
-        env=dict(os.environ),
-        check=False,
-    )
-    assert run.returncode == 2
-    assert run.stdout == ""
-    (line,) = run.stderr.splitlines()
-    assert "mwzeval[plot]" in line
-    assert not figure.exists()
+@pytest.mark.parametrize("ending", FORMATS)
+def test_characters_that_no_font_has_are_reported_once(
+    ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib.font_manager import fontManager
+
+    own = [font for font in fontManager.ttflist if "mpl-data" in font.fname]
+    monkeypatch.setattr(fontManager, "ttflist", own)
+    system = replace(TWO[0], name="我们的系统")
+    with pytest.warns(MwzevalWarning, match=r"\(们我的系统\)") as caught:
+        plot_scores([system], ["found"], format_name=ending)
+    assert len(caught) == 1
+
+
+def test_fonts_for_chinese_are_taken_where_they_are_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from matplotlib.font_manager import fontManager
+
+    usual = next(f for f in fontManager.ttflist if (f.name, f.weight, f.style) == USUAL)
+    han = replace(usual, name="Noto Sans CJK SC")
+    monkeypatch.setattr(fontManager, "ttflist", [*fontManager.ttflist, han])
+    assert b"'DejaVu Sans', 'Noto Sans CJK SC'" in FIGURES["scores"]("svg")

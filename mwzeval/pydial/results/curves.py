@@ -25,7 +25,7 @@ from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import TRAINING
 from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
-from mwzeval.report.figures.style import (
+from mwzeval.report.figures import (
     COLOURS,
     LAYER,
     MARKERS,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.studies.success_estimates import BASE, Judged, pooled_bins
-from mwzeval.report.figures.style import COLOURS, MARKERS, check_format, new_figure
+from mwzeval.report.figures import COLOURS, MARKERS, check_format, new_figure
 
 COLUMNS = 3
 SIZE = 2.1

@@ -81,7 +81,7 @@ def format_of(picture: str | None) -> str:
 
     Raises `UsageError` for an unknown one, `DependencyError` without matplotlib.
     """
-    from mwzeval.report.figures.style import check_format
+    from mwzeval.report.figures import check_format
 
     if picture is None:
         return "png"

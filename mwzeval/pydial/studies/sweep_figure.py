@@ -14,7 +14,7 @@ from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS, interval_over_seeds
 from mwzeval.pydial.results.run_results import LIMITS, Figure
 from mwzeval.pydial.studies.sweep import Swept
 from mwzeval.pydial.tasks import in_order, task_named
-from mwzeval.report.figures.style import (
+from mwzeval.report.figures import (
     COLOURS,
     LAYER,
     MARKERS,

@@ -1,1 +1,0 @@
-"""Figures for papers: scores with intervals, parts as heat maps, reasons."""
