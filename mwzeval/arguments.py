@@ -9,7 +9,8 @@ from pathlib import Path
 
 from mwzeval.errors import UsageError
 from mwzeval.files.reading import STANDARD_INPUT
-from mwzeval.statistics import CONFIDENCE, SAMPLES, SEED
+from mwzeval.statistics.bootstrap import SAMPLES, SEED
+from mwzeval.statistics.intervals import CONFIDENCE
 
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
 """Formats of tables; some verbs have more."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.scores.table import Table
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 
 
 def table_of(**columns: NDArray[np.float64]) -> Table:

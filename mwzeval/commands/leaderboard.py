@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mwzeval.arguments import FORMATS, add_resampling
 from mwzeval.commands.systems.scoring import names_of, refuse, scorer_of
 from mwzeval.output import warnings_behind, write_result
-from mwzeval.statistics import CONFIDENCE
+from mwzeval.statistics.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark

@@ -15,7 +15,7 @@ from mwzeval.arguments import add_files, add_resampling, files_of
 from mwzeval.commands.systems.scoring import score_all, scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_output
-from mwzeval.statistics import CONFIDENCE
+from mwzeval.statistics.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, ScoredFile

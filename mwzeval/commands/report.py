@@ -15,7 +15,7 @@ from mwzeval.commands.systems.scoring import score_all, scorer_of, unit_of
 from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
-from mwzeval.statistics import CONFIDENCE
+from mwzeval.statistics.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, ScoredFile

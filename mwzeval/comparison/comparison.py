@@ -29,7 +29,7 @@ from mwzeval.scores.sheets import (
     to_html,
     to_text,
 )
-from mwzeval.statistics import FEWEST_RUNS, HIERARCHICAL
+from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL
 
 if TYPE_CHECKING:
     import pandas

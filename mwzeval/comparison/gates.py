@@ -16,7 +16,8 @@ from mwzeval.comparison.model import WITHOUT_DIRECTION
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.scores.score import WHOLE
-from mwzeval.statistics import FEWEST_RUNS, holm
+from mwzeval.statistics.runs import FEWEST_RUNS
+from mwzeval.statistics.tests import holm
 
 LEVEL = 0.05
 """The significance level of `worse_than`, for all its tests together (Holm)."""

@@ -30,8 +30,8 @@ from mwzeval.metrics.trials import of_items
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import Sums, Trials
-from mwzeval.statistics.trials import TRIAL_MARK
+from mwzeval.statistics.bootstrap import Sums
+from mwzeval.statistics.trials import TRIAL_MARK, Trials
 
 NAMES = {
     "item": "item item_id task task_id goal dialogue example example_id question_id doc_id "

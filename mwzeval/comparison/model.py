@@ -9,7 +9,8 @@ from typing import TypeAlias
 from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Signature
-from mwzeval.statistics import FEWEST_RUNS, AcrossRuns, Place, WinsTiesLosses, across_runs
+from mwzeval.statistics.runs import FEWEST_RUNS, AcrossRuns, across_runs
+from mwzeval.statistics.tests import Place, WinsTiesLosses
 
 MCNEMAR = "mcnemar"
 RANDOMIZATION = "approximate-randomization"

@@ -18,7 +18,7 @@ from mwzeval.comparison.alignment import check_alike
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure, observed
 from mwzeval.scores.table import Table
-from mwzeval.statistics import AcrossRuns, VarianceComponents, across_runs, variance_components
+from mwzeval.statistics.runs import AcrossRuns, VarianceComponents, across_runs, variance_components
 
 
 @dataclass(frozen=True, slots=True)

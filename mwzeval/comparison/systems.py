@@ -41,29 +41,20 @@ from mwzeval.progress import followed
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature, is_named
 from mwzeval.scores.table import Table
-from mwzeval.statistics import (
-    FEWEST_RUNS,
-    HIERARCHICAL,
+from mwzeval.statistics.bootstrap import (
     Differences,
-    GivenSums,
-    Jackknife,
-    Place,
-    ResampledRuns,
-    ResampledSums,
-    Trials,
-    WinsTiesLosses,
+    DrawnSums,
     all_resampled_sums,
+    evaluate,
     given_sums,
-    hierarchical_bootstrap,
-    holm,
     in_blocks,
-    mcnemar,
-    randomization_test,
-    ranks,
     resampled_sums,
-    wins_ties_losses,
+    swapped_differences,
 )
-from mwzeval.statistics.resampling import evaluate
+from mwzeval.statistics.intervals import Jackknife
+from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, ResampledRuns, hierarchical_bootstrap
+from mwzeval.statistics.tests import Place, WinsTiesLosses, holm, mcnemar, ranks, wins_ties_losses
+from mwzeval.statistics.trials import Trials
 
 LEVEL = 0.05
 """Adjusted p values up to this are significant by default."""
@@ -253,13 +244,13 @@ def _compare_group(
 
     # What is drawn of a system serves all scores and all pairs that it is in.
     @cache
-    def resampled(block: int) -> dict[str, list[ResampledSums]]:
+    def resampled(block: int) -> dict[str, list[DrawnSums]]:
         tables = [in_blocks(run.table, block) for of_runs in rows.values() for run in of_runs]
         drawn = iter(all_resampled_sums(tables, samples=how.samples, seed=how.seed))
         return {name: [next(drawn) for _ in of_runs] for name, of_runs in rows.items()}
 
     @cache
-    def given(block: int) -> dict[str, GivenSums]:
+    def given(block: int) -> dict[str, DrawnSums]:
         tables = [in_blocks(run.table, block) for (run,) in rows.values()]
         drawn = given_sums(tables, samples=how.samples, seed=how.seed)
         return dict(zip(rows, drawn, strict=True))
@@ -501,8 +492,8 @@ def _in_clusters(table: Table, clusters: Mapping[str, str]) -> Table:
 def _test_units(
     measure: Measure,
     tables: Mapping[str, Table],
-    resampled: Mapping[str, ResampledSums],
-    given: Callable[[], Mapping[str, GivenSums]],
+    resampled: Mapping[str, DrawnSums],
+    given: Callable[[], Mapping[str, DrawnSums]],
     pairs: Sequence[Pair],
     confidence: float,
 ) -> dict[Pair, Difference]:
@@ -515,20 +506,17 @@ def _test_units(
     for system, other in pairs:
         interval = counts = None
         if other == baseline:
-            interval = (
-                Differences.between(samples[system], samples[other], values[system], values[other])
-                .bootstrap(confidence)
-                .interval
-            )
+            interval = Differences.between(
+                samples[system], samples[other], values[system], values[other]
+            ).interval(confidence)
         if measure.outcome is not None:
             mine, theirs = _outcomes(measure, tables[system], tables[other])
             value = measure.scale * float(mine.mean() - theirs.mean())
-            p_value = mcnemar(mine, theirs).p_value
+            p_value = mcnemar(mine, theirs)
             counts = wins_ties_losses(mine, theirs)
         else:
-            swapped = given()[system].swapped_with(given()[other])
-            chance = randomization_test(measure.of, swapped)
-            value, p_value = chance.difference, chance.p_value
+            swapped = swapped_differences(measure.of, given()[system], given()[other])
+            value, p_value = swapped.observed, swapped.p_value()
             if other == baseline and measure.block == 1:
                 counts = _counts(by_unit[system], by_unit[other])
         tests[system, other] = Difference(value, interval, p_value, None, counts)
@@ -583,7 +571,7 @@ def _resampled_runs(
     measure: Measure,
     system: str,
     runs: Sequence[ScoredTable],
-    drawn: Sequence[ResampledSums],
+    drawn: Sequence[DrawnSums],
     seed: int,
 ) -> ResampledRuns:
     """Return a score of the runs of a system, each with its sums of the same drawn units."""

@@ -21,7 +21,7 @@ from mwzeval.conversation.protocols import AGENT_ERROR, ENDS, INFRASTRUCTURE, US
 from mwzeval.conversation.record import Planned
 from mwzeval.conversation.trajectory import Trajectory, header
 from mwzeval.errors import MwzevalError, UsageError, shorten
-from mwzeval.statistics import wilson
+from mwzeval.statistics.intervals import wilson
 from mwzeval.version import __version__
 
 MOST_INFRASTRUCTURE = 0.05

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from mwzeval.libraries import required
 from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import Signature
-from mwzeval.statistics import ScoreFunction, Sums
+from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 
 MAX_NGRAM_ORDER = 4
 ORDERS = range(1, MAX_NGRAM_ORDER + 1)

@@ -21,19 +21,18 @@ from mwzeval.errors import UsageError
 from mwzeval.metrics.types import TypeCounts, TypeFunction
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import (
-    CONFIDENCE,
+from mwzeval.statistics.bootstrap import (
     SAMPLES,
     SEED,
-    ResampledSums,
+    DrawnSums,
     ScoreFunction,
     Sums,
-    Trials,
     bootstrap_interval,
     in_blocks,
     resampled_sums,
-    wilson,
 )
+from mwzeval.statistics.intervals import CONFIDENCE, wilson
+from mwzeval.statistics.trials import Trials
 
 Sign = Callable[[str], Signature]
 """Returns the signature of the scores of a name."""
@@ -201,7 +200,7 @@ class _Resampled:
     def __init__(self, table: Table, how: Resampling) -> None:
         self._table = table
         self._how = how
-        self._sums: dict[int, ResampledSums] = {}
+        self._sums: dict[int, DrawnSums] = {}
 
     def interval(self, measure: Measure, sums: Sums) -> Interval | None:
         if measure.outcome is not None and measure.cases is not None:

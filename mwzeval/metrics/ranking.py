@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.scores.table import Table
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 
 CUTOFFS = (1, 2, 5, 10, 50, 100)
 EXAMPLES = "examples"

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.statistics import Jackknife
+from mwzeval.statistics.intervals import Jackknife
 
 Numbers: TypeAlias = NDArray[np.int64]
 

@@ -36,7 +36,7 @@ from mwzeval.report.boards import (
 )
 from mwzeval.scores.report import SCHEMA
 from mwzeval.scores.sheets import Document
-from mwzeval.statistics import CONFIDENCE
+from mwzeval.statistics.intervals import CONFIDENCE
 
 COLUMNS = (
     Column("inform", "Inform", 1),

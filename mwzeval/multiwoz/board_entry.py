@@ -10,7 +10,7 @@ from decimal import Decimal
 from mwzeval.errors import UsageError
 from mwzeval.report.boards import Board, Entry, Figure, Row, not_a_report
 from mwzeval.scores.score import WHOLE, Interval
-from mwzeval.statistics import wilson
+from mwzeval.statistics.intervals import wilson
 
 RATES = ("inform", "success")
 COMPARED = (*RATES, "bleu", "combined")

@@ -82,7 +82,7 @@ from mwzeval.progress import followed
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import SAMPLES, SEED
+from mwzeval.statistics.bootstrap import SAMPLES, SEED
 
 UNREAD = ("missing-response", "shape")
 """Kinds of errors after which the checks of responses and states of all turns would mislead."""

@@ -29,10 +29,8 @@ Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,15 +79,10 @@ def checked_confidence(confidence: float) -> float:
     return confidence
 
 
-UnitStatistic: TypeAlias = Callable[[NDArray[np.float64]], float]
-"""A statistic of a choice of units, given which units count: shape (units,), each 0 or 1."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Jackknife:
     """A statistic's value, and its values with each unit left out in turn, shape (units,).
 
-    Whoever knows the latter by a short cut (the words of one unit only) builds one directly.
     The difference of two, over the same units in the same order, is again a jackknife.
     """
 
@@ -115,17 +108,3 @@ class Jackknife:
         """Return value ± z standard errors (normal approximation)."""
         half = normal_quantile(confidence) * self.standard_error
         return Interval(self.value - half, self.value + half, confidence, "jackknife")
-
-
-def jackknife(statistic: UnitStatistic, n_units: int) -> Jackknife:
-    """Compute a statistic on all units and with each left out: `n_units` + 1 calls.
-
-    Raises `ValueError` for less than two units.
-    """
-    everything = np.ones(n_units)
-    left_out = np.empty(n_units)
-    for unit in range(n_units):
-        counts = everything.copy()
-        counts[unit] = 0
-        left_out[unit] = statistic(counts)
-    return Jackknife(statistic(everything), left_out)

@@ -11,6 +11,12 @@ make it hold for the few runs that people have (docs/statistics.md has the simul
   f = Σ (R - 1) degrees of freedom, by which the mean of normal runs has Student's distribution.
 * Runs are drawn with their scores on all units. Drawn with those on the resampled units, the noise
   of units would be counted once more.
+
+Aggregates over tasks and runs have intervals that resample runs within each task. A score per run
+and task comes as an array of shape (runs, tasks). They tell what other runs on these tasks would
+give; of other tasks they say nothing. Source: Agarwal et al., "Deep Reinforcement Learning at the
+Edge of the Statistical Precipice", NeurIPS 2021; the stratified bootstrap and both figures are
+those of its library `rliable`.
 """
 
 from __future__ import annotations
@@ -23,9 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.scores.score import Interval
+from mwzeval.statistics.bootstrap import SEED, Differences, percentile_interval
 from mwzeval.statistics.intervals import CONFIDENCE
-from mwzeval.statistics.paired import Differences, PairedBootstrap
-from mwzeval.statistics.resampling import SEED, percentile_interval
 
 FEWEST_RUNS = 5
 """Of fewer runs (seeds) no interval is shown: with three, that of Student's t reaches 2.5 standard
@@ -167,13 +172,22 @@ class ResampledRuns:
         return percentile_interval(samples, confidence, HIERARCHICAL)
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedRuns:
+    """System minus baseline in the unit of the score, its interval and two-sided p value."""
+
+    difference: float
+    interval: Interval
+    p_value: float
+
+
 def hierarchical_bootstrap(
     system: ResampledRuns, baseline: ResampledRuns, *, confidence: float = CONFIDENCE
-) -> PairedBootstrap:
+) -> ComparedRuns:
     """Bootstrap the difference between the mean scores of two systems over their runs.
 
     `of_units` of both come from the same units, samples and seed, so that a sample draws the same
-    units for all runs. Interval and p value are those of `Differences.bootstrap`, to the last bit
+    units for all runs. Interval and p value are those of the paired bootstrap, to the last bit
     where both systems have one run. Of one run, the interval says nothing about others.
 
     Raises:
@@ -188,7 +202,7 @@ def hierarchical_bootstrap(
     interval = percentile_interval(differences.samples, confidence, HIERARCHICAL)
     # Resampled runs add 0 on average, by an average that few of them do not have (Cauchy's).
     centre = float(units.samples[np.isfinite(units.samples)].mean())
-    return PairedBootstrap(units.observed, interval, differences.p_value(centre))
+    return ComparedRuns(units.observed, interval, differences.p_value(centre))
 
 
 def _widened(of_runs: NDArray[np.float64], freedom: int, seed: int) -> NDArray[np.float64]:
@@ -196,6 +210,80 @@ def _widened(of_runs: NDArray[np.float64], freedom: int, seed: int) -> NDArray[n
         return of_runs
     chi_square = _generator(seed, 0, freedom).chisquare(freedom, size=of_runs.size)
     return np.asarray(of_runs * np.sqrt(freedom / chi_square))
+
+
+STRATIFIED = "stratified-bootstrap"
+RESAMPLES = 2000
+"""The default of `rliable`'s profiles; an end of an interval varies by some 2 % of its length."""
+TRIMMED = 0.25
+
+Scores = NDArray[np.float64]
+"""Shape (runs, tasks)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A figure of all tasks, and the interval of resampled runs, None where there is one run."""
+
+    value: float
+    interval: Interval | None
+
+
+def interquartile_mean(scores: Scores) -> Aggregate:
+    """Return the mean of the middle half of all scores, of whatever run and task.
+
+    Of n scores the n // 4 lowest and highest are left out. Raises `ValueError` without scores.
+    """
+    _check(scores)
+    value = float(_middle_means(scores.reshape(1, -1))[0])
+    if len(scores) < 2:
+        return Aggregate(value, None)
+    drawn = _generator(SEED, 0).integers(0, len(scores), size=(RESAMPLES, *scores.shape))
+    samples = np.take_along_axis(scores[np.newaxis], drawn, axis=1)
+    means = _middle_means(samples.reshape(RESAMPLES, -1))
+    return Aggregate(value, percentile_interval(means, CONFIDENCE, STRATIFIED))
+
+
+def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
+    """Return how likely a run is better than one of the others, on average over the tasks.
+
+    Equal scores count half. Runs of both are resampled independently of each other, as they are
+    when both have the same seeds: what pairs have in common is not used.
+
+    Raises:
+        ValueError: Without scores, or for other numbers of tasks.
+    """
+    _check(scores)
+    _check(others)
+    if scores.shape[1] != others.shape[1]:
+        raise ValueError(f"scores of {scores.shape[1]} and of {others.shape[1]} tasks")
+    mine, theirs = scores[:, np.newaxis], others[np.newaxis]
+    better = (mine > theirs) + 0.5 * (mine == theirs)
+    value = float(better.mean())
+    if min(len(scores), len(others)) < 2:
+        return Aggregate(value, None)
+    weights, other_weights = (_weights(table, part) for part, table in ((1, scores), (2, others)))
+    samples = np.einsum("sit,ijt,sjt->st", weights, better, other_weights, optimize=True)
+    return Aggregate(value, percentile_interval(samples.mean(axis=1), CONFIDENCE, STRATIFIED))
+
+
+def _weights(scores: Scores, part: int) -> NDArray[np.float64]:
+    """Return how often each run of each task is drawn, divided by their number."""
+    runs, tasks = scores.shape
+    drawn = _generator(SEED, part).multinomial(
+        runs, np.full(runs, 1 / runs), size=(RESAMPLES, tasks)
+    )
+    return np.asarray(drawn.transpose(0, 2, 1) / runs)
+
+
+def _middle_means(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    cut = int(TRIMMED * rows.shape[1])
+    return np.asarray(np.sort(rows, axis=1)[:, cut : rows.shape[1] - cut].mean(axis=1))
+
+
+def _check(scores: Scores) -> None:
+    if scores.ndim != 2 or not scores.size:
+        raise ValueError(f"expected scores of shape (runs, tasks), not {scores.shape}")
 
 
 def _generator(*seeds: int) -> np.random.Generator:

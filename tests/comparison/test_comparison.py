@@ -22,12 +22,8 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.sheets import FORMATS, render
-from mwzeval.statistics import (
-    HIERARCHICAL,
-    WinsTiesLosses,
-    holm,
-    ranks,
-)
+from mwzeval.statistics.runs import HIERARCHICAL
+from mwzeval.statistics.tests import WinsTiesLosses, holm, ranks
 from mwzeval.text import to_json
 from tests.places import SAMPLE_SYSTEMS
 from tests.places import sample_predictions as as_they_are

@@ -18,7 +18,7 @@ from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import variance_components
+from mwzeval.statistics.runs import variance_components
 from tests.places import ROOT, read_json, sample_predictions
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")

@@ -19,7 +19,7 @@ from mwzeval.metrics.types import (
     distinct,
     entropy,
 )
-from mwzeval.statistics import jackknife
+from tests.statistics.pairs import jackknife
 
 Units = dict[str, list[list[str]]]
 

@@ -16,7 +16,7 @@ from mwzeval.report.paper import INTERVALS, paper_document
 from mwzeval.scores.score import Signature
 from mwzeval.scores.sheets import FORMATS, Document, render
 from mwzeval.scores.table import Table
-from mwzeval.statistics import holm
+from mwzeval.statistics.tests import holm
 
 FEW = Resampling(samples=300, seed=7)
 UNITS = tuple(f"d{number:03}" for number in range(120))

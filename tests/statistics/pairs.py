@@ -1,62 +1,60 @@
-"""Two systems tested as a comparison tests them, from their tables or their resampled sums."""
+"""Two systems compared by their tables, and statistics of any choice of units."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
-from mwzeval.statistics import (
-    CONFIDENCE,
+from mwzeval.statistics.bootstrap import (
     SAMPLES,
     SEED,
     Differences,
-    PairedBootstrap,
-    PairedRandomization,
-    ResampledSums,
+    DrawnSums,
     ScoreFunction,
-    SwappedSums,
-    UnitStatistic,
-    coin_flips,
+    evaluate,
     given_sums,
+    swapped_differences,
 )
+from mwzeval.statistics.intervals import Jackknife
 
 
-def paired_bootstrap(
-    score: ScoreFunction, system: ResampledSums, baseline: ResampledSums
-) -> PairedBootstrap:
-    """Return interval and test of sums that have drawn the same units."""
-    return Differences.of(score, system, baseline).bootstrap(CONFIDENCE)
+class Bootstrapped(NamedTuple):
+    """The observed difference, its interval, and the p value of samples shifted to mean 0."""
+
+    difference: float
+    interval: Interval
+    p_value: float
 
 
-def swapped_sums(
-    system: Table, baseline: Table, *, samples: int = SAMPLES, seed: int = SEED
-) -> SwappedSums:
-    """Return the sums of both after each unit was swapped with probability ½."""
-    (mine,), (theirs,) = (
-        given_sums([table], samples=samples, seed=seed) for table in (system, baseline)
+def paired_bootstrap(score: ScoreFunction, system: DrawnSums, baseline: DrawnSums) -> Bootstrapped:
+    found = Differences.between(
+        evaluate(score, system.samples),
+        evaluate(score, baseline.samples),
+        float(evaluate(score, system.observed)[0]),
+        float(evaluate(score, baseline.observed)[0]),
     )
-    return mine.swapped_with(theirs)
+    centre = float(found.samples[np.isfinite(found.samples)].mean())
+    return Bootstrapped(found.observed, found.interval(), found.p_value(centre))
 
 
-def randomization_test_of_units(
-    statistic: UnitStatistic, n_units: int, *, samples: int = SAMPLES, seed: int = SEED
-) -> PairedRandomization:
-    """Do as `randomization_test` for any statistic of the units that each system has.
+def swapped(
+    score: ScoreFunction,
+    system: Table,
+    baseline: Table,
+    *,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> Differences:
+    """Return the differences after each unit was swapped with probability ½."""
+    return swapped_differences(score, *given_sums([system, baseline], samples=samples, seed=seed))
 
-    `statistic` gets an array of shape (2 * n_units,): which units of the system count, then which
-    of the baseline, in the same order. It is called 2 * (samples + 1) times.
 
-    Raises `ValueError` without units or samples, or when the observed difference has no value.
-    """
-
-    def scores(swapped: NDArray[np.float64]) -> tuple[float, float]:
-        kept = 1 - swapped
-        return (
-            statistic(np.concatenate([kept, swapped])),
-            statistic(np.concatenate([swapped, kept])),
-        )
-
-    drawn = [scores(flips) for block in coin_flips(n_units, samples, seed) for flips in block]
-    mine, theirs = np.array(drawn, dtype=np.float64).T
-    return Differences.between(mine, theirs, *scores(np.zeros(n_units))).randomization()
+def jackknife(statistic: Callable[[NDArray[np.float64]], float], n_units: int) -> Jackknife:
+    """Compute a statistic of all units and with each left out; units that count are 1."""
+    kept = np.ones((n_units, n_units)) - np.eye(n_units)
+    return Jackknife(statistic(np.ones(n_units)), np.array([statistic(row) for row in kept]))

@@ -1,8 +1,9 @@
-"""Variance between runs and units: against textbook sums of squares, and by simulation."""
+"""Many runs: variance against textbooks, the two-level bootstrap against simulation, rliable."""
 
 from __future__ import annotations
 
 import math
+from itertools import product
 from statistics import mean
 
 import numpy as np
@@ -10,18 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import stats
 
 from mwzeval.scores.table import Table
-from mwzeval.statistics import (
-    SEED,
+from mwzeval.statistics.bootstrap import SEED, resampled_sums
+from mwzeval.statistics.runs import (
     AcrossRuns,
+    Aggregate,
     ResampledRuns,
     across_runs,
     hierarchical_bootstrap,
-    resampled_sums,
+    interquartile_mean,
+    probability_of_improvement,
     variance_components,
 )
 from tests.statistics.pairs import paired_bootstrap
+from tests.statistics.rliable_figures import FEW, FIGURES, FIRST, SECOND
 from tests.tables import ratio, table_of
 
 
@@ -68,25 +73,10 @@ def test_runs_that_do_not_differ_have_no_variance_below_0() -> None:
     assert components.residual > 0
 
 
-def test_the_order_of_runs_and_units_changes_nothing() -> None:
-    random = np.random.default_rng(3)
-    outcomes = random.integers(0, 2, (5, 40)).astype(float)
-    shuffled = outcomes[random.permutation(5)][:, random.permutation(40)]
-    first, second = variance_components(outcomes), variance_components(shuffled)
-    assert (first.run, first.unit, first.residual) == pytest.approx(
-        (second.run, second.unit, second.residual)
-    )
-
-
-@pytest.mark.parametrize(
-    "outcomes", [np.ones((1, 5)), np.ones((5, 1)), np.ones(5), np.full((2, 2), np.nan)]
-)
-def test_too_little_to_split_is_an_error(outcomes: NDArray[np.float64]) -> None:
-    with pytest.raises(ValueError, match=r"two runs|missing"):
-        variance_components(outcomes)
-
-
-def test_a_standard_error_needs_runs_and_units() -> None:
+def test_too_little_is_an_error() -> None:
+    for outcomes in (np.ones((1, 5)), np.ones((5, 1)), np.ones(5), np.full((2, 2), np.nan)):
+        with pytest.raises(ValueError, match=r"two runs|missing"):
+            variance_components(outcomes)
     with pytest.raises(ValueError, match="at least one"):
         variance_components(np.eye(3)).standard_error(0, 5)
 
@@ -269,3 +259,53 @@ def test_what_is_added_to_all_runs_is_added_to_the_difference_and_its_interval(
     )
     turned = hierarchical_bootstrap(of(theirs, 1), of(mine, 0))
     assert (turned.difference, turned.p_value) == (-before.difference, before.p_value)
+
+
+FOUND = {
+    "iqm first": interquartile_mean(FIRST),
+    "iqm second": interquartile_mean(SECOND),
+    "iqm few": interquartile_mean(FEW),
+    "improvement first second": probability_of_improvement(FIRST, SECOND),
+    "improvement second first": probability_of_improvement(SECOND, FIRST),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_aggregates_are_those_of_rliable(name: str) -> None:
+    value, low, high = FIGURES[name]
+    found = FOUND[name]
+    assert found.value == pytest.approx(value)
+    assert found.interval is not None
+    # Both are quantiles of 2,000 random resamples.
+    near = pytest.approx((low, high), abs=0.08 * (high - low))
+    assert (found.interval.low, found.interval.high) == near
+
+
+def test_intervals_are_of_all_resamples_within_tasks() -> None:
+    """Two runs in two tasks have 2^4 resamples, which can be listed."""
+    scores = np.array([[1.0, 20.0], [4.0, 30.0]])
+    drawn = list(product((0, 1), repeat=4))
+    means = [
+        stats.trim_mean([*scores[[a, b], 0], *scores[[c, d], 1]], 0.25) for a, b, c, d in drawn
+    ]
+    found = interquartile_mean(scores).interval
+    assert found is not None
+    assert (found.low, found.high) == (min(means), max(means))
+
+
+def test_probabilities_count_ties_half() -> None:
+    mine, theirs = np.array([[1.0], [2.0], [3.0]]), np.array([[2.0], [2.0]])
+    assert probability_of_improvement(mine, theirs).value == pytest.approx(0.5)
+    assert probability_of_improvement(mine + 5, theirs) == Aggregate(
+        1.0, probability_of_improvement(mine + 9, theirs).interval
+    )
+
+
+def test_one_run_has_no_interval() -> None:
+    assert interquartile_mean(FIRST[:1]).interval is None
+    assert probability_of_improvement(FIRST, SECOND[:1]).interval is None
+
+    with pytest.raises(ValueError, match="shape"):
+        interquartile_mean(np.empty((0, 3)))
+    with pytest.raises(ValueError, match="of 18 and of 3 tasks"):
+        probability_of_improvement(FIRST, FEW)

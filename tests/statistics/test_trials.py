@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.scores.table import Table
-from mwzeval.statistics import Trials, all_succeed, item_of_trial, some_differ
+from mwzeval.statistics.trials import Trials, all_succeed, item_of_trial, some_differ
 
 outcomes = st.lists(st.booleans(), min_size=1, max_size=9)
 

@@ -23,7 +23,7 @@ from mwzeval.errors import did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Signature
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 
 DIALOGUES, SUCCESSES = "accounted", "succeeded"
 """Columns: 1 for every dialogue, and for one in which the user got what it wants."""

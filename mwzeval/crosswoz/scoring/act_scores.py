@@ -32,7 +32,7 @@ from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.metrics.measure import Measure, percentage
 from mwzeval.metrics.ranking import f_score, ratio
 from mwzeval.scores.score import WHOLE, Signature
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 
 USER, SYSTEM = "user", "system"
 PART_SCOPES = (*INTENTS, *DOMAINS)

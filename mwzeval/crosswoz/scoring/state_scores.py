@@ -27,7 +27,7 @@ from mwzeval.crosswoz.scoring.scopes import (
 from mwzeval.metrics.measure import Measure, percentage
 from mwzeval.metrics.ranking import f_score, ratio
 from mwzeval.scores.score import WHOLE, Signature
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 
 STRICT, NORMALISED, NAME_LENIENT = "strict", "normalised", "name_lenient"
 VARIANTS = {STRICT: "", NORMALISED: ", normalised", NAME_LENIENT: ", name-lenient"}

@@ -27,7 +27,7 @@ from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill,
 from mwzeval.metrics.bleu import FIELDS, closest_length_bleu, segment_statistics
 from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import PERCENT, WHOLE
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 from mwzeval.version import library_version
 
 

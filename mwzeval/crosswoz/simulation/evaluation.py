@@ -52,7 +52,7 @@ from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 from mwzeval.text import json_line
 from mwzeval.version import __version__, library_version
 

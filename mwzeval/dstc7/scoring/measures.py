@@ -39,7 +39,7 @@ from mwzeval.metrics.ranking import (
 )
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import ScoreFunction, Sums
+from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import __version__
 
 

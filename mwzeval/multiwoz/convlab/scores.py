@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals, dst_measures
 from mwzeval.multiwoz.tracking.states import DST_THRESHOLD
 from mwzeval.scores.score import WHOLE, Score, Signature
-from mwzeval.statistics import ScoreFunction, Sums
+from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import __version__, library_version
 
 

@@ -33,7 +33,7 @@ from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure, TypeMeasure
 from mwzeval.metrics.types import TypeFunction, conditional_entropy, distinct, entropy
 from mwzeval.scores.score import Signature
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 
 
 class WindowTypes:

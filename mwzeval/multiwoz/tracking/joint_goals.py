@@ -42,7 +42,7 @@ from mwzeval.multiwoz.tracking.states import (
     slots_of,
 )
 from mwzeval.scores.score import WHOLE, Signature
-from mwzeval.statistics import ScoreFunction, Sums
+from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import library_version
 
 EPSILON = 1e-10

@@ -35,7 +35,7 @@ from mwzeval.report.figures import (
     new_figure,
 )
 from mwzeval.scores.findings import Findings
-from mwzeval.statistics.aggregates import interquartile_mean
+from mwzeval.statistics.runs import interquartile_mean
 
 Panels = Literal["tasks", "means"]
 Band = Literal["interval", "range"]

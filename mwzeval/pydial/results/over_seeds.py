@@ -12,7 +12,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from mwzeval.statistics import CONFIDENCE, FEWEST_RUNS, Interval, holm
+from mwzeval.scores.score import Interval
+from mwzeval.statistics.intervals import CONFIDENCE
+from mwzeval.statistics.runs import FEWEST_RUNS
+from mwzeval.statistics.tests import holm
 
 FEWEST_SEEDS = FEWEST_RUNS
 """With fewer there are neither intervals nor tests."""

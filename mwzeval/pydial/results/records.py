@@ -26,7 +26,7 @@ from mwzeval.pydial.results.over_seeds import (
     p_value_to_published,
 )
 from mwzeval.pydial.results.run_results import LIMITS, Figure, Results
-from mwzeval.statistics.aggregates import interquartile_mean, probability_of_improvement
+from mwzeval.statistics.runs import interquartile_mean, probability_of_improvement
 
 MEAN, IQM = "mean", "iqm"
 REWARD_OF_A_PERCENT = 0.2

@@ -28,7 +28,7 @@ from mwzeval.pydial.results.records import (
 from mwzeval.pydial.results.run_results import FIGURES, Figure, Results
 from mwzeval.pydial.tasks import Goodbye, tasks_named
 from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet, sheet
-from mwzeval.statistics import CONFIDENCE
+from mwzeval.statistics.intervals import CONFIDENCE
 
 NOTE_ON_SEEDS = (
     "± reaches to the ends of the 95 % interval over seeds: Student's t, and in rows of IQM, the "

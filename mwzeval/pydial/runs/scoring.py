@@ -28,7 +28,8 @@ from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import FEWEST_RUNS, Sums
+from mwzeval.statistics.bootstrap import Sums
+from mwzeval.statistics.runs import FEWEST_RUNS
 from mwzeval.version import __version__, library_version
 
 COLUMNS = ("dialogues", "successes", "exchanges", "reward")

@@ -28,7 +28,7 @@ from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.pydial.studies.transfer import played_in
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.scores.sheets import Cell, Document, sheet
-from mwzeval.statistics import CONFIDENCE
+from mwzeval.statistics.intervals import CONFIDENCE
 
 ENVIRONMENTS = (1, 3, 6)
 FIGURES = {

@@ -29,7 +29,7 @@ from mwzeval.crosswoz.scoring.text_scores import (
 )
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Rng, SeededRng, Side
 from mwzeval.crosswoz.systems.templates import Mode, Templates, load_templates, turns_of
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 from tests.crosswoz.real_data import FirstChoice, figures, fold
 from tests.crosswoz.small_world import small_gold
 from tests.places import shared

@@ -28,7 +28,7 @@ from mwzeval.multiwoz.grounding.scores import (
 from mwzeval.multiwoz.live.judgement import Judgement
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates
 from mwzeval.scores.score import WHOLE
-from mwzeval.statistics import Sums
+from mwzeval.statistics.bootstrap import Sums
 
 SUCCESS, INFORM = "success", "inform"
 SIZES = tuple(f"{count}-domain" for count in range(1, len(ALL_DOMAINS) + 1))

@@ -1,0 +1,144 @@
+"""Exact tests of two systems, and tests of many systems together: Holm's correction and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class WinsTiesLosses:
+    """On how many units the system is above, level with, and below the baseline."""
+
+    wins: int
+    ties: int
+    losses: int
+
+    def reversed(self) -> WinsTiesLosses:
+        """Return the counts with below for above, as lower scores may be the better ones."""
+        return WinsTiesLosses(self.losses, self.ties, self.wins)
+
+
+def wins_ties_losses(
+    system: NDArray[np.float64], baseline: NDArray[np.float64], *, tolerance: float = 0.0
+) -> WinsTiesLosses:
+    """Compare one value a unit, shape (units,) each; up to `tolerance` apart is a tie.
+
+    Raises:
+        ValueError: For different shapes or a value that is not a number.
+    """
+    if system.shape != baseline.shape or system.ndim != 1:
+        raise ValueError(
+            f"one value a unit is needed of both, not shapes {system.shape} and {baseline.shape}"
+        )
+    if np.isnan(system).any() or np.isnan(baseline).any():
+        raise ValueError("a unit without a value neither wins nor loses: leave it out of both")
+    wins = int(np.count_nonzero(system > baseline + tolerance))
+    losses = int(np.count_nonzero(system < baseline - tolerance))
+    return WinsTiesLosses(wins, system.size - wins - losses, losses)
+
+
+def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> float:
+    """Return the p value of the difference of two rates, from 0/1 outcomes, shape (units,) each.
+
+    Both have the outcomes of the same units.
+
+    Given that one of the two fails, without a difference either is as likely to be the one: the
+    p value is twice the smaller binomial tail, at most 1. Exact for any number of units.
+    Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
+
+    Raises:
+        ValueError: For different shapes or outcomes other than 0 and 1.
+    """
+    for outcomes in (system, baseline):
+        if not np.isin(outcomes, (0, 1)).all():
+            raise ValueError("McNemar's test needs outcomes that are 0 or 1")
+    counted = wins_ties_losses(system, baseline)
+    discordant = counted.wins + counted.losses
+    return _binomial_p_value(min(counted.wins, counted.losses), discordant) if discordant else 1.0
+
+
+MOST_EXACT = 10_000
+"""Cases up to this are counted in whole numbers: some milliseconds, which the digits take."""
+
+
+def _binomial_p_value(fewer: int, n: int) -> float:
+    """Return how likely n fair coins fall as unequally, given how many show the rarer side."""
+    if n > MOST_EXACT:
+        from scipy.stats import binomtest  # takes longer to import than the rest of a comparison
+
+        return min(1.0, float(binomtest(fewer, n).pvalue))
+    ways = tail = 1
+    for heads in range(fewer):
+        ways = ways * (n - heads) // (heads + 1)
+        tail += ways
+    p_value: float = 2 * tail / (1 << n)
+    return min(1.0, p_value)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a system among others.
+
+    `rank` is 1 + the number of significantly better systems, `worst` the number of systems that are
+    not significantly worse, itself among them: its true place is somewhere in between.
+    """
+
+    rank: int
+    worst: int
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p values adjusted for their number, in the same order.
+
+    Taking those at most α as significant makes any false finding among them no likelier than α,
+    however the tests depend on each other.
+    Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979.
+
+    Raises:
+        ValueError: For a p value not within 0 and 1.
+    """
+    for p_value in p_values:
+        if not 0 <= p_value <= 1:
+            raise ValueError(f"not a p value: {p_value}")
+    adjusted = [0.0] * len(p_values)
+    so_far = 0.0
+    for step, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        so_far = max(so_far, min(1.0, (len(p_values) - step) * p_values[index]))
+        adjusted[index] = so_far
+    return tuple(adjusted)
+
+
+def ranks(scores: Mapping[str, float], significant: Iterable[tuple[str, str]]) -> dict[str, Place]:
+    """Rank systems by score (higher is better), given the pairs that differ significantly.
+
+    Systems share a rank when equally many are
+    significantly better; since "not significantly different" is not transitive, sharing a rank
+    does not mean that two do not differ, and a lower score may have the better rank. No system is
+    significantly better than one of rank 1 (the rank ranges of the WMT rankings, Bojar et al., WMT
+    2013).
+
+    Raises:
+        ValueError: For a pair of unknown systems, or of two with the same score.
+    """
+    better: dict[str, set[str]] = {system: set() for system in scores}
+    for first, second in significant:
+        for system in (first, second):
+            if system not in scores:
+                raise ValueError(f"no score is known of the system {system!r}")
+        if scores[first] == scores[second]:
+            raise ValueError(
+                f"{first!r} and {second!r} score the same, so neither is significantly better"
+            )
+        high, low = (first, second) if scores[first] > scores[second] else (second, first)
+        better[low].add(high)
+    return {
+        system: Place(
+            rank=1 + len(better[system]),
+            worst=len(scores) - sum(system in others for others in better.values()),
+        )
+        for system in scores
+    }

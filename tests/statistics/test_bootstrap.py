@@ -1,0 +1,308 @@
+"""Draws, sums, intervals and swaps: against scipy, sacreBLEU, enumeration and simulation."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.significance import PairedTest
+
+from mwzeval.metrics.bleu import Bleu, tokenize
+from mwzeval.scores.table import Table
+from mwzeval.statistics import bootstrap
+from mwzeval.statistics.bootstrap import (
+    SEED,
+    ScoreFunction,
+    all_resampled_sums,
+    bootstrap_interval,
+    given_sums,
+    in_blocks,
+    resampled_sums,
+)
+from tests.statistics.pairs import paired_bootstrap, swapped
+from tests.tables import ratio, table_of
+
+scipy_stats: Any = importlib.import_module("scipy.stats")
+
+
+def systems(gain: float = 0.05, units: int = 300, seed: int = 0) -> tuple[Table, Table]:
+    """Return two systems whose turns are right independently, given how hard the unit is."""
+    random = np.random.default_rng(seed)
+    total = random.integers(3, 15, units)
+    ease = random.beta(4, 2, units)
+    system, baseline = (
+        random.binomial(total, np.clip(ease + plus, 0, 1)).astype(float) for plus in (gain, 0)
+    )
+    return tuple(table_of(right=right, all=total.astype(float)) for right in (system, baseline))  # type: ignore[return-value]
+
+
+def many_trials(trials: int, units: int, seed: int) -> tuple[Table, Table]:
+    """Return two systems without a difference, whose score is to be taken in many columns."""
+    random = np.random.default_rng(seed)
+    ease = random.normal(0, 1, (units, trials))
+    names = tuple(f"trial{trial}" for trial in range(trials))
+    system, baseline = (ease + random.gumbel(0, 1, ease.shape) for _ in range(2))
+    unit_names = tuple(map(str, range(units)))
+    return Table(unit_names, names, system), Table(unit_names, names, baseline)
+
+
+def drawn_counts(units: int, samples: int, seed: int = SEED) -> NDArray[np.float64]:
+    """Return how often each unit is drawn, shape (samples, units)."""
+    names = tuple(f"{unit:03d}" for unit in range(units))
+    sums = resampled_sums(Table(names, names, np.eye(units)), samples=samples, seed=seed)
+    return np.array([sums.samples[name] for name in names]).T
+
+
+def sentences(systems_kept: Sequence[float], seed: int, number: int) -> tuple[list[str], Any]:
+    """Return references, and for each system sentences that keep this share of the words."""
+    random = np.random.default_rng(seed)
+    words = [f"word{index}" for index in range(40)]
+    references = [" ".join(random.choice(words, random.integers(6, 15))) for _ in range(number)]
+    found = [
+        [
+            " ".join(
+                word if random.random() < kept else str(random.choice(words))
+                for word in text.split()
+            )
+            for text in references
+        ]
+        for kept in systems_kept
+    ]
+    return references, found
+
+
+def bleu_tables(
+    references: Sequence[str], systems: Sequence[Sequence[str]]
+) -> tuple[ScoreFunction, list[Table]]:
+    names = [f"sentence{index:03d}" for index in range(len(references))]
+    bleu = Bleu("test", dict(zip(names, ([tokenize(text)] for text in references), strict=True)))
+    rows = [bleu.rows(zip(names, ([tokenize(t)] for t in of), strict=True)) for of in systems]
+    return bleu.of, [Table.from_rows(bleu.columns, zip(names, r, strict=True)) for r in rows]
+
+
+def test_every_sample_draws_as_many_units_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = drawn_counts(50, 2000)
+    assert (counts.sum(axis=1) == 50).all()
+    # Each count is binomial(50, 1/50): mean 1, variance 0.98, and 37 % of units are not drawn.
+    assert counts.var() == pytest.approx(0.98, abs=0.02)
+    assert (counts == 0).mean() == pytest.approx((1 - 1 / 50) ** 50, abs=0.01)
+    assert abs(counts.mean(axis=0) - 1).max() < 0.1
+    assert (counts[:10] != drawn_counts(50, 10, seed=2)).any()
+    # A change of NumPy's stream would move published intervals: better noticed here.
+    known = [[0, 3, 0, 0, 3, 0], [0, 1, 1, 1, 1, 2], [0, 3, 0, 2, 1, 0]]
+    assert drawn_counts(6, 3).tolist() == known
+    whole = drawn_counts(37, 101)
+    monkeypatch.setattr(bootstrap, "BLOCK_CELLS", 37 * 7 + 3)
+    assert (drawn_counts(37, 101) == whole).all()
+
+
+def test_sums_are_those_of_the_drawn_rows_in_any_order() -> None:
+    table, other = systems(units=20)
+    shuffled = table.select(sorted(table.units, key=lambda unit: unit[::-1]))
+    counts = drawn_counts(20, 40, seed=3)
+    for sums, of in (
+        (resampled_sums(table, samples=40, seed=3), table),
+        (resampled_sums(shuffled, samples=40, seed=3), table),
+        (all_resampled_sums([table, other], samples=40, seed=3)[1], other),
+    ):
+        for position, column in enumerate(of.columns):
+            rows = (of.values[np.repeat(np.arange(20), n.astype(int)), position] for n in counts)
+            assert sums.samples[column].tolist() == [row.sum() for row in rows]
+            assert sums.observed[column].tolist() == [of.sums()[column]]
+
+
+def test_intervals_of_a_score_and_of_a_difference_agree_with_scipy() -> None:
+    system, baseline = systems()
+    mine, theirs, total = system.column("right"), baseline.column("right"), system.column("all")
+    how: dict[str, Any] = {"paired": True, "vectorized": True, "method": "percentile"}
+
+    def expected(data: Any, statistic: Any) -> Any:
+        random = np.random.default_rng(1)
+        found = scipy_stats.bootstrap(data, statistic, n_resamples=20_000, rng=random, **how)
+        return found.confidence_interval
+
+    sums, against = all_resampled_sums([system, baseline], samples=20_000)
+    difference = paired_bootstrap(ratio, sums, against)
+    assert difference.difference == pytest.approx((mine.sum() - theirs.sum()) / total.sum())
+    for interval, wanted in (
+        (
+            bootstrap_interval(ratio, sums),
+            expected((mine, total), lambda a, n, axis: a.sum(axis=axis) / n.sum(axis=axis)),
+        ),
+        (
+            difference.interval,
+            expected(
+                (mine, theirs, total),
+                lambda a, b, n, axis: (a.sum(axis=axis) - b.sum(axis=axis)) / n.sum(axis=axis),
+            ),
+        ),
+    ):
+        close = 0.04 * (wanted.high - wanted.low)
+        assert (interval.low, interval.high) == pytest.approx((wanted.low, wanted.high), abs=close)
+        assert interval.undefined == 0
+
+
+def test_the_interval_of_a_ratio_covers_the_truth_95_times_in_100() -> None:
+    trials, units = 1500, 250
+    random = np.random.default_rng(7)
+    total = random.integers(3, 15, (units, trials))
+    right = random.binomial(total, random.beta(2, 1, (units, trials)))
+    # The truth is 2/3: how long a unit is does not depend on how well it goes.
+    names = [f"{what}{trial}" for what in ("right", "all") for trial in range(trials)]
+    values = np.hstack([right, total]).astype(float)
+    sums = resampled_sums(Table(tuple(map(str, range(units))), tuple(names), values))
+
+    def covers(trial: int) -> bool:
+        return 2 / 3 in bootstrap_interval(lambda s: s[f"right{trial}"] / s[f"all{trial}"], sums)
+
+    assert 0.93 <= np.mean([covers(trial) for trial in range(trials)]) <= 0.97
+
+
+def test_bleu_of_single_sentences_has_the_interval_of_sacrebleu() -> None:
+    references, [hypotheses] = sentences([0.8], seed=11, number=200)
+    score, [table] = bleu_tables(references, [hypotheses])
+    # Typed as anything, because sacreBLEU keeps mean and half width in private attributes.
+    theirs: Any = BLEU().corpus_score(hypotheses, [references], n_bootstrap=2000)
+    sums = resampled_sums(table, samples=2000)
+    interval = bootstrap_interval(score, sums)
+    assert score(sums.observed)[0] == pytest.approx(theirs.score)
+    assert (interval.high - interval.low) / 2 == pytest.approx(theirs._ci, rel=0.08)
+    assert (interval.high + interval.low) / 2 == pytest.approx(theirs._mean, abs=0.1 * theirs._ci)
+
+
+@pytest.mark.parametrize("test_type", ["ar", "bs"])
+def test_p_values_of_bleu_agree_with_sacrebleu(test_type: Literal["ar", "bs"]) -> None:
+    references, [weak, strong] = sentences([0.77, 0.8], seed=31, number=120)
+    score, [baseline, better] = bleu_tables(references, [weak, strong])
+    theirs: Any = PairedTest(
+        [("baseline", weak), ("system", strong)],
+        {"BLEU": BLEU(references=[references])},
+        None,
+        test_type,
+        2000,
+    )()[1]["BLEU"][1]
+    if test_type == "ar":
+        ours = swapped(score, better, baseline, samples=2000).p_value()
+    else:
+        ours = paired_bootstrap(
+            score, *all_resampled_sums([better, baseline], samples=2000)
+        ).p_value
+    assert 0.01 < ours < 0.1
+    # sacreBLEU's bootstrap test shifts absolute differences, so it sees one tail of the two.
+    sides = 1 if test_type == "ar" else 2
+    assert ours == pytest.approx(sides * theirs.p_value, abs=0.015)
+
+
+def test_randomisation_agrees_with_enumeration_and_scipy() -> None:
+    system, baseline = systems(gain=0.15, units=10)
+    mine, theirs = system.column("right"), baseline.column("right")
+    differences = [
+        float(np.sum(np.array(signs) * (mine - theirs)))
+        for signs in itertools.product((1, -1), repeat=10)
+    ]
+    exact = np.mean(np.abs(differences) >= abs(float(np.sum(mine - theirs))) - 1e-9)
+    p_value = swapped(ratio, system, baseline, samples=20_000).p_value()
+    assert p_value == pytest.approx(exact, abs=0.015)
+    system, baseline = systems(gain=0.02)
+    expected = scipy_stats.permutation_test(
+        (system.column("right"), baseline.column("right")),
+        lambda a, b, axis: a.sum(axis=axis) - b.sum(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=10_000,
+        rng=np.random.default_rng(1),
+    ).pvalue
+    p_value = swapped(ratio, system, baseline, samples=10_000).p_value()
+    assert p_value == pytest.approx(expected, abs=0.015)
+
+
+def test_without_a_difference_p_values_are_uniform_and_intervals_have_0() -> None:
+    system, baseline = many_trials(trials=1000, units=60, seed=21)
+    scores = [lambda s, name=name: s[name] for name in system.columns]
+    sums = given_sums([system, baseline])
+    p_values = [bootstrap.swapped_differences(score, *sums).p_value() for score in scores]
+    assert scipy_stats.kstest(p_values, "uniform").pvalue > 0.05
+    drawn = all_resampled_sums(many_trials(trials=1000, units=200, seed=22))
+    results = [paired_bootstrap(score, *drawn) for score in scores]
+    assert scipy_stats.kstest([result.p_value for result in results], "uniform").pvalue > 0.05
+    assert 0.93 <= np.mean([0 in result.interval for result in results]) <= 0.97
+
+
+def test_the_order_of_rows_and_of_systems_changes_nothing() -> None:
+    system, baseline = systems(gain=0.02)
+    shuffled = system.select(sorted(system.units, key=lambda unit: unit[::-1]))
+    expected = swapped(ratio, system, baseline)
+    found = [(shuffled, baseline, 1), (baseline, system, -1)]
+    for mine, theirs, sign in found:
+        differences = swapped(ratio, mine, theirs)
+        assert differences.observed == sign * expected.observed
+        assert differences.p_value() == expected.p_value()
+    sums, against = all_resampled_sums([system, baseline])
+    forth, back = paired_bootstrap(ratio, sums, against), paired_bootstrap(ratio, against, sums)
+    assert (back.difference, back.p_value) == (-forth.difference, forth.p_value)
+    assert (back.interval.low, back.interval.high) == pytest.approx(
+        (-forth.interval.high, -forth.interval.low)
+    )
+
+
+def test_the_ends_no_difference_and_a_large_one() -> None:
+    system, baseline = systems(gain=0.3)
+    sums, against = all_resampled_sums([system, baseline])
+    same = paired_bootstrap(ratio, sums, sums)
+    assert (same.difference, same.interval.low, same.interval.high, same.p_value) == (0, 0, 0, 1)
+    assert swapped(ratio, system, system).p_value() == 1
+    assert swapped(ratio, system, baseline).p_value() == 1 / 1001
+    assert paired_bootstrap(ratio, sums, against).p_value == 1 / 1001
+    # The same draws are what pairs.
+    mine, theirs = systems()
+    paired, unpaired = (
+        paired_bootstrap(ratio, resampled_sums(mine), resampled_sums(theirs, seed=seed)).interval
+        for seed in (SEED, 9)
+    )
+    assert paired.high - paired.low < 0.8 * (unpaired.high - unpaired.low)
+
+
+def test_samples_without_a_score_are_counted_and_speak_for_chance() -> None:
+    # One unit in five has the domain: 0.8^5 = 33 % of samples draw none.
+    rare = np.array([1.0, 0, 0, 0, 0])
+    interval = bootstrap_interval(ratio, resampled_sums(table_of(right=rare, all=rare)))
+    assert (interval.low, interval.high) == (1, 1)
+    assert interval.undefined == pytest.approx(328, abs=40)
+    sometimes = table_of(right=np.array([1.0, 0]), all=np.array([1.0, 0]))
+    never = table_of(right=np.zeros(2), all=np.ones(2))
+    found = paired_bootstrap(ratio, *all_resampled_sums([sometimes, never]))
+    assert found.interval.undefined == pytest.approx(250, abs=50)
+    assert found.p_value == (1 + found.interval.undefined) / 1001
+
+
+def test_what_has_no_value_or_does_not_pair_is_an_error() -> None:
+    system, baseline = systems(units=5)
+    empty = table_of(right=np.zeros(3), all=np.zeros(3))
+    full = table_of(right=np.ones(3), all=np.ones(3))
+    nothing = Table((), ("a",), np.zeros((0, 1)))
+    calls: list[Any] = [
+        lambda: bootstrap_interval(ratio, resampled_sums(empty)),
+        lambda: bootstrap_interval(lambda sums: np.array(1.0), resampled_sums(full)),
+        lambda: swapped(ratio, full, empty),
+        lambda: swapped(ratio, system, baseline.select(baseline.units[1:])),
+        lambda: all_resampled_sums([system, full]),
+        lambda: resampled_sums(nothing),
+        lambda: resampled_sums(full, samples=0),
+        lambda: in_blocks(full, 0),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"\w"):
+            call()
+
+
+def test_blocks_add_up_consecutive_units() -> None:
+    blocks = in_blocks(table_of(a=np.arange(5.0), b=np.ones(5)), 2)
+    assert blocks.units == ("unit000000", "unit000002", "unit000004")
+    assert blocks.values.tolist() == [[1, 2], [5, 2], [4, 1]]
+    assert in_blocks(Table((), ("a",), np.zeros((0, 1))), 2).units == ()
