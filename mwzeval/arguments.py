@@ -107,18 +107,12 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "--data",
         metavar="DIR",
         help="folder with the public files (default: MWZEVAL_DATA, else a cache that is filled "
-        "by download when needed)",
-    )
-    parser.add_argument(
-        "--offline",
-        action="store_true",
-        default=None,
-        help="never use the network (also MWZEVAL_OFFLINE=1)",
+        "by download when needed, unless MWZEVAL_OFFLINE=1)",
     )
 
 
 def add_intervals(parser: argparse.ArgumentParser) -> None:
-    """Add intervals: their confidence, and how resamples are drawn."""
+    """Add intervals."""
     parser.add_argument(
         "--ci",
         nargs="?",
@@ -127,7 +121,6 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         help="print an interval with every score (default: 95 %%)",
     )
-    add_resampling(parser)
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
@@ -152,7 +145,7 @@ def _confidence(text: str) -> float:
 
 
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
-    """Add `-f`, the format of what is printed, and the number of decimals."""
+    """Add `-f`, the format of what is printed."""
     choices = formats or FORMATS
     parser.add_argument(
         "-f",
@@ -161,6 +154,10 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> 
         choices=choices,
         help=f"what is printed: {', '.join(choices)} (default: text)",
     )
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """Add the number of decimals in tables."""
     parser.add_argument(
         "--places", type=_places, metavar="N", help="decimals (default: as is customary)"
     )

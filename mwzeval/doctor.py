@@ -53,14 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; return 0."""
-    document = diagnosis(arguments.data, offline=arguments.offline)
+    document = diagnosis(arguments.data)
     write_result(printed(document, arguments.format), arguments.format)
     return 0
 
 
-def diagnosis(data: str | None = None, *, offline: bool | None = None) -> Document:
+def diagnosis(data: str | None = None) -> Document:
     """Return what is here: the program, packages of extras, and public files of each benchmark."""
-    packages, files = list(_packages()), list(_files(data, offline=offline))
+    packages, files = list(_packages()), list(_files(data))
     notes = []
     if any(of["missing"] for of in packages):
         notes.append(f"To install an extra: {installing('EXTRA')}.")
@@ -139,10 +139,10 @@ def _problem(requirement: Requirement) -> str:
     return f"{name}{requirement.specifier} (not {found})"
 
 
-def _files(data: str | None, *, offline: bool | None) -> Iterator[dict[str, str]]:
+def _files(data: str | None) -> Iterator[dict[str, str]]:
     """Yield each corpus with how many of its public files are here, and how many are not."""
     for known in known_benchmarks():
-        shelf = benchmark_named(known.name).shelf(data, offline=offline)
+        shelf = benchmark_named(known.name).shelf(data, offline=None)
         if shelf is None:
             continue
         states = status(shelf.root, shelf.corpora)

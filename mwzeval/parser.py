@@ -12,15 +12,27 @@ from mwzeval.errors import did_you_mean, printable, shorten
 BAD_USE = 2
 
 MOVED = {
-    "-j": "a comparison takes one process",
     "--ceiling": "`mwzeval ceiling FILE` prints the scores of gold data next to those of FILE",
     "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
+    "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",
+    "--dask": "`mwzeval shards FILE --dask ADDRESS` scores files on a cluster",
     "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
+    "--exclude-user-faults": "`mwzeval judge` has it",
+    "--fail-over": "--fail-under is for scores that are better when lower, too",
     "--jobs": "a comparison takes one process",
+    "--offline": "set MWZEVAL_OFFLINE=1",
     "--per-dialogue": "`mwzeval rows FILE` prints the counts of each dialogue",
     "--per-example": "`mwzeval rows FILE` prints the counts of each example",
+    "--places": "`mwzeval compare` and `power` have it; CSV and JSON have all digits",
+    "--prices": "`mwzeval judge`, `live`, `compare` and `report` have it",
+    "--rollouts": "`mwzeval shards --rollouts FILE` scores rollouts",
     "--runs": "`mwzeval runs FILE FILE` scores several runs",
+    "--samples": "1,000 resamples are drawn; `Evaluator(samples=…, seed=…)` draws others",
+    "--seed": "1,000 resamples are drawn; `Evaluator(samples=…, seed=…)` draws others",
+    "--shards": "`mwzeval shards FILE FILE` scores files as one input",
     "--signatures": "files, pipes and -f json have the signatures",
+    "--skip-bad-shards": "`mwzeval shards` has --skip-bad",
+    "-j": "a comparison takes one process",
 }
 """Options of earlier versions, and what replaces them."""
 

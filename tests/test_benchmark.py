@@ -81,7 +81,7 @@ def test_evaluate_names_pydial_whatever_its_episodes_are_called(
 
 @pytest.mark.parametrize(
     "verb",
-    [["explain"], ["report"], ["compare", "-s", GOOD], ["evaluate", "-s", "--shards"]],
+    [["explain"], ["report"], ["compare", "-s", GOOD], ["rows", "-s"]],
 )
 def test_other_verbs_say_it_too(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")

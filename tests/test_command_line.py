@@ -366,7 +366,7 @@ def test_added_domains_are_scored(elsewhere: Path, monkeypatch: pytest.MonkeyPat
 def test_data_status_tells_which_files_are_there(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = run_here(monkeypatch, "data", "status", "--offline")
+    done = run_here(monkeypatch, "data", "status")
     assert (done.returncode, done.stderr) == (0, b"")
     shown = done.stdout.decode()
     assert "db/restaurant_db.json" in shown

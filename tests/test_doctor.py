@@ -20,7 +20,7 @@ def test_every_extra_has_its_purpose_and_what_is_there_of_it() -> None:
     table = text.split("[project.optional-dependencies]\n")[1].split("\n[")[0]
     declared = {line.partition(" = ")[0] for line in table.splitlines() if " = [" in line}
     assert set(PURPOSES) == declared - EXTRAS_OF_DEVELOPERS
-    extras = {of["extra"]: of for of in diagnosis(offline=True).plain["extras"]}
+    extras = {of["extra"]: of for of in diagnosis().plain["extras"]}
     assert list(extras) == list(PURPOSES)
     pytest.importorskip("matplotlib")
     assert extras["plot"]["found"] == f"matplotlib {version('matplotlib')}"
@@ -30,7 +30,7 @@ def test_every_extra_has_its_purpose_and_what_is_there_of_it() -> None:
 def test_packages_that_are_not_there_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ['nowhere>=1; extra == "plot"', 'numpy>=999; extra == "rl"', "numpy>=1"]
     monkeypatch.setattr("mwzeval.doctor.requires", lambda name: lines)
-    found = {of["extra"]: of for of in diagnosis(offline=True).plain["extras"]}
+    found = {of["extra"]: of for of in diagnosis().plain["extras"]}
     assert found["plot"]["missing"] == "nowhere"
     assert found["rl"]["missing"] == f"numpy>=999 (not {version('numpy')})"
     assert found["rl"]["found"] == ""
@@ -40,7 +40,7 @@ def test_packages_that_are_not_there_are_missing(monkeypatch: pytest.MonkeyPatch
 def test_public_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "db").mkdir()
     (tmp_path / "db" / "hotel_db.json").write_text("[]", encoding="utf-8")
-    assert main(["doctor", "--data", str(tmp_path), "--offline", "-f", "json"]) == 0
+    assert main(["doctor", "--data", str(tmp_path), "-f", "json"]) == 0
     found = {of["corpus"]: of for of in json.loads(capsys.readouterr().out)["corpora"]}
     assert found["multiwoz-2.4"]["state"] == "1 of 8, 1 not as published"
     assert found["multiwoz-2.4"]["missing"] == "7"
@@ -53,7 +53,7 @@ def test_packages_are_listed_in_lines_that_any_terminal_shows(
     names = [f"no-package-of-this-name-{number}" for number in range(6)]
     lines = [f'{name}>=1; extra == "offline"' for name in names]
     monkeypatch.setattr("mwzeval.doctor.requires", lambda name: lines)
-    assert main(["doctor", "--offline"]) == 0
+    assert main(["doctor"]) == 0
     shown = capsys.readouterr().out.partition("Public files")[0].splitlines()
     assert max(map(len, shown)) <= 72
     assert ", ".join(names) in " ".join(line.strip() for line in shown)

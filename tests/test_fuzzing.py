@@ -178,7 +178,7 @@ READERS: dict[str, Reader] = {
     "packed predictions": Reader(
         GOOD, f"{SAMPLE} FILE -o OUT/o.json", zstandard.compress, "p.json.zst"
     ),
-    "a shard": Reader(GOOD, f"{SAMPLE} --shards FILE -o OUT/o.json", as_lines, "p.jsonl"),
+    "a shard": Reader(GOOD, "shards -bsd --corpus sample FILE -o OUT/o.json", as_lines, "p.jsonl"),
     "a baseline": Reader(
         GOOD, f"{SAMPLE} predictions/sample-no-phone.json --fail-below FILE -o OUT/o.json"
     ),

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.arguments import add_files, add_format, add_items, add_resampling
+from mwzeval.arguments import add_files, add_format, add_items, add_places, add_resampling
 from mwzeval.commands.systems.items import (
     advising_benchmark,
     advising_items,
@@ -86,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     benchmark.add_arguments(parser, "compare")
     add_format(parser)
+    add_places(parser)
 
 
 def _level(text: str) -> float:

@@ -271,7 +271,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _shelves(arguments: argparse.Namespace) -> list[Shelf]:
     """Return the files of every benchmark that has a table of public files."""
     shelves = (
-        benchmark_named(known.name).shelf(arguments.data, offline=arguments.offline)
+        benchmark_named(known.name).shelf(arguments.data, offline=None)
         for known in known_benchmarks()
     )
     return [shelf for shelf in shelves if shelf is not None]

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_format
-from mwzeval.commands.outcome import FAILED
 from mwzeval.commands.systems.scoring import refuse, scorer_of
+from mwzeval.outcome import FAILED
 from mwzeval.output import tell, warnings_behind, write_result
 
 if TYPE_CHECKING:
@@ -94,5 +94,5 @@ def _print_scores(
     report = scorer.score(file).report()
     with warnings_behind(report.warnings):
         own = benchmark.document(report, arguments)
-        document = own or summary(report, places=arguments.places)
+        document = own or summary(report)
         write_result(printed(document, arguments.format), arguments.format)

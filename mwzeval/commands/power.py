@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.arguments import add_files, add_format, add_items, files_of
+from mwzeval.arguments import add_files, add_format, add_items, add_places, files_of
 from mwzeval.commands.systems.items import (
     advising_benchmark,
     advising_items,
@@ -87,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     benchmark.add_arguments(parser, "power")
     add_format(parser)
+    add_places(parser)
 
 
 def _positive(text: str) -> float:

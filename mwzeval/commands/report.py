@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
-from mwzeval.commands.outcome import page
 from mwzeval.commands.systems.scoring import score_all, scorer_of, unit_of
 from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_output, write_result
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, ScoredFile
     from mwzeval.comparison import Comparison
     from mwzeval.metrics.measure import Resampling
+    from mwzeval.scores.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -76,3 +76,30 @@ def _compared(
         )
     except UsageError as error:
         return str(error)
+
+
+def page(
+    reported: Mapping[str, tuple[Report, ScoredFile]],
+    benchmark: Benchmark,
+    title: str | None = None,
+    compared: Comparison | str | None = None,
+) -> str:
+    """Return the page of systems, name → its report and what was scored.
+
+    `compared` is what they are found to differ in, or why nothing is known of it.
+    """
+    from mwzeval.report.page.html import to_html
+    from mwzeval.report.page.model import page_system, title_of
+
+    shown = [
+        page_system(name, report, system.explain_all())
+        for name, (report, system) in reported.items()
+    ]
+    return to_html(
+        shown,
+        title=title or title_of(shown),
+        words=benchmark.words,
+        meanings=benchmark.reasons,
+        compared=compared,
+        headline=benchmark.headline,
+    )

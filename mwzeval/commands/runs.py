@@ -11,15 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, files_of
-from mwzeval.commands.outcome import (
-    add_gates,
-    add_output,
-    add_strictness,
-    failed_gates,
-    finish,
-    warned,
-)
 from mwzeval.commands.systems.scoring import score_all, scorer_of
+from mwzeval.outcome import add_outcome, failed_gates, finish, warned
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -28,16 +21,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
     add_files(parser, "the files of two or more runs")
-    add_output(parser)
     benchmark.add_arguments(parser, "runs")
     add_format(parser)
-    add_gates(parser, benchmark.gates)
-    add_strictness(parser)
+    add_outcome(parser, benchmark.gates)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, print and write the report; return the exit code."""
-    from mwzeval.comparison.gates import parse_gates
     from mwzeval.comparison.runs import across
     from mwzeval.files.reading import shortest_ends
     from mwzeval.report.runs import runs_document
@@ -47,12 +37,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     files = files_of(arguments)
     if len(set(files)) < max(len(files), 2):
         arguments.parser.error("name two or more different files, each of one run")
-    gates = parse_gates(arguments.fail_under, arguments.fail_over)
     runs = score_all(scorer_of(benchmark, arguments), files, progress=not arguments.quiet)
     reports = [run.report() for run in runs.values()]
     scores = across({name: run.scored_table for name, run in runs.items()})
     meta = reports[0].meta
-    failed = failed_gates(gates, scores, benchmark.aliases(meta))
+    failed = failed_gates(arguments.fail_under, scores, benchmark.aliases(meta))
     warnings = [warning for report in reports for warning in report.warnings]
     with warned(arguments, warnings):
         document = runs_document(
@@ -62,7 +51,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
                 for name, report in zip(shortest_ends(files), reports, strict=True)
             },
             meta={**meta, "warnings": [plain_problem(warning.shared()) for warning in warnings]},
-            places=arguments.places,
         )
         show = partial(printed, document, arguments.format)
         return finish(arguments, document.plain, document, show, failed)

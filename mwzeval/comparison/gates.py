@@ -1,7 +1,6 @@
-"""Gates: scores that must not be under or over a value, nor significantly worse than a baseline's.
+"""Gates: scores that must not be worse than a number, nor significantly worse than a baseline's.
 
-Dataset-blind: scores are named as reports name them, those of a part with it behind a point
-(`inform.hotel`).
+Scores are named as in reports, those of a part with it behind a point (`inform.hotel`).
 """
 
 from __future__ import annotations
@@ -22,30 +21,24 @@ from mwzeval.statistics.tests import holm
 LEVEL = 0.05
 """The significance level of `worse_than`, for all its tests together (Holm)."""
 
-FAIL_UNDER, FAIL_OVER = "--fail-under", "--fail-over"
-EXAMPLES = {FAIL_UNDER: "inform=85,success=70", FAIL_OVER: "hallucination=5"}
-
 BASELINE, INPUT = "baseline", "input"
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The least that a score may be, or the most when it `is_ceiling`."""
+    """The worst that a score may be: the least, or the most if `is_ceiling`."""
 
     name: str
     limit: float
     is_ceiling: bool = False
 
-    @property
-    def option(self) -> str:
-        """The option that sets such gates."""
-        return FAIL_OVER if self.is_ceiling else FAIL_UNDER
-
     def failure(self, value: float) -> str | None:
-        """Return how a value breaks this gate, None when it does not; no value (NaN) does."""
+        """Return how a value breaks this gate, None if it does not; no value (NaN) does."""
         if value <= self.limit if self.is_ceiling else value >= self.limit:
             return None
-        return f"{self.name} is {value:.6g}, {self.option.rpartition('-')[2]} {self.limit:g}"
+        return (
+            f"{self.name} is {value:.6g}, {'over' if self.is_ceiling else 'under'} {self.limit:g}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +62,22 @@ def gate_name(name: str, scope: str = WHOLE) -> str:
     return name if scope == WHOLE else f"{name}.{scope}"
 
 
-def parse_gates(under: str | None, over: str | None = None) -> tuple[Gate, ...]:
-    """Read `inform=85,success=70`: the least that scores may be, and the most.
-
-    None is no gate. Raises `UsageError` for anything else.
-    """
-    floors = () if under is None else under.split(",")
-    ceilings = () if over is None else over.split(",")
-    return (
-        *(_gate(part, is_ceiling=False) for part in floors),
-        *(_gate(part, is_ceiling=True) for part in ceilings),
-    )
+def parse_gates(text: str) -> tuple[Gate, ...]:
+    """Read `inform=85,success=70`: the worst that scores may be. Raises `UsageError`."""
+    return tuple(map(_gate, text.split(",")))
 
 
-def _gate(part: str, *, is_ceiling: bool) -> Gate:
+def _gate(part: str) -> Gate:
     name, equals, number = part.partition("=")
     try:
         limit = float(number)
     except ValueError:
         limit = math.nan
-    gate = Gate(name.strip(), limit, is_ceiling)
+    gate = Gate(name.strip(), limit)
     if not gate.name or not equals or not math.isfinite(limit):
         raise UsageError(
-            f'{gate.option}: "{shorten(part)}" is not of the form score=number; '
-            f"write {EXAMPLES[gate.option]}"
+            f'--fail-under: "{shorten(part)}" is not of the form score=number; '
+            "write inform=85,success=70"
         )
     return gate
 
@@ -103,38 +88,24 @@ def resolve_gates(
     aliases: Mapping[str, str],
     lower: Collection[str] = (),
 ) -> tuple[Gate, ...]:
-    """Return the gates with the names that the scores have.
+    """Return the gates with the names that the scores have; those of `lower` are ceilings.
 
-    `aliases` are other names for some; `lower` are those that are better when lower.
-
-    Raises:
-        UsageError: For a score that does not exist, and for a gate that worse systems pass: a lower
-            limit of a score that is better when lower, or an upper limit of another.
+    `aliases` are other names for some; `lower` are those that are better when lower. Raises
+    `UsageError` for a score that does not exist.
     """
     names = list(known)
-    resolved = tuple(
-        replace(gate, name=_resolved(gate.name, gate.option, names, aliases)) for gate in gates
-    )
-    for gate in resolved:
-        is_lower = gate.name in lower
-        if gate.is_ceiling != is_lower and not gate.name.startswith(WITHOUT_DIRECTION):
-            right = replace(gate, is_ceiling=is_lower)
-            raise UsageError(
-                f"{gate.option}: {gate.name} is better when {'lower' if is_lower else 'higher'}, "
-                f"so this gate would let the worst pass — write {right.option} "
-                f"{gate.name}={gate.limit:g}"
-            )
-    return resolved
+    resolved = ((gate, _resolved(gate.name, names, aliases)) for gate in gates)
+    return tuple(replace(gate, name=name, is_ceiling=name in lower) for gate, name in resolved)
 
 
-def _resolved(asked: str, option: str, known: Sequence[str], aliases: Mapping[str, str]) -> str:
+def _resolved(asked: str, known: Sequence[str], aliases: Mapping[str, str]) -> str:
     name = aliases.get(asked, asked.removesuffix(f".{WHOLE}"))
     if name in known:
         return name
     scored = ", ".join(name for name in known if name.rpartition(".")[0] not in known)
     hint = did_you_mean(asked, [*known, *(alias for alias, of in aliases.items() if of in known)])
     raise UsageError(
-        f'{option}: there is no score "{shorten(asked)}"{hint} (scored: {scored}; for others, '
+        f'--fail-under: there is no score "{shorten(asked)}"{hint} (scored: {scored}; for others, '
         "ask for their metric)"
     )
 

@@ -80,7 +80,6 @@ class CrossWoz(Benchmark):
         corpus.add_argument(
             "--data", metavar="DIR", help="folder with the public files (default: MWZEVAL_DATA)"
         )
-        corpus.add_argument("--offline", action="store_true", default=None, help="no network")
         scoring = parser.add_argument_group("scoring")
         scoring.add_argument(
             "--conditioning",
@@ -105,7 +104,6 @@ class CrossWoz(Benchmark):
             arguments.revision,
             getattr(arguments, "fold", None),
             arguments.data,
-            arguments.offline,
         )
 
     def live(self, arguments: Namespace) -> RunSetting:
@@ -133,7 +131,6 @@ class CrossWozScorer:
     revision: str | None
     fold: str | None
     data: str | None
-    offline: bool | None
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
@@ -178,9 +175,9 @@ class CrossWozScorer:
         try:
             fold = self.fold or (said_fold if said_fold in FOLDS else None)
             if fold is None:
-                root = corpus_root(revision, self.data, offline=self.offline)
+                root = corpus_root(revision, self.data)
                 fold = fold_with(root, revision, ids)
-            return load_gold(revision, fold, self.data, offline=self.offline)
+            return load_gold(revision, fold, self.data)
         except DataError as error:
             if self.revision is not None or is_known:
                 raise

@@ -90,7 +90,7 @@ def _conventions(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.trade.conventions import accuracies_document, joint_accuracies
     from mwzeval.report.terminal import printed
 
-    of_fold = (arguments.revision, arguments.fold, arguments.data, arguments.offline)
+    of_fold = (arguments.revision, arguments.fold, arguments.data)
     scorer = CrossWozScorer(Options(tracks=(DST.name,)), *of_fold)
     checked = scorer.score_predictions(file_of(arguments)).checked
     gold, predicted = checked.gold.fold.dialogues, checked.predictions.dialogues

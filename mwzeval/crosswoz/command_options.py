@@ -49,7 +49,6 @@ def add_fold(parser: argparse.ArgumentParser, default: str | None = "test") -> N
         help=f"of the corpus (default: {said}{REVISIONS[0]})",
     )
     parser.add_argument("--data", metavar="DIR", help="in the public layout")
-    parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
 
 
 def _add_settings(parser: argparse.ArgumentParser, defaults: TrainingSettings) -> None:
@@ -100,7 +99,7 @@ def root_of(arguments: argparse.Namespace) -> DataRoot:
     """Return where the data lie. Raises as `corpus_root`."""
     from mwzeval.crosswoz.corpus.folds import corpus_root
 
-    return corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
+    return corpus_root(arguments.revision, arguments.data)
 
 
 def fold_of(arguments: argparse.Namespace, name: str | None = None) -> Fold:

@@ -218,7 +218,6 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
         help="of the database (default: %(default)s)",
     )
     parser.add_argument("--data", metavar="DIR", help="with the database, in the public layout")
-    parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
 
 
 def add_templates(parser: argparse.ArgumentParser, where: str) -> None:
@@ -240,7 +239,7 @@ def _setting(arguments: argparse.Namespace, name: str) -> tuple[Setting, dict[st
     from mwzeval.crosswoz.corpus.folds import corpus_root, load_database
     from mwzeval.crosswoz.simulation.dialogue import Setting
 
-    root = corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
+    root = corpus_root(arguments.revision, arguments.data)
     database, checksum = load_database(root, arguments.revision)
     system = system_named(name)
     about = {"agent": {"spec": name}, "revision": arguments.revision, "database": checksum}

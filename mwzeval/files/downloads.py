@@ -401,7 +401,7 @@ class MissingError(DataError):
     ) -> None:
         self.root, self.wanted, self.files, self.about = root, wanted, files, about
         if root.origin == "cache" and root.offline and files:
-            reason = f"the network is forbidden (--offline or {OFFLINE_VARIABLE})"
+            reason = f"the network is forbidden ({OFFLINE_VARIABLE})"
             first, *more = _not_fetched(root.path, files, reason, root.sample)
             more.append(f"With a network, `mwzeval data download {root.path.name}` fetches all.")
         else:

@@ -49,6 +49,16 @@ VERBS = {
         "mwzeval.multiwoz.commands.dst_errors",
         "score",
     ),
+    "judge": (
+        "score live dialogues like ConvLab-2, with prices, or without faults of the user",
+        "mwzeval.multiwoz.commands.judge",
+        "agents",
+    ),
+    "shards": (
+        "score predictions in many files as one input, here or on a Dask cluster",
+        "mwzeval.multiwoz.commands.shards",
+        "score",
+    ),
     "baseline": (
         "run a baseline system over a fold and write its predictions",
         "mwzeval.multiwoz.commands.baseline",

@@ -48,6 +48,11 @@ def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] =
         choices=choices,
         help=f"how the input is written: {', '.join(choices)} (default: auto, told by its shape)",
     )
+    add_tools(parser)
+
+
+def add_tools(parser: argparse.ArgumentParser) -> None:
+    """Add what the functions of an agent are called."""
     parser.add_argument(
         "--tools",
         metavar="FILE",
@@ -57,9 +62,8 @@ def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] =
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add how predictions are read, and what they are held against."""
+    """Add how predictions are read, and what they are compared with."""
     add_input_format(parser, others=(LIVE,))
-    add_compat(parser)
     add_responses(parser)
     add_unfilled(parser)
     add_corpus(parser)
@@ -218,12 +222,6 @@ class MultiWoz(Benchmark):
         if verb in SCORING:
             but = " but -g" if verb == "compare" else ""
             add_dst_rules(add_metrics(parser, f"all that the input allows{but}"))
-        if verb == "evaluate":
-            parser.add_argument(
-                "--rollouts",
-                action="store_true",
-                help="ids may be numbered to predict a dialogue more than once: sng0073#12",
-            )
         if verb == "explain":
             tracking = parser.add_argument_group("state tracking (docs/explaining.md)")
             tracking.add_argument(
@@ -260,7 +258,9 @@ class MultiWoz(Benchmark):
             add_accounting(parser)
         else:
             add_reading(parser)
-            if verb in ("evaluate", "runs", "compare", "report"):
+            if verb not in ("evaluate", "validate", "leaderboard"):
+                add_compat(parser)
+            if verb in ("runs", "compare", "report"):
                 add_accounting(parser)
 
     def scorer(self, arguments: Namespace) -> InputScorer:
@@ -286,10 +286,6 @@ class MultiWoz(Benchmark):
 
         asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
         rules = getattr(arguments, "dst_rule", [])
-        if getattr(arguments, "rollouts", False) and arguments.ci:
-            arguments.parser.error(
-                "--ci takes dialogues to be independent, and rollouts of one dialogue are not"
-            )
         of_verb = {
             "validate": asked,
             "explain": asked if rules else asked or ("success",),
@@ -334,7 +330,7 @@ class MultiWoz(Benchmark):
         from mwzeval.multiwoz.live.scored.runs import live_document
 
         details = getattr(arguments, "grounded", False)
-        return live_document(report, places=arguments.places, details=details)
+        return live_document(report, details=details)
 
     def live(self, arguments: Namespace) -> RunSetting:
         """Return a setting in words or in acts, on the database of a corpus."""
@@ -358,7 +354,7 @@ class MultiWoz(Benchmark):
         return Shelf(TITLE, NAME, corpus_root(DEFAULT_CORPUS, data, offline=offline), of)
 
 
-_OF_CORPUS = ("corpus", "fold", "rules", "data", "offline")
+_OF_CORPUS = ("corpus", "fold", "rules", "data")
 _BY_DEFAULT = tuple(name for _, name, _ in METRICS)
 
 

@@ -116,7 +116,6 @@ class PyDial(Benchmark):
                 dialogues,
                 arguments.seed,
                 arguments.data,
-                arguments.offline,
                 own=OwnFiles.given(arguments.ontology, arguments.entities),
                 user=arguments.user,
                 user_model=model_options(arguments, "user"),

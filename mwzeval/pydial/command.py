@@ -77,7 +77,6 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
     add_own(parser)
-    parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
 
 
 def _play(arguments: argparse.Namespace) -> int:
@@ -95,7 +94,7 @@ def _play(arguments: argparse.Namespace) -> int:
     before = () if arguments.output is None else episodes_in(arguments.output)
     index = sum((each.task, each.seed) == (task.name, seed) for each in before)
     own = OwnFiles.given(arguments.ontology, arguments.entities)
-    domain = load_domain(task.domain, arguments.data, offline=arguments.offline, own=own)
+    domain = load_domain(task.domain, arguments.data, own=own)
     system = adapter_for(
         arguments.policy, domain, task, legacy=arguments.legacy, confusion_seed=seed
     )

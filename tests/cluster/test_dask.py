@@ -24,7 +24,7 @@ from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.shards import ShardScorer, evaluate_shards, on_cluster
 from mwzeval.text import to_json
 from tests.parts import Predictions, cut, rollouts, write_shards
-from tests.places import ROOT, sample_predictions
+from tests.places import sample_predictions
 from tests.waiting import HANGING
 
 pytestmark = pytest.mark.integration
@@ -211,7 +211,7 @@ def unreachable(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_an_unreachable_scheduler_is_told(unreachable: str, tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     arguments = ["-bs", "--dask", unreachable, "-o", str(tmp_path / "report.json"), *paths]
-    program = [sys.executable, str(ROOT / "evaluate.py"), *arguments]
+    program = [sys.executable, "-m", "mwzeval", "shards", *arguments]
     done = subprocess.run(program, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert unreachable in done.stderr
@@ -224,7 +224,7 @@ def test_the_command_line_takes_a_cluster_by_its_address(
     predictions = sample_predictions("good")
     write_shards(tmp_path, cut(predictions, [20, 40]))
     report = tmp_path / "report.json"
-    program = [sys.executable, str(ROOT / "evaluate.py"), "-bsrd", "--corpus", "sample"]
+    program = [sys.executable, "-m", "mwzeval", "shards", "-bsrd", "--corpus", "sample"]
     program += ["--dask", client.scheduler.address, "-o", str(report), str(tmp_path / "part-*")]
     done = subprocess.run(program, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1)
@@ -249,7 +249,7 @@ sys.exit(main(sys.argv[1:]))
 def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], library: str) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     report = str(tmp_path / "report.json")
-    verb = ["evaluate", "-bs", "-o", report, "--shards", *paths]
+    verb = ["shards", "-bs", "-o", report, *paths]
     program = [sys.executable, "-c", WITHOUT_DASK, *verb]
     done = subprocess.run(program, capture_output=True, check=False, text=True)
     assert done.returncode == 0, "shards of this machine need no extra"
@@ -289,7 +289,7 @@ def test_what_is_no_cluster_is_refused(
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     arguments = ["-bs", "--corpus", "sample", "-o", str(tmp_path / "report.json"), *words.split()]
     try:
-        code = main(["evaluate", *arguments, "--shards", *paths])
+        code = main(["shards", *arguments, *paths])
     except SystemExit as stopped:
         code = int(stopped.code or 0)
     assert code == 2

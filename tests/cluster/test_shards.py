@@ -31,7 +31,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Res
     def evaluate(*arguments: str) -> Result:
         report = str(tmp_path / "report.out")
         try:
-            code = main(["evaluate", "-bsrd", "--corpus", "sample", "-o", report, *arguments])
+            code = main(["shards", "-bsrd", "--corpus", "sample", "-o", report, *arguments])
         except SystemExit as stopped:  # argparse
             code = int(str(stopped.code))
         captured = capsys.readouterr()
@@ -95,7 +95,7 @@ def test_the_command_line_takes_patterns_in_order_of_their_names(
     assert run(str(tmp_path / "part-*.jsonl*")) == (0, shown, said)
     assert reported(tmp_path) == expected
     paths = sorted(str(path) for path in tmp_path.glob("part-*"))
-    assert run("--shards", *paths) == (0, shown, said)
+    assert run(*paths) == (0, shown, said)
     assert reported(tmp_path) == expected
 
 
@@ -107,7 +107,7 @@ def test_every_warning_names_its_shard_or_all_of_them(
     odd |= {"response": "[odd]", "state": {"inn": {}}}
     paths = write_shards(tmp_path, cut(predictions, [20]))
     for named in (paths, [str(tmp_path / "part-*")]):
-        code, _, said = run("--shards", *named)
+        code, _, said = run(*named)
         warnings = reported(tmp_path)["meta"]["warnings"]
         files = {warning["kind"]: warning.get("file") for warning in warnings}
         whole = " ".join(Path(path).name for path in named)
@@ -163,13 +163,13 @@ def broken(predictions: Predictions, how: str) -> tuple[str, bytes]:
 
 
 BROKEN = {
-    "half a gzip": "gzip",
+    "half a gzip": ".gz",
     "half a line": "line 20",
     "an unknown dialogue": 'dialogue "smp9999"',
-    "half a zstd": "zstd",
-    "not zstd": "zstd",
+    "half a zstd": ".zst",
+    "not zstd": ".zst",
     "nothing": "empty",
-    "an empty gzip file": "gzip",
+    "an empty gzip file": ".gz",
     "no JSON": "line 1",
     "a list": "dialogue",
     "odd bytes": "line 21, byte 1",
@@ -207,7 +207,7 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     assert BROKEN[how] in said
     assert not (tmp_path / "report.out").exists()
 
-    code, shown, said = run(pattern, "--skip-bad-shards")
+    code, shown, said = run(pattern, "--skip-bad")
     assert code == 0, said
     assert f"warning: {bad.name}: " in said
     report = reported(tmp_path)
@@ -217,15 +217,15 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     assert report["meta"]["warnings"].pop()["kind"] == "skipped-shard"
     expected = evaluator.evaluate({**first, **third}, file=pattern).to_dict()
     assert report == json.loads(to_json(expected))
-    assert run(pattern, "--skip-bad-shards", "--strict")[0] == 2
+    assert run(pattern, "--skip-bad", "--strict")[0] == 2
 
 
 def test_a_shard_that_is_gone_is_a_bad_one(run: Callable[..., Result], tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     Path(paths[1]).unlink()
-    code, _, said = run("--shards", *paths)
+    code, _, said = run(*paths)
     assert (code, said.startswith(f"error: {paths[1]}: "), said.count("\n")) == (2, True, 1)
-    code, shown, _ = run("--shards", *paths, "--skip-bad-shards")
+    code, shown, _ = run(*paths, "--skip-bad")
     assert (code, "30 of 62 dialogues" in shown) == (0, True)
 
 
@@ -233,11 +233,11 @@ def test_all_bad_shards_are_named_at_once(run: Callable[..., Result], tmp_path: 
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
     for path in paths[1:]:
         Path(path).write_bytes(b"{}\n")
-    code, _, said = run("--shards", *paths)
+    code, _, said = run(*paths)
     assert code == 2
     assert all(f"{path}: line 1" in said for path in paths[1:])
     Path(paths[0]).write_bytes(b"")
-    code, _, said = run("--shards", *paths, "--skip-bad-shards")
+    code, _, said = run(*paths, "--skip-bad")
     assert code == 2, "nothing would be left"
     assert all(path in said for path in paths)
 
@@ -248,8 +248,8 @@ def test_a_dialogue_in_two_shards_is_named_with_both(
     first, second, third = cut(sample_predictions("good"), [20, 40])
     name = next(iter(second))
     paths = write_shards(tmp_path, [first, second, {name: second[name], **third}])
-    for options in ((), ("--skip-bad-shards",)):
-        code, _, said = run("--shards", *paths, *options)
+    for options in ((), ("--skip-bad",)):
+        code, _, said = run(*paths, *options)
         assert code == 2
         assert f'dialogue "{name}": ' in said
         assert f"{paths[1]}, {paths[2]}\n" in said
@@ -261,23 +261,18 @@ def test_what_cannot_be_had_of_shards_is_refused(
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     for words, named in (
         ("--ci", "--ci"),
-        ("--fail-below x.json", "--fail-below"),
-        ("-f html", "dialogues"),
         ("-i -", "standard input"),
         ("--workers 2", "--dask local"),
         ("--workers 0 --dask local", "invalid"),
     ):
-        code, shown, said = run("--shards", *paths, *words.split())
+        code, shown, said = run(*paths, *words.split())
         assert (code, shown, named in said) == (2, "", True), words
-    for words in (f"{paths[0]} --skip-bad-shards", " ".join(paths)):
-        code, _, said = run(*words.split())
-        assert (code, "--shards" in said) == (2, True), words
 
 
 def test_gates_hold_for_shards(run: Callable[..., Result], tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-    assert run("--shards", *paths, "--fail-under", "inform=90")[0] == 0
-    assert run("--shards", *paths, "--fail-under", "inform=95")[0] == 1
+    assert run(*paths, "--fail-under", "inform=90")[0] == 0
+    assert run(*paths, "--fail-under", "inform=95")[0] == 1
 
 
 def test_gold_data_are_not_sent_to_workers(evaluator: Evaluator) -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from mwzeval import Evaluator
 from mwzeval.cli import main
-from mwzeval.commands.outcome import warned
 from mwzeval.errors import CONDITIONS, InputError, Problem, conditions
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.plausibility import check_references
 from mwzeval.multiwoz.predictions.reading import Findings
+from mwzeval.outcome import warned
 from tests.places import ROOT, read_json, sample_predictions
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
@@ -67,7 +67,7 @@ def test_a_comparison_names_the_systems_under_a_condition(
     stateless: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (message,) = conditions(Evaluator(success=True).evaluate(without_states()).warnings)
-    few = ("--samples", "50", "--jobs", "1")
+    few = ("--samples", "50")
     for form in ("text", "markdown", "latex", "csv", "json"):
         assert main(["compare", "-s", stateless, stateless, "-f", form, *few]) == 0
         assert message in capsys.readouterr().out, form

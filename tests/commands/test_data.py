@@ -173,7 +173,7 @@ def test_status_lists_every_public_file_of_every_benchmark(
     tables = list(TABLES.values()) if name is None else [TABLES[name]]
     files = {file.local for table in tables for file in public_files(embedded(*table.split("/")))}
     files = {file for file in files if not file.startswith(OF_NO_CORPUS)}
-    assert main(["data", "status", "--offline", *([name] if name else [])]) == 0
+    assert main(["data", "status", *([name] if name else [])]) == 0
     shown = capsys.readouterr().out
     assert listed(shown) == files
     titles = [line.partition(":")[0] for line in shown.splitlines() if ": /" in line]
@@ -195,11 +195,12 @@ def test_a_download_of_one_benchmark_names_its_files(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
     for name, file in (("pydial", "db/Laptops11-dbase.db"), ("crosswoz", "crosswoz/val.json.zip")):
-        assert main(["data", "download", name, "--offline"]) == 2
+        assert main(["data", "download", name]) == 2
         told = capsys.readouterr().err
         assert file in told
-    assert main(["data", "download", "pydail", "--offline"]) == 2
+    assert main(["data", "download", "pydail"]) == 2
     assert '"pydial"' in capsys.readouterr().err
 
 

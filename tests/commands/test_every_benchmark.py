@@ -143,7 +143,7 @@ class Command(NamedTuple):
 
 PRINTED: dict[str, Command] = {
     "evaluate": Command("evaluate BETTER"),
-    "evaluate --ci": Command(f"evaluate -i BETTER --ci 90 {FEW}"),
+    "evaluate --ci": Command("evaluate -i BETTER --ci 90"),
     "runs": Command("runs BETTER WORSE"),
     "rows": Command("rows BETTER"),
     "compare": Command(f"compare BETTER WORSE {FEW}"),
@@ -185,9 +185,6 @@ def test_evaluate_writes_its_report_where_it_is_told(name: str, run: Run) -> Non
     page = works(run, name, "evaluate BETTER -f html")
     assert page is not None
     parsed(page.out, "html")
-    places = works(run, name, "evaluate BETTER --places 0")
-    assert places is not None
-    assert "." not in places.out.split("\n\n")[1]
 
 
 def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample: Sample) -> None:
@@ -195,7 +192,7 @@ def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample
     assert all(Path(folder).is_absolute() for folder in folders)
     for command in (
         "runs BETTER WORSE -o -",
-        f"evaluate WORSE -f html {FEW}",
+        "evaluate WORSE -f html",
         f"compare BETTER WORSE -f json {FEW}",
         f"report BETTER WORSE --title Ours -o - {FEW}",
     ):
@@ -226,9 +223,8 @@ def test_a_gate_holds_or_fails(name: str, run: Run) -> None:
     failed = run(f"evaluate WORSE -q --fail-under {score}={values[score] + 1e-3}")
     assert failed.code == 1
     assert failed.err.startswith(f"failed: {score} ")
-    assert run(f"evaluate WORSE -q --fail-over {score}=1").code == 2
-    assert run(f"evaluate BETTER -q --fail-below BETTER {FEW}").code == 0
-    assert run(f"evaluate BETTER -q --fail-below WORSE {FEW}").code == 0
+    assert run("evaluate BETTER -q --fail-below BETTER").code == 0
+    assert run("evaluate BETTER -q --fail-below WORSE").code == 0
 
 
 def test_reasons_are_counted_and_a_unit_or_a_reason_is_chosen(run: Run) -> None:
@@ -298,7 +294,7 @@ def test_a_live_agent_that_is_not_there_leaves_no_file(name: str, run: Run) -> N
 def test_a_system_has_its_place_on_the_board(name: str, run: Run, sample: Sample) -> None:
     """It is given as a file, or as the report of one."""
     board = " ".join(sample.board or ())
-    assert run(f"evaluate BETTER --ci {FEW} -q {board}").code == 0
+    assert run(f"evaluate BETTER --ci -q {board}").code == 0
     given = f"-i BETTER {FEW} {board}", f"--report {REPORT}"
     if sample.board is None and "leaderboard" not in benchmark_named(name).lacks:
         for words in given:
@@ -321,10 +317,9 @@ REFUSED = (
     "evaluate BETTER --fail-below INVALID",
     "evaluate BETTER --fail-under nonsense=1",
     "evaluate BETTER --fail-under nonsense",
-    "evaluate BETTER --workers 2",
     "evaluate BETTER --ci 200",
-    "evaluate BETTER --places 99",
-    "evaluate BETTER --ci --samples 0",
+    "compare BETTER WORSE --places 99",
+    "compare BETTER WORSE --samples 0",
     "evaluate BETTER -f nonsense",
     "evaluate BETTER -o BETTER",
     "explain INVALID",
@@ -431,10 +426,10 @@ def test_what_is_read_by_its_place_is_read_with_i_too() -> None:
 
 
 COMMANDS = (
-    "evaluate BETTER --ci --samples 20",
+    "evaluate BETTER --ci",
     "rows BETTER",
     "evaluate BETTER -f html",
-    "evaluate BETTER --fail-below WORSE --samples 20",
+    "evaluate BETTER --fail-below WORSE",
     "runs BETTER WORSE",
     "validate BETTER",
     "explain BETTER --worst 3",

@@ -21,7 +21,7 @@ from mwzeval.output_checks import READ, WRITTEN
 # `data` and `cache` are folders of which files are read as they are needed; a `log` is continued.
 NAMES_OF_OTHERS = """
 agent agent_args agent_base_url allowed_host cache cluster_column corpus dask data dst_rule
-fail_over fail_under fold goals http item_column log lower_is_better name nlg nlu policies reason
+fold goals http item_column log lower_is_better name nlg nlu policies reason
 references rules score scores serve_tools session system table task tasks tested_in title track
 trial_column unfilled unit user user_args user_base_url users
 """
@@ -32,8 +32,8 @@ CALLS = """
 evaluate -b -i IN -o IN
 evaluate -b IN -o IN
 runs -b OTHER IN -o IN
-evaluate -b --shards OTHER IN -o IN
-evaluate -b --shards FOLDER/*.json -o IN
+shards -b OTHER IN -o IN
+shards -b FOLDER/*.json -o IN
 evaluate -b OTHER --fail-below IN -o IN
 claims IN -o IN
 ceiling IN -o IN

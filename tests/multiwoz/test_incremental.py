@@ -319,7 +319,7 @@ def test_odd_rollouts_are_unknown_dialogues(of_rollouts: Evaluator, odd: str) ->
 
 def test_rollouts_must_be_asked_for(evaluator: Evaluator) -> None:
     turns = sample_predictions("good")["smp0021"]
-    with pytest.raises(InputError, match="--rollouts"):
+    with pytest.raises(InputError, match="shards --rollouts"):
         evaluator.evaluate({"smp0021#4": turns})
     with pytest.raises(UsageError):
         Evaluator(success=True, rollouts=True, confidence=0.9)

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Checks the names, and knows their other spellings.
     chosen = Evaluator(corpus=arguments.corpus, fold=arguments.fold, rules=arguments.rules)
     corpus = DEFAULT_CORPUS if chosen.corpus == AUTO else chosen.corpus
-    root = corpus_root(corpus, arguments.data, offline=arguments.offline)
+    root = corpus_root(corpus, arguments.data)
     predictions = baseline_predictions(
         load_fold(corpus, chosen.fold, root),
         chosen.rules,

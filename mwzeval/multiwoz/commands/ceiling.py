@@ -41,9 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.text import to_json
 
     scorer = BENCHMARK.scorer(arguments)
-    resampling = (
-        Resampling(arguments.ci, arguments.samples, arguments.seed) if arguments.ci else None
-    )
+    resampling = Resampling(arguments.ci) if arguments.ci else None
     if files := files_of(arguments, at_most=1, required=False):
         system: Any = scorer.score(files[0], progress=True)
         report = system.report(resampling)

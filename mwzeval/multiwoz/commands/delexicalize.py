@@ -170,7 +170,6 @@ def run(arguments: argparse.Namespace) -> int:
         fold=arguments.fold,
         rules=arguments.rules,
         data=arguments.data,
-        offline=arguments.offline,
         input_format=arguments.input_format,
         tools=arguments.tools,
         responses=LEXICALIZED,

@@ -164,7 +164,6 @@ def _setting(arguments: argparse.Namespace) -> CorpusSetting:
         goals=":".join((CORPUS, fold, *chosen)),
         corpus=arguments.corpus,
         data=arguments.data,
-        offline=arguments.offline,
         seed=arguments.seed,
         tool_rounds=arguments.tool_rounds,
         model=model_options(arguments),

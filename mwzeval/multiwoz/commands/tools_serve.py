@@ -131,7 +131,7 @@ def _database(arguments: argparse.Namespace) -> tuple[str, DatabaseTools]:
     from mwzeval.multiwoz.live.tools import DatabaseTools
 
     corpus = known_name("corpus", arguments.corpus, CORPUS_NAMES)
-    root = corpus_root(corpus, arguments.data, offline=arguments.offline)
+    root = corpus_root(corpus, arguments.data)
     return corpus, DatabaseTools(read_tables(root))
 
 

@@ -170,7 +170,7 @@ class GoldFold:
         return CORPORA[self.corpus].reference_set
 
 
-def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None) -> DataRoot:
+def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = None) -> DataRoot:
     """Return where a corpus' files are. Raises `UsageError` for an unknown corpus, `DataError`."""
     if corpus not in CORPORA:
         known = ", ".join(CORPORA)

@@ -181,7 +181,7 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
 
 def _unknown_dialogue(name: str, gold: GoldFold, *, hint: bool) -> str:
     if not gold.rollouts and dialogue_of(name) in gold.dialogues:
-        return f'a rollout of "{dialogue_of(name)}": rollouts are scored with --rollouts'
+        return f'a rollout of "{dialogue_of(name)}": `mwzeval shards --rollouts` scores rollouts'
     canonical = dialogue_id(name)
     if canonical != name and canonical in gold.dialogues:
         return "write the id in lower case and without file ending, as the fold has it"

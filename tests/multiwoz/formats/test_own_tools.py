@@ -152,7 +152,7 @@ def test_scores_with_a_table_are_those_of_our_names_and_signed_so(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "verb", ["evaluate -s", "validate", "explain", "evaluate -s --shards", "report -o {page}"]
+    "verb", ["evaluate -s", "validate", "explain", "shards -s", "report -o {page}"]
 )
 def test_verbs_take_the_table(
     verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -27,6 +27,7 @@ from mwzeval.scores.score import WHOLE
 from tests.examples import examples
 from tests.multiwoz.live.written_runs import HEADER, USED, line, write
 from tests.places import ROOT
+from tests.report.pages import readable
 
 HEAD = {
     **HEADER,
@@ -315,7 +316,7 @@ def files(tmp_path: Path) -> list[str]:
 def test_what_is_used_is_compared_without_a_test(
     files: list[str], prices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = ("--prices", prices, "--exclude-user-faults", "--offline", "-j", "1")
+    more = ("--prices", prices, "--exclude-user-faults")
     assert main(["compare", *files, *more, "--all", "-f", "json"]) == 0
     plain = json.loads(capsys.readouterr().out)
     of = {(each["score"], each["scope"]): each for each in plain["comparisons"][1:]}
@@ -343,14 +344,14 @@ def test_reports_have_it(
     files: list[str], prices: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "report.json"
-    more = ("--prices", prices, "--exclude-user-faults", "--offline")
-    assert main(["evaluate", files[1], *more, "--ci", "-o", str(output)]) == 0
+    more = ("--prices", prices, "--exclude-user-faults")
+    assert main(["judge", files[1], *more, "--ci", "-o", str(output)]) == 0
     jsonschema.validate(read_json(output), read_json(ROOT / "mwzeval/report/schema.json"))
     shown = capsys.readouterr().out
     assert "What it cost (agent: small)\n" in shown
     assert shown.count("Agent: tokens in") == 1
     assert main(["report", *files, *more, "-o", str(tmp_path / "page.html")]) == 0
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = readable((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "What it cost (agent: small)" in page
     assert "agent used" in page
 
@@ -358,5 +359,5 @@ def test_reports_have_it(
 def test_predictions_have_no_costs(prices: str, capsys: pytest.CaptureFixture[str]) -> None:
     predictions = str(ROOT / "predictions" / "sample-good.json")
     for option in (("--prices", prices), ("--exclude-user-faults",)):
-        assert main(["evaluate", predictions, *option]) == 2
+        assert main(["report", predictions, *option]) == 2
         assert option[0] in capsys.readouterr().err

@@ -337,7 +337,7 @@ def test_the_files_of_a_run_are_joined_and_not_shards(trials: str, capsys: Print
     header, *lines = Path(trials).read_text(encoding="utf-8").splitlines(keepends=True)
     parts = [header + "".join(lines[:4]), header + "".join(lines[4:])]
     Path("part-1.jsonl").write_text(parts[0], encoding="utf-8")
-    assert main(["evaluate", "part-1.jsonl", "--shards"]) == 2
+    assert main(["shards", "part-1.jsonl"]) == 2
     assert "cat" in capsys.readouterr().err
     Path("joined.jsonl").write_text("".join(parts), encoding="utf-8")
     assert report("joined.jsonl")["success"] == report(trials)["success"]
@@ -349,7 +349,7 @@ def test_the_files_of_a_run_are_joined_and_not_shards(trials: str, capsys: Print
         (["evaluate", "-b"], "--bleu"),
         (["evaluate", "--dst-rule", "exact"], "--dst-rule"),
         (["ceiling"], "gold"),
-        (["evaluate", "--compat", "convlab2"], "--compat"),
+        (["judge", "--compat", "convlab2"], "--compat"),
         (["leaderboard"], "published"),
     ],
 )

@@ -114,7 +114,6 @@ def setting_of(arguments: Namespace) -> RunSetting:
         goals=arguments.goals,
         corpus=arguments.corpus,
         data=arguments.data,
-        offline=arguments.offline,
         seed=arguments.seed,
         strict_user=arguments.strict_user,
         fail_book=arguments.fail_book == FAIL_GOAL,

@@ -1,4 +1,4 @@
-"""What a verb that scores leaves behind: a report, a table on the terminal, failed gates."""
+"""The end of a verb that scores: a report is written, tables are printed, gates are checked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,7 @@ from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark, ScoredFile
-    from mwzeval.comparison import Comparison
+    from mwzeval.benchmark import Benchmark
     from mwzeval.comparison.gates import Gate
     from mwzeval.comparison.runs import Across
     from mwzeval.scores.report import Report
@@ -27,57 +27,40 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 FAILED = 1
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add `-o`, where the JSON report goes."""
+def add_outcome(parser: argparse.ArgumentParser, gates: str) -> None:
+    """Add where the report is written, gates (`gates` is an example), and how warnings count."""
     parser.add_argument(
         "-o",
         "--output",
         default="evaluation_results.json",
         metavar="OUTPUT.json",
-        help="where the JSON report goes (default: %(default)s; - is standard output, instead of "
-        "the table)",
+        help="where the JSON report is written (default: %(default)s; - is standard output, "
+        "instead of the table)",
     )
-
-
-def add_gates(parser: argparse.ArgumentParser, example: str, *, baseline: bool = False) -> None:
-    """Add gates, which make the exit code 1; with `baseline` also the comparison with a file."""
-    gates = parser.add_argument_group("gates (exit code 1 when one fails)")
-    gates.add_argument(
+    parser.add_argument(
         "--fail-under",
+        type=_gates,
+        default=(),
         metavar="SCORE=N,…",
-        help=f"fail when a score is under its number: {example}",
+        help="exit with 1 when a score is worse than its number: under it, or over it where lower "
+        f"is better ({gates})",
     )
-    gates.add_argument(
-        "--fail-over",
-        metavar="SCORE=N,…",
-        help="fail when a score that is better when lower is over its number",
-    )
-    if baseline:
-        gates.add_argument(
-            "--fail-below",
-            metavar="BASELINE.json",
-            help="fail when a score is significantly worse than that of this file (paired "
-            "tests, 5 %% after Holm's correction)",
-        )
-
-
-def add_strictness(parser: argparse.ArgumentParser) -> None:
-    """Add how warnings are treated, and silence."""
     parser.add_argument("--strict", action="store_true", help="treat every warning as an error")
-    add_quiet(parser)
-
-
-def add_quiet(parser: argparse.ArgumentParser) -> None:
-    """Add `-q`, which leaves the report and errors."""
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors; only write the report"
     )
 
 
+def _gates(text: str) -> Sequence[Gate]:
+    from mwzeval.comparison.gates import parse_gates
+
+    return parse_gates(text)
+
+
 def warned(
     arguments: argparse.Namespace, warnings: Sequence[Problem]
 ) -> AbstractContextManager[None]:
-    """Return what prints warnings behind what is printed within.
+    """Return a context that prints warnings at its end.
 
     With `--strict` it raises `InputError` with all warnings but those that an option causes.
     """
@@ -90,13 +73,35 @@ def warned(
 def failed_gates(
     gates: Sequence[Gate], scores: Iterable[Score | Across], aliases: Mapping[str, str]
 ) -> list[str]:
-    """Return a line for each gate whose score is beyond its number; of runs the mean counts."""
+    """Return a line for each gate whose score is worse than its number; of runs the mean counts."""
     from mwzeval.comparison.gates import failures, gate_name, resolve_gates
 
     named = {gate_name(score.name, score.scope): score for score in scores}
     lower = {name for name, score in named.items() if score.lower_is_better}
     values = {name: score.value for name, score in named.items()}
     return list(failures(resolve_gates(gates, named, aliases, lower), values))
+
+
+def finish_report(
+    arguments: argparse.Namespace,
+    benchmark: Benchmark,
+    report: Report,
+    worse: Sequence[str] = (),
+    page: Callable[[], str] | None = None,
+) -> int:
+    """Print and write the report of one input, or `page` in place of tables; return the exit code.
+
+    `worse` are failed gates beside those of `--fail-under`.
+    """
+    from mwzeval.report.terminal import printed
+    from mwzeval.scores.report import summary
+
+    failed = failed_gates(arguments.fail_under, report.scores, benchmark.aliases(report.meta))
+    with warned(arguments, report.warnings):
+        document = summary(report)
+        shown = benchmark.document(report, arguments) or document
+        show = page or partial(printed, shown, arguments.format)
+        return finish(arguments, report.to_dict(), document, show, [*failed, *worse])
 
 
 def finish(
@@ -106,9 +111,9 @@ def finish(
     show: Callable[[], str],
     failed: Sequence[str],
 ) -> int:
-    """Write the report, print what `show` returns, tell which gates failed; return the exit code.
+    """Write the report, print what `show` returns, list failed gates; return the exit code.
 
-    `document` goes to GitHub's step summary, where there is one.
+    `document` is appended to GitHub's step summary, where there is one.
     """
     from mwzeval.text import to_json
 
@@ -140,30 +145,3 @@ def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bo
     except (OSError, ValueError) as error:
         if not quiet:
             tell(f"warning: {STEP_SUMMARY} was not written: {error}")
-
-
-def page(
-    reported: Mapping[str, tuple[Report, ScoredFile]],
-    benchmark: Benchmark,
-    title: str | None = None,
-    compared: Comparison | str | None = None,
-) -> str:
-    """Return the page of systems, name → its report and what was scored.
-
-    `compared` is what they are found to differ in, or why nothing is known of it.
-    """
-    from mwzeval.report.page.html import to_html
-    from mwzeval.report.page.model import page_system, title_of
-
-    shown = [
-        page_system(name, report, system.explain_all())
-        for name, (report, system) in reported.items()
-    ]
-    return to_html(
-        shown,
-        title=title or title_of(shown),
-        words=benchmark.words,
-        meanings=benchmark.reasons,
-        compared=compared,
-        headline=benchmark.headline,
-    )

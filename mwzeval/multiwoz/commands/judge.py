@@ -1,0 +1,46 @@
+"""Score live dialogues under other choices than those of `mwzeval evaluate`.
+
+As the public evaluator of ConvLab-2 does (--compat), with what the tokens of models cost
+(--prices), also without dialogues in which the user makes a fault, or with tools of your own.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from mwzeval.arguments import add_files, add_format, add_intervals, file_of
+from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.benchmark import (
+    BENCHMARK,
+    add_accounting,
+    add_compat,
+    add_corpus,
+    add_tools,
+)
+from mwzeval.multiwoz.choices import LIVE
+from mwzeval.outcome import add_outcome, finish_report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.set_defaults(benchmark=NAME, input_format=LIVE)
+    add_files(parser, "a file of live dialogues", several=False)
+    add_compat(parser)
+    add_accounting(parser)
+    parser.add_argument(
+        "-g", "--grounded", action="store_true", help="print all scores of what responses say"
+    )
+    add_tools(parser)
+    add_corpus(parser)
+    add_intervals(parser)
+    add_format(parser)
+    add_outcome(parser, BENCHMARK.gates)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score, print and write; return the exit code."""
+    from mwzeval.metrics.measure import Resampling
+
+    system = BENCHMARK.scorer(arguments).score(file_of(arguments), progress=not arguments.quiet)
+    report = system.report(Resampling(arguments.ci) if arguments.ci else None)
+    return finish_report(arguments, BENCHMARK, report)

@@ -1,0 +1,75 @@
+"""Score predictions in many files as one input, in this process or on a Dask cluster.
+
+Patterns ('predictions/*.jsonl.zst') and URLs (s3://…) name files, those of a pattern in the order
+of their names. Only sums are kept of each file: there are no intervals, and memory does not grow
+with the number of dialogues (docs/distributed.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from mwzeval.arguments import add_files, add_format, files_of
+from mwzeval.files.reading import STANDARD_INPUT
+from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.benchmark import (
+    BENCHMARK,
+    add_dst_rules,
+    add_metrics,
+    add_reading,
+    add_references,
+)
+from mwzeval.outcome import add_outcome, finish_report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.set_defaults(benchmark=NAME)
+    add_files(parser, "the files, in their order")
+    add_dst_rules(add_metrics(parser, "-bsrd"))
+    add_references(parser)
+    add_reading(parser)
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="score on the Dask cluster at tcp://HOST:PORT, or on the cores of this machine: local",
+    )
+    parser.add_argument(
+        "--workers", type=_workers, metavar="N", help="processes of --dask local (default: cores)"
+    )
+    parser.add_argument(
+        "--skip-bad",
+        action="store_true",
+        help="leave out files that cannot be read or scored, and list them in the report",
+    )
+    parser.add_argument(
+        "--rollouts",
+        action="store_true",
+        help="ids may be numbered to predict a dialogue more than once: sng0073#12",
+    )
+    add_format(parser)
+    add_outcome(parser, BENCHMARK.gates)
+
+
+def _workers(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score, print and write; return the exit code."""
+    if arguments.workers and arguments.dask != "local":
+        arguments.parser.error("--workers is the number of processes of --dask local")
+    files = files_of(arguments)
+    if STANDARD_INPUT in files:
+        arguments.parser.error("standard input is scored by `mwzeval evaluate`")
+    report = BENCHMARK.scorer(arguments).score_shards(
+        files,
+        dask=arguments.dask,
+        workers=arguments.workers,
+        skip_bad=arguments.skip_bad,
+        progress=not arguments.quiet,
+    )
+    return finish_report(arguments, BENCHMARK, report)
