@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mwzeval.conversation.runs import RunSetting
     from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
-    from mwzeval.report.boards import Entry
+    from mwzeval.report.leaderboard import Entry
     from mwzeval.scores.explanation import Explanation, Words
     from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document

@@ -35,7 +35,7 @@ READ = frozenset(
             "input",
             "knowledge",
         ),
-        *("model", "ontology", "policy", "pool", "prices", "report", "targets"),
+        *("model", "ontology", "policy", "pool", "prices", "targets"),
         *("templates", "tools", "training", "user_parameters", "user_prompt"),
     }
 )

@@ -31,6 +31,7 @@ MOVED = {
     "--seed": "1,000 resamples are drawn; `Evaluator(samples=…, seed=…)` draws others",
     "--shards": "`mwzeval shards FILE FILE` scores files as one input",
     "--signatures": "files, pipes and -f json have the signatures",
+    "--report": "give the file of the system",
     "--skip-bad-shards": "`mwzeval shards` has --skip-bad",
     "-j": "a comparison takes one process",
 }

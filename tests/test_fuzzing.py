@@ -186,12 +186,6 @@ READERS: dict[str, Reader] = {
         "predictions/sample-lexicalized.json",
         "delexicalize --corpus sample FILE -o OUT/o.json --mentions OUT/m.jsonl",
     ),
-    "a report": Reader(
-        "predictions/README.md",
-        "leaderboard --report FILE",
-        lambda raw: b'{"inform": 90.0, "success": 80.0, "bleu": {"mwz22": 18.0}}',
-        "report.json",
-    ),
     "a venue table": Reader(
         "data/sample/db/hotel_db.json", f"{CORPUS} multiwoz-2.2 {GOOD} -o OUT/o.json"
     ),

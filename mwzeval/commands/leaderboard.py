@@ -1,8 +1,4 @@
-"""Print the published results, with your system in its place.
-
-A system is given by its file, which is scored first, or by the report that `mwzeval evaluate --ci`
-wrote.
-"""
+"""Print the published results, with your system, whose file is scored first, in its place."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from mwzeval.statistics.intervals import CONFIDENCE
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
     from mwzeval.errors import Problem
-    from mwzeval.report.boards import Entry
+    from mwzeval.report.leaderboard import Entry
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -26,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     system = parser.add_mutually_exclusive_group()
     system.add_argument("-i", "--input", metavar="INPUT", help="the file of your system")
     system.add_argument("file", nargs="?", metavar="INPUT", help="the same as -i")
-    system.add_argument("--report", metavar="REPORT.json", help="the report of your system")
     parser.add_argument("--name", metavar="TEXT", help="name of your system (default: the file's)")
     benchmark.add_arguments(parser, "leaderboard")
     add_resampling(parser)
@@ -55,16 +50,13 @@ def _entry(
     arguments: argparse.Namespace, benchmark: Benchmark
 ) -> tuple[Entry | None, Sequence[Problem]]:
     """Return the entry of one's own, if there is one, and the warnings about it."""
-    from mwzeval.files.json_files import read_json
     from mwzeval.metrics.measure import Resampling
-    from mwzeval.report.boards import Entry
+    from mwzeval.report.leaderboard import Entry
 
-    file: str | None = arguments.input or arguments.file or arguments.report
+    file: str | None = arguments.input or arguments.file
     if file is None:
         return None, ()
     name: str = arguments.name or names_of([file])[0]
-    if arguments.report:
-        return Entry.reported(name, read_json(file)), ()
     system = scorer_of(benchmark, arguments).score(file, progress=True)
     report = system.report(Resampling(CONFIDENCE, arguments.samples, arguments.seed))
-    return Entry.of(name, report), report.warnings
+    return Entry(name, report.scores, report.meta), report.warnings

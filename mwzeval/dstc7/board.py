@@ -10,7 +10,7 @@ from typing import Any
 from mwzeval.dstc7.reading.tracks import RANKED, Track
 from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
-from mwzeval.report.boards import Board, Column, Entry, Figure, Row, read_published
+from mwzeval.report.leaderboard import Board, Column, Entry, Figure, Row, read_published
 from mwzeval.scores.sheets import Document
 
 FIGURES = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@50", "mrr", "final")

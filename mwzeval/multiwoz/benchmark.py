@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mwzeval.conversation.runs import RunSetting
     from mwzeval.multiwoz.file_scorer import PredictionsScorer
     from mwzeval.multiwoz.input_scorer import InputScorer
-    from mwzeval.report.boards import Entry
+    from mwzeval.report.leaderboard import Entry
     from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
 

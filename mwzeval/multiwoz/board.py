@@ -23,7 +23,7 @@ from mwzeval.multiwoz.board_entry import (
     own_row,
     with_similar,
 )
-from mwzeval.report.boards import (
+from mwzeval.report.leaderboard import (
     OURS,
     SIMILAR,
     Board,

@@ -8,15 +8,13 @@ from dataclasses import replace
 from decimal import Decimal
 
 from mwzeval.errors import UsageError
-from mwzeval.report.boards import Board, Entry, Figure, Row, not_a_report
+from mwzeval.report.leaderboard import Board, Entry, Row
 from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.statistics.intervals import wilson
 
 RATES = ("inform", "success")
 COMPARED = (*RATES, "bleu", "combined")
 RICHNESS = ("avg_lengths", "cond_entropy", "num_unigrams", "num_trigrams")
-MOST = {"combined": 200.0} | dict.fromkeys(RICHNESS, 1e9)
-"""The largest values of figures that are no percentages."""
 COVERAGE = {"n": "dialogues", "turns": "turns"}
 """Conditions that a system may miss and still be shown, with a warning."""
 
@@ -34,17 +32,15 @@ def own_row(entry: Entry, conditions: Mapping[str, str]) -> tuple[Row, dict[str,
 
     `conditions` are those of the published figures, as keys of signatures. Rates without an
     interval get Wilson's, as it follows from value and number. Raises `UsageError` when a score
-    that is needed is missing or no possible value, or was made under other conditions.
+    that is needed is missing, or was made under other conditions.
     """
     scores = {score.name: score for score in entry.scores if score.scope == WHOLE}
     names = {figure: figure for figure in COMPARED} | {"bleu": f"bleu.{conditions['references']}"}
     row = entry.row(names | {figure: f"richness.{figure}" for figure in RICHNESS})
     figures = dict(row.figures)
     for name, figure in figures.items():
-        _check_range(entry.name, name, figure)
         if name in RATES and figure.interval is None:
-            if (n := scores[name].n) < 1:
-                raise not_a_report(entry.name, f"the n of {name} is {n}, expected 1 or more")
+            n = scores[name].n
             interval = wilson(figure.value * n / 100, n).scaled(100)
             figures[name] = replace(figure, interval=interval)
     choices: dict[str, str] = {}
@@ -57,20 +53,6 @@ def own_row(entry: Entry, conditions: Mapping[str, str]) -> tuple[Row, dict[str,
             "well; evaluate with --bleu --success"
         )
     return replace(row, figures=figures), choices
-
-
-def _check_range(system: str, name: str, figure: Figure) -> None:
-    """Raise `UsageError` for values that the figure cannot have."""
-    most = MOST.get(name, 100.0)
-    limits = [(f"{name} is", figure.value, 0.0, most)]
-    if figure.interval is not None:
-        # An interval may reach beyond the possible values, though not far.
-        ends = (figure.interval.low, figure.interval.high)
-        limits += [(f"the interval of {name} has", end, -most, 2 * most) for end in ends]
-    for what, value, least, largest in limits:
-        if not least <= value <= largest:
-            expected = f"a number from {least:g} to {largest:g}"
-            raise not_a_report(system, f"{what} {value:g}, expected {expected}")
 
 
 def _check_conditions(name: str, choices: Mapping[str, str], conditions: Mapping[str, str]) -> None:

@@ -29,7 +29,7 @@ from mwzeval.pydial.runs.scoring import (
     validate,
 )
 from mwzeval.pydial.tasks import TASKS
-from mwzeval.report.boards import Entry
+from mwzeval.report.leaderboard import Entry
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.sheets import Document
 

@@ -292,19 +292,14 @@ def test_a_live_agent_that_is_not_there_leaves_no_file(name: str, run: Run) -> N
 
 
 def test_a_system_has_its_place_on_the_board(name: str, run: Run, sample: Sample) -> None:
-    """It is given as a file, or as the report of one."""
-    board = " ".join(sample.board or ())
-    assert run(f"evaluate BETTER --ci -q {board}").code == 0
-    given = f"-i BETTER {FEW} {board}", f"--report {REPORT}"
+    command = f"leaderboard -i BETTER {FEW} {' '.join(sample.board or ())} --name mine"
     if sample.board is None and "leaderboard" not in benchmark_named(name).lacks:
-        for words in given:
-            refused = run(f"leaderboard {words} --name mine")
-            assert refused.code == 2
-            assert "published" in refused.err
+        refused = run(command)
+        assert refused.code == 2
+        assert "published" in refused.err
         return
-    for words in given:
-        ran = works(run, name, f"leaderboard {words} --name mine", "leaderboard")
-        assert ran is None or "mine" in ran.out
+    ran = works(run, name, command, "leaderboard")
+    assert ran is None or "mine" in ran.out
 
 
 REFUSED = (
@@ -339,10 +334,6 @@ REFUSED = (
     "compare BETTER WORSE --jobs 0",
     "compare BETTER WORSE --alpha 2",
     "leaderboard -i INVALID",
-    "leaderboard --report BETTER",
-    "leaderboard --report foreign.json",
-    "leaderboard -i BETTER --report BETTER",
-    "leaderboard --report missing.json",
 )
 
 
@@ -350,9 +341,6 @@ REFUSED = (
     "name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.integration) for name in NAMES[1:])]
 )
 def test_bad_use_and_bad_input_exit_with_2(name: str, run: Run) -> None:
-    signed = {"score": "of-nothing", "scope": "total", "signature": "other|rev:1", "value": 1.0}
-    foreign = {"meta": {"corpus": "other", "scores": [{**signed, "n": 1}]}}
-    Path("foreign.json").write_text(json.dumps(foreign), encoding="utf-8")
     for command in REFUSED:
         ran = run(command)
         assert (ran.code, ran.out) == (2, ""), command

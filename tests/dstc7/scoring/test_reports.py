@@ -25,11 +25,11 @@ from mwzeval.dstc7.scoring.evaluation import (
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
-from mwzeval.report.boards import Entry
 from mwzeval.report.explanation_text import explanation_text, histogram_text
+from mwzeval.report.leaderboard import Entry
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
-from mwzeval.scores.report import per_dialogue, summary
+from mwzeval.scores.report import Report, per_dialogue, summary
 from mwzeval.scores.sheets import to_text
 from mwzeval.text import to_json
 from tests.dstc7.cases import (
@@ -320,12 +320,14 @@ def test_every_track_has_a_board(name: str) -> None:
     assert to_text(published_document(results, boards))
 
 
+def entry_of(report: Report) -> Entry:
+    return Entry("mine", report.scores, report.meta)
+
+
 def test_a_submission_stands_in_its_place_with_its_interval() -> None:
     results = read_results()
     report = half_right().report(Resampling(samples=100))
-    document = published_document(
-        results, boards_of(results, UBUNTU, "test"), Entry.of("mine", report)
-    )
+    document = published_document(results, boards_of(results, UBUNTU, "test"), entry_of(report))
     names = [row[0].text for row in document.sheets[0].rows]
     # Its Recall@10 is 1, above all others.
     assert names[:2] == ["» mine", "  95 % interval"]
@@ -336,7 +338,7 @@ def test_a_submission_stands_in_its_place_with_its_interval() -> None:
 def test_a_submission_on_test_does_not_stand_among_results_on_dev() -> None:
     results = read_results()
     boards = boards_of(results, UBUNTU, "dev")
-    document = published_document(results, boards, Entry.of("mine", half_right().report()))
+    document = published_document(results, boards, entry_of(half_right().report()))
     assert all(record["published"] for record in document.records)
 
 
@@ -344,7 +346,7 @@ def test_only_official_scores_are_placed() -> None:
     results = read_results()
     inputs = loaded(submission_of({"1": "A"}), "1\tA\n", options=Options(compat="2018"))
     with pytest.raises(UsageError, match="official"):
-        published_document(results, results.boards, Entry.of("mine", score(inputs).report()))
+        published_document(results, results.boards, entry_of(score(inputs).report()))
 
 
 def test_a_test_set_has_its_own_board() -> None:

@@ -1,15 +1,15 @@
-"""Boards of published results: places, marks, both ways of lying, and reports of one's own."""
+"""Leaderboard tables: places, marks, both orientations, and records."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mwzeval.errors import DataError, UsageError
-from mwzeval.report.boards import (
+from mwzeval.errors import DataError
+from mwzeval.report.leaderboard import (
     Board,
     Column,
     Entry,
@@ -19,7 +19,7 @@ from mwzeval.report.boards import (
     read_published,
     rounded,
 )
-from mwzeval.scores.score import Interval
+from mwzeval.scores.score import Interval, Score, Signature
 
 COLUMNS = (Column("a", "A", 1), Column("b", "B", 2, as_published=True))
 
@@ -149,56 +149,11 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> 
         read_published(file, lambda plain: plain["tables"])
 
 
-def record(**fields: Any) -> dict[str, Any]:
-    signature = "x|n:1|ci:90%-bootstrap"
-    return {
-        **{"score": "acc", "scope": "total", "value": 5.0, "low": 4, "high": 6.5, "n": 3},
-        "signature": signature,
-        **fields,
-    }
-
-
-def reported(*records: Any) -> Entry:
-    return Entry.reported("mine", {"meta": {"scores": list(records), "fold": "test"}})
-
-
-def test_a_report_of_ones_own_is_read_back() -> None:
-    entry = reported(record(), record(scope="hotel", value=1, low=None, signature="x"))
-    assert entry.row({"a": "acc", "b": "other"}).figures == {
-        "a": Figure(5.0, Interval(4.0, 6.5, 0.9, "bootstrap"))
-    }
+def test_an_entry_has_the_row_of_its_scores() -> None:
+    interval = Interval(4.0, 6.5, 0.9, "bootstrap")
+    score = Score("acc", "Accuracy", 5.0, 3, Signature.of("x", {}), interval=interval)
+    entry = Entry("mine", (score, replace(score, scope="hotel", value=1.0, interval=None)), {})
+    assert entry.row({"a": "acc", "b": "other"}).figures == {"a": Figure(5.0, interval)}
     assert entry.row({"a": "acc"}, scope="hotel").figures == {"a": Figure(1.0)}
     assert entry.row({}).confidence is None
     assert entry.row({"a": "acc"}).confidence == 0.9
-    assert entry.meta["fold"] == "test"
-
-
-@pytest.mark.parametrize(
-    "scores", [None, 5, "x", [1], [{}], [{"score": "inform", "scope": "total"}], {"a": 1}]
-)
-def test_what_is_no_list_of_scores_is_refused(scores: Any) -> None:
-    with pytest.raises(UsageError, match="mine"):
-        Entry.reported("mine", {"meta": {"scores": scores}})
-    with pytest.raises(UsageError, match="mine"):
-        Entry.reported("mine", scores)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        *({key: "5"} for key in ("value", "n", "low", "high")),
-        *({key: math.nan} for key in ("value", "n", "low", "high")),
-        {"value": None},
-        {"value": True},
-        {"value": []},
-        {"value": 1e10},
-        {"value": 10**400},
-        {"signature": "x|no colon"},
-        {"signature": "x|n:1"},
-        {"signature": "x|ci:many%-bootstrap"},
-        {"signature": "x|ci:0%-bootstrap"},
-    ],
-)
-def test_what_no_score_can_be_is_refused_by_its_name(fields: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r"mine: .*\bacc\b"):
-        reported(record(**fields))

@@ -1,26 +1,22 @@
-"""Boards of published results, and a system of one's own among them.
+"""Leaderboard tables: published results, with the system of a user among them.
 
-A board has a row for each system and a column for each figure. A benchmark brings the file of its
-published figures, its columns, and what may not be compared; how a system is placed, how a board
-is shown and what its long form is are the same for all.
+A table has a row for each system and a column for each figure. A benchmark has the file of its
+published figures, its columns, and what cannot be compared; how a system is placed, how a table is
+shown and what its long form is are the same for all.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from mwzeval.errors import DataError, UsageError
-from mwzeval.scores.report import Report
-from mwzeval.scores.score import WHOLE, Interval, Score, Signature
-from mwzeval.scores.sheets import Cell, Sheet, sheet
-
-LARGEST = 1e9
-"""No score of any benchmark is larger."""
+from mwzeval.errors import DataError
+from mwzeval.scores.score import WHOLE, Interval, Score
+from mwzeval.scores.sheets import Cell, Sheet, interval_text, sheet
 
 OURS = "» "
 SIMILAR = "≈"
@@ -145,57 +141,38 @@ class Board:
 
     def sheet(self) -> Sheet:
         """Return the table, in which the best figures of systems stand out."""
-        labels = [*(column.label for column in self.columns), *self._if_sources("source")]
-        lines = [[Cell(self.heading), *map(Cell, labels)]]
+        labels = [column.label for column in self.columns]
+        lines = [[Cell(self.heading), *map(Cell, [*labels, *["source"] * self.with_sources])]]
+        best = {
+            name: max(figure.value for _, other, figure in self.figures() if other == name)
+            for name in {name for _, name, _ in self.figures()}
+        }
         for row in self.rows:
-            lines += self._lines(row)
+            name = f"{OURS * (row.kind == 'own')}{row.system}{f' {NOTED}' if row.note else ''}"
+            line = [Cell(name, mark=f" {SIMILAR}" if row.indistinguishable else "")]
+            ends = [""]
+            for column in self.columns:
+                figure = row.figures.get(column.name)
+                is_best = column.direction and row.kind != "reference"
+                line.append(
+                    Cell(
+                        "" if figure is None else _shown(figure, column, row.kind),
+                        best=is_best and figure is not None and figure.value == best[column.name],
+                        mark=SIMILAR if column.name in row.similar else "",
+                    )
+                )
+                shown = figure.interval if figure and column.with_interval else None
+                ends.append(interval_text(shown, f".{column.places}f"))
+            lines.append(line + [Cell(row.source or "")] * self.with_sources)
+            if any(ends):
+                ends[0] = f"  {100 * (row.confidence or 0):g} % interval"
+                lines.append([*map(Cell, ends), *[Cell("")] * self.with_sources])
         header, *rows = zip(*lines, strict=True) if self.transposed else lines
         return sheet(self.title, [cell.text.strip() for cell in header], rows)
 
-    def _if_sources(self, text: str) -> list[str]:
-        return [text] if self.with_sources else []
 
-    def _lines(self, row: Row) -> Iterator[list[Cell]]:
-        """Yield the cells of a system, and those of its intervals if it has any to be shown."""
-        name = (OURS if row.kind == "own" else "") + row.system + (f" {NOTED}" if row.note else "")
-        mark = f" {SIMILAR}" if row.indistinguishable else ""
-        figures = [
-            Cell(
-                _shown(row, column),
-                best=self._is_best(row, column),
-                mark=SIMILAR if column.name in row.similar else "",
-            )
-            for column in self.columns
-        ]
-        source = map(Cell, self._if_sources(row.source or ""))
-        yield [Cell(name, mark=mark), *figures, *source]
-        if any(ends := self._ends(row)):
-            level = f"  {100 * (row.confidence or 0):g} % interval"
-            yield [Cell(text) for text in (level, *ends, *self._if_sources(""))]
-
-    def _is_best(self, row: Row, column: Column) -> bool:
-        name = column.name
-        if row.kind == "reference" or name not in row.figures or not column.direction:
-            return False
-        systems = [each for each in self.rows if each.kind != "reference"]
-        values = [each.figures[name].value for each in systems if name in each.figures]
-        return row.figures[name].value == max(values)
-
-    def _ends(self, row: Row) -> list[str]:
-        intervals = [
-            (column.places, row.figures[column.name].interval)
-            if column.with_interval and column.name in row.figures
-            else (0, None)
-            for column in self.columns
-        ]
-        return [f"{i.low:.{places}f}–{i.high:.{places}f}" if i else "" for places, i in intervals]
-
-
-def _shown(row: Row, column: Column) -> str:
-    figure = row.figures.get(column.name)
-    if figure is None:
-        return ""
-    if column.as_published and row.kind != "own":
+def _shown(figure: Figure, column: Column, kind: Kind) -> str:
+    if column.as_published and kind != "own":
         return str(figure.value)
     return rounded(figure.value, column.places)
 
@@ -226,40 +203,11 @@ def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A system of one's own that is to stand among published ones; `meta` is its report's."""
+    """A system that is placed among published ones; `meta` is that of its report."""
 
     name: str
     scores: tuple[Score, ...]
     meta: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, name: str, report: Report) -> Entry:
-        """Return a system that was scored now."""
-        return cls(name, report.scores, report.meta)
-
-    @classmethod
-    def reported(cls, name: str, plain: Any) -> Entry:
-        """Return a system out of its JSON report.
-
-        Raises `UsageError` when it is none, or a value is none that a score can have.
-        """
-        meta = plain.get("meta") if isinstance(plain, Mapping) else None
-        records = meta.get("scores") if isinstance(meta, Mapping) else None
-        if not isinstance(records, list) or not all(map(_is_record, records)):
-            raise UsageError(
-                f"{name}: not a report of `mwzeval evaluate`, whose meta.scores have each score "
-                "with its signature"
-            )
-        return cls(name, tuple(_score(name, record) for record in records), meta or {})
-
-    def check(self, title: str, keys: Iterable[str], names: Iterable[str]) -> None:
-        """Raise `UsageError` when it is no system of a benchmark, whose `title` that is.
-
-        Such a system has all these `keys` in `meta`, and at least one score of these names.
-        """
-        scored = {score.name for score in self.scores}
-        if not self.meta.keys() >= set(keys) or scored.isdisjoint(names):
-            raise not_a_report(self.name, f"nothing in it is of {title}")
 
     def row(self, figures: Mapping[str, str], scope: str = WHOLE) -> Row:
         """Return the system's row: `figures` maps names of figures to names of scores."""
@@ -270,44 +218,3 @@ class Entry:
             if name in found
         }
         return Row(self.name, known, "own")
-
-
-def not_a_report(name: str, reason: str) -> UsageError:
-    """Return the error for a report that `mwzeval evaluate` cannot have written."""
-    return UsageError(f"{name}: not a report of `mwzeval evaluate`: {reason}")
-
-
-def _is_record(record: Any) -> bool:
-    keys = ("score", "scope", "signature")
-    return isinstance(record, Mapping) and all(isinstance(record.get(key), str) for key in keys)
-
-
-def _score(system: str, record: Mapping[str, Any]) -> Score:
-    name: str = record["score"]
-    for key in ("value", "n", "low", "high"):
-        if not _is_possible(record.get(key), may_lack=key in ("low", "high")):
-            raise not_a_report(system, f"{key} of {name} is no number that a score can have")
-    try:
-        signature = Signature.parse(record["signature"])
-        interval = _interval(record, signature)
-    except (LookupError, ValueError):
-        raise not_a_report(system, f"the signature of {name} is none") from None
-    value, n = float(record["value"]), int(record["n"])
-    return Score(name, name, value, n, signature, scope=record["scope"], interval=interval, unit="")
-
-
-def _interval(record: Mapping[str, Any], signature: Signature) -> Interval | None:
-    low, high = record.get("low"), record.get("high")
-    if low is None or high is None:
-        return None
-    level, _, method = dict(signature.choices)["ci"].partition("%-")
-    if not 1 <= float(level) <= 99.9999:
-        raise ValueError(level)
-    return Interval(float(low), float(high), float(level) / 100, method)
-
-
-def _is_possible(value: Any, *, may_lack: bool) -> bool:
-    if value is None:
-        return may_lack
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and abs(value) <= LARGEST  # neither does NaN
