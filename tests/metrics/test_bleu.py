@@ -182,9 +182,9 @@ TOKENS = st.lists(st.sampled_from("甲乙丙丁"), max_size=9)
 ManyReferences = tuple[list[str], list[list[str]]]
 
 
-def of_many_references(segments: list[ManyReferences]) -> list[NDArray[np.int64]]:
+def of_many_references(segments: list[ManyReferences]) -> list[NDArray[np.float64]]:
     rows = [segment_statistics([tokens], references)[0] for tokens, references in segments]
-    return list(np.stack(rows, axis=1))
+    return list(np.stack(rows, axis=1).astype(np.float64))
 
 
 def nltk_bleu(segments: list[ManyReferences]) -> float:

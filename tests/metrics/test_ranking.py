@@ -14,17 +14,14 @@ from hypothesis import strategies as st
 
 from mwzeval.metrics.ranking import (
     CUTOFFS,
-    Selection,
     abstention_table,
     covering,
     f_score,
-    first_ranks,
     found_positions,
     harmonic_mean,
     only,
     ranking_table,
     ratio,
-    selection_table,
 )
 from mwzeval.scores.table import Table
 
@@ -71,37 +68,6 @@ def test_rows_are_those_of_the_definitions(pairs: list[tuple[list[str], list[str
         }
 
 
-@given(rankings())
-def test_the_order_of_the_relevant_ids_does_not_matter(pair: tuple[list[str], list[str]]) -> None:
-    ranking, relevant = pair
-    assert found_positions(ranking, relevant) == found_positions(ranking, relevant[::-1])
-
-
-@given(st.permutations(IDS), st.sampled_from(IDS))
-def test_average_precision_is_the_reciprocal_rank_of_a_single_answer(
-    ranking: list[str], answer: str
-) -> None:
-    table = table_of([(ranking, [answer])])
-    assert table.column("average_precision") == table.column("reciprocal_rank")
-
-
-@given(rankings(), st.integers(0, 5))
-def test_wrong_candidates_below_the_last_right_one_change_nothing(
-    pair: tuple[list[str], list[str]], count: int
-) -> None:
-    ranking, relevant = pair
-    longer = ranking + [f"wrong{number}" for number in range(count)]
-    assert table_of([pair]).values.tolist() == table_of([(longer, relevant)]).values.tolist()
-
-
-@given(st.lists(rankings(), min_size=1, max_size=6), st.randoms())
-def test_the_order_of_the_units_does_not_matter(
-    pairs: list[tuple[list[str], list[str]]], dice: random.Random
-) -> None:
-    shuffled = dice.sample(pairs, len(pairs))
-    assert sorted(table_of(pairs).values.tolist()) == sorted(table_of(shuffled).values.tolist())
-
-
 def test_scores_agree_with_those_of_trec_tools() -> None:
     ir_measures: Any = pytest.importorskip("ir_measures", reason="the dev extra has it")
     dice = random.Random(5)
@@ -129,30 +95,6 @@ def test_scores_agree_with_those_of_trec_tools() -> None:
     for measure in measures:
         ours = sums[names[str(measure)]] / len(pairs)
         assert ours == pytest.approx(theirs[measure], abs=1e-6), measure
-
-
-def test_a_random_ranking_has_the_expected_scores() -> None:
-    generator = np.random.default_rng(11)
-    places = generator.integers(1, 101, 200_000)
-    found = [(int(place),) for place in places]
-    table = ranking_table([str(n) for n in range(len(found))], found, [1] * len(found))
-    sums = table.sums()
-    harmonic = sum(1 / place for place in range(1, 101))
-    for k in CUTOFFS:
-        deviation = (k / 100 * (1 - k / 100) / len(found)) ** 0.5
-        assert sums[f"hit@{k}"] / len(found) == pytest.approx(k / 100, abs=5 * deviation)
-    assert sums["reciprocal_rank"] / len(found) == pytest.approx(harmonic / 100, abs=0.0015)
-    assert (harmonic / 100 + 0.1) / 2 == pytest.approx(0.0759, abs=5e-5)
-
-
-def test_cut_offs_are_inclusive() -> None:
-    table = ranking_table(["tenth", "eleventh"], [(10,), (11,)], [1, 1])
-    assert table.column("hit@10").tolist() == [1, 0]
-    assert table.column("hit@5").tolist() == [0, 0]
-
-
-def test_ranks_are_0_without_a_hit() -> None:
-    assert first_ranks([(3, 7), (), (1,)]).tolist() == [3, 0, 1]
 
 
 def test_a_part_of_the_units_has_rows_of_0_elsewhere() -> None:
@@ -221,12 +163,6 @@ def test_what_is_covered_is_enough_and_nothing_more(numbers: list[int], coverage
     assert reached[-2] < coverage
     assert all(numbers[index] for index in chosen)
     assert [numbers[index] for index in chosen] == sorted(numbers, reverse=True)[: len(chosen)]
-
-
-def test_a_selection_of_nothing_is_worth_nothing() -> None:
-    nothing = Selection(0, 0, 2)
-    assert (nothing.precision, nothing.recall, nothing.f_score) == (0, 0, 0)
-    assert selection_table(["a"], [nothing]).sums()["correct"] == 2
 
 
 def test_the_harmonic_mean_of_nothing_is_0() -> None:

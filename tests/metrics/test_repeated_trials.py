@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -183,19 +182,3 @@ def test_more_trials_of_one_system_find_no_difference_where_there_is_none() -> N
         found += difference.p_value <= 0.05
     # 5 % within three standard errors; without pairing by item it would be next to never.
     assert 0.01 <= found / repetitions <= 0.11
-
-
-def test_systems_with_trials_are_signed_alike_but_for_their_number() -> None:
-    won = random_outcomes(20, 2, 5)
-    other = scored(random_outcomes(20, 3, 6))
-    mended = replace(SUCCESS, signature=Signature.of("success", {"rev": 2}))
-    compare(
-        {"a": of_items(scored(won)), "b": of_items(other)}, resampling=Resampling(samples=50)
-    ).measure("pass^2")
-    with pytest.raises(Exception, match="differ in rev"):
-        compare(
-            {
-                "a": of_items(scored(won)),
-                "b": of_items(replace(other, measures=(mended,))),
-            }
-        )

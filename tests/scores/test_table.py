@@ -31,12 +31,6 @@ def test_a_row_keeps_its_numbers_and_lacks_are_zero(rows: Rows) -> None:
         assert table.column(column).tolist() == [numbers[index] for _, numbers in plain(table)]
 
 
-@given(rows)
-def test_sums_are_the_sums_of_columns(rows: Rows) -> None:
-    expected = {column: sum(row.get(column, 0) for _, row in rows) for column in COLUMNS}
-    assert Table.from_rows(COLUMNS, rows).sums() == expected
-
-
 @given(rows, st.data())
 def test_tables_cut_anywhere_add_up_to_the_whole(rows: Rows, data: st.DataObject) -> None:
     whole = Table.from_rows(COLUMNS, rows)
