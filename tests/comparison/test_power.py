@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.statistics.power import Spread, TwoSided, spread_of, spread_of_difference
+from mwzeval.comparison.power import Spread, TwoSided, spread_of, spread_of_difference
 
 STATSMODELS = (
     (5, 45, 600, 0.05, 0.776879284166638),
@@ -18,45 +18,31 @@ STATSMODELS = (
 )
 """Difference, standard deviation, items, level and power, by `NormalIndPower().power(difference /
 deviation, items, level, ratio=0)` of statsmodels 0.15.0."""
-
-
-@pytest.mark.parametrize(("difference", "deviation", "items", "alpha", "expected"), STATSMODELS)
-def test_power_agrees_with_statsmodels(
-    difference: float, deviation: float, items: int, alpha: float, expected: float
-) -> None:
-    error = Spread(deviation**2, None).standard_error(items, 1)
-    assert TwoSided(alpha).power_of(difference, error) == pytest.approx(expected, rel=1e-9)
-    assert TwoSided(alpha).power_of(-difference, error) == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("deviation", "items", "test", "smallest"),
-    [
-        (45, 600, TwoSided(0.05, 0.8), 5.146836932531139),
-        (30, 1000, TwoSided(0.01, 0.9), 3.659377092100376),
-    ],
+SMALLEST = (
+    (45, 600, TwoSided(0.05, 0.8), 5.146836932531139),
+    (30, 1000, TwoSided(0.01, 0.9), 3.659377092100376),
 )
-def test_the_smallest_difference_agrees_with_statsmodels(
-    deviation: float, items: int, test: TwoSided, smallest: float
-) -> None:
-    """By `solve_power(nobs1=items, alpha=…, power=…, ratio=0)`, an iteration, times deviation."""
-    error = Spread(deviation**2, None).standard_error(items, 1)
-    assert test.smallest_difference(error) == pytest.approx(smallest, rel=2e-5)
-    assert test.power_of(smallest, error) == pytest.approx(test.power, rel=5e-5)
-
-
-@pytest.mark.parametrize(
-    ("difference", "deviation", "test", "items"),
-    [
-        (5, 45, TwoSided(0.05, 0.8), 635.7577033893629),
-        (2, 30, TwoSided(0.01, 0.9), 3347.862110116971),
-    ],
+"""By `solve_power(nobs1=items, alpha=…, power=…, ratio=0)`, an iteration, times deviation."""
+NEEDED = (
+    (5, 45, TwoSided(0.05, 0.8), 635.7577033893629),
+    (2, 30, TwoSided(0.01, 0.9), 3347.862110116971),
 )
-def test_the_items_needed_agree_with_statsmodels(
-    difference: float, deviation: float, test: TwoSided, items: float
-) -> None:
-    """By `solve_power(effect_size=…, alpha=…, power=…, ratio=0)`."""
-    assert test.items_needed(difference, Spread(deviation**2, None), 1) == math.ceil(items)
+"""By `solve_power(effect_size=…, alpha=…, power=…, ratio=0)`."""
+
+
+def test_power_smallest_difference_and_items_agree_with_statsmodels() -> None:
+    for difference, deviation, items, alpha, expected in STATSMODELS:
+        error = Spread(deviation**2, None).standard_error(items, 1)
+        for signed in (difference, -difference):
+            assert TwoSided(alpha).power_of(signed, error) == pytest.approx(expected, rel=1e-9)
+    for deviation, items, test, smallest in SMALLEST:
+        error = Spread(deviation**2, None).standard_error(items, 1)
+        assert test.errors * error == pytest.approx(smallest, rel=2e-5)
+        assert test.power_of(smallest, error) == pytest.approx(test.power, rel=5e-5)
+    for difference, deviation, test, needed in NEEDED:
+        assert test.items_needed(difference, Spread(deviation**2, None), 1) == math.ceil(needed)
+    assert TwoSided().power_of(1, 0) == 1
+    assert TwoSided().power_of(0, 0) == 0.05
 
 
 def test_trials_are_needed_until_they_are_enough() -> None:
@@ -69,10 +55,6 @@ def test_trials_are_needed_until_they_are_enough() -> None:
             assert test.items_needed(5, spread, trials) <= items
             assert trials == 1 or test.items_needed(5, spread, trials - 1) > items
     assert test.trials_needed(5, Spread(1800, None), 10) is None
-
-
-def arrays(rows: list[list[float]]) -> list[NDArray[np.float64]]:
-    return [np.array(row) for row in rows]
 
 
 def test_spreads_of_equal_numbers_are_those_of_an_analysis_of_variance() -> None:
@@ -105,18 +87,9 @@ def test_spreads_of_unequal_numbers_are_unbiased() -> None:
 
 
 def test_spreads_without_second_trials_are_of_one_trial() -> None:
-    spread = spread_of(arrays([[1], [0], [0], [1]]))
+    spread = spread_of([np.array([score]) for score in (1.0, 0, 0, 1)])
     assert spread.between == pytest.approx(1 / 3)
     assert spread.within is None
-    with pytest.raises(ValueError, match="second trial"):
-        spread.of_item(2)
-    with pytest.raises(ValueError, match="or neither"):
-        spread + Spread(1, 1)
-    for scores in ([], [[1.0]], [[1.0], []]):
-        with pytest.raises(ValueError, match="at least two items"):
-            spread_of(arrays(scores))
-    with pytest.raises(ValueError, match="same items"):
-        spread_of_difference(arrays([[1], [0]]), arrays([[1], [0], [1]]))
 
 
 def test_what_is_expected_of_tests_is_what_simulated_systems_find() -> None:
@@ -212,8 +185,6 @@ def test_clusters_of_one_item_are_none() -> None:
     other = list(random.normal(0, 1, size=(30, 3)))
     difference = spread_of_difference(scores, other, range(30))
     assert difference.between == pytest.approx(spread_of_difference(scores, other).between)
-    with pytest.raises(ValueError, match="one cluster"):
-        spread_of(scores, ["a"] * 30)
 
 
 def test_what_is_expected_of_tests_is_what_simulated_clusters_find() -> None:
@@ -232,16 +203,3 @@ def test_what_is_expected_of_tests_is_what_simulated_clusters_find() -> None:
     expected = TwoSided().power_of(true, spread.standard_error(175, 2))
     assert np.mean(found) == pytest.approx(expected, abs=0.05)
     assert TwoSided().power_of(true, spread_of(list(scores)).standard_error(175, 2)) > 0.93
-
-
-@pytest.mark.parametrize(("alpha", "power"), [(0, 0.8), (1, 0.8), (0.05, 0.4), (0.05, 1)])
-def test_impossible_tests_are_refused(alpha: float, power: float) -> None:
-    with pytest.raises(ValueError, match="not"):
-        TwoSided(alpha, power)
-
-
-def test_what_does_not_vary_is_always_seen() -> None:
-    assert TwoSided().power_of(1, 0) == 1
-    assert TwoSided().power_of(0, 0) == 0.05
-    with pytest.raises(ValueError, match="difference of 0"):
-        TwoSided().items_needed(0, Spread(1, 1), 1)

@@ -1,0 +1,563 @@
+"""How many items and trials it takes to see a difference between two systems, from pilot runs.
+
+Model of a trial's score: system + item + what the system makes of the item + trial. Both systems
+have the same items, so what an item is worth to both drops out of their difference. Its variance
+over G items with T trials of each by both systems is (`between` + `within` / T) / G: `between`, how
+unlike the two are in which items they find hard, and `within`, how unlike their trials of an item.
+The test is that of the mean difference, two-sided, in the normal approximation; the variances are
+those of the pilot, also where the difference is large.
+
+Where items of a cluster are not independent, there is a cluster in the model, too, and the variance
+is (`shared` + `between` + `within` / T) / G: what clusters vary counts as often as a cluster has
+items, in the mean over items. More items are taken to come in clusters as large as the pilot's.
+
+Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 3 (unequal numbers);
+Kish, Survey Sampling, 1965, chapter 5 (design effect); Miller, "Adding Error Bars to Evals", 2024
+(paired power with repeated samples).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.comparison.comparison import FEW_CLUSTERS
+from mwzeval.comparison.runs import pseudo_values
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.metrics.measure import Measure, ScoredTable, observed
+from mwzeval.scores.score import WHOLE
+from mwzeval.scores.sheets import Document, plural, sheet
+from mwzeval.statistics.intervals import checked_confidence, normal_quantile
+
+GOALS = (50, 100, 200, 500, 1000)
+TRIALS = (1, 2, 4, 8)
+
+PAIRED, INDEPENDENT, ALIKE = "paired", "independent", "alike"
+ASSUMPTIONS = {
+    PAIRED: "paired: assuming that the systems agree as often as the two pilot runs do",
+    INDEPENDENT: "independent: assuming that the other system finds other items hard (worst case)",
+    ALIKE: "alike: assuming that the other system finds the same items hard (best case)",
+}
+CLUSTERED = (
+    "clusters: items are taken to come in clusters as large as the pilot's; more clusters tell "
+    "more than more items of one"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Variances of a trial's score (or difference), in its squared unit.
+
+    `between` items, and `within` an item, between its trials. Where no item has a second trial the
+    two cannot be told apart: `within` is None, and `between` is the variance of one trial. `shared`
+    is the variance between clusters times the items of a cluster, `between` then that of items of
+    one.
+    """
+
+    between: float
+    within: float | None
+    shared: float = 0.0
+
+    def __add__(self, other: Spread) -> Spread:
+        """Return the spread of the difference of two independent scores.
+
+        Raises:
+            ValueError: When one is known by trials and the other not.
+        """
+        within = None
+        if self.within is not None and other.within is not None:
+            within = self.within + other.within
+        elif self.within is not other.within:
+            raise ValueError("both systems need items with several trials, or neither")
+        return Spread(self.between + other.between, within, self.shared + other.shared)
+
+    def of_item(self, trials: float) -> float:
+        """Return the variance of the mean over `trials` (1 or more) of an item."""
+        return self.shared + self.between + (self.within or 0) / trials
+
+    def standard_error(self, items: int, trials: float) -> float:
+        """Return the standard error of the mean over this many items."""
+        return math.sqrt(self.of_item(trials) / items)
+
+
+def spread_of(
+    scores: Sequence[NDArray[np.float64]], clusters: Sequence[Hashable] | None = None
+) -> Spread:
+    """Return the spread of the trials of at least two items, one array of scores an item.
+
+    Estimates from the mean squares of a one-way random-effects analysis of variance, also for items
+    with different numbers of trials; unbiased, except that an estimate below 0 is reported as 0.
+    `clusters` has the cluster of each item, at least two, where these are not independent.
+    """
+    counts = np.array([of_item.size for of_item in scores], dtype=np.float64)
+    means = np.array([of_item.mean() for of_item in scores])
+    items, trials = counts.size, counts.sum()
+    if trials == items:
+        if clusters is not None:
+            return _in_clusters(means, np.zeros(items), None, clusters)
+        return Spread(float(means.var(ddof=1)), None)
+    within = sum(float(((of_item - of_item.mean()) ** 2).sum()) for of_item in scores)
+    within /= trials - items
+    if clusters is not None:
+        return _in_clusters(means, within / counts, within, clusters)
+    whole = float(counts @ means) / trials
+    between = float(counts @ (means - whole) ** 2) / (items - 1)
+    usual = (trials - float(counts @ counts) / trials) / (items - 1)
+    return Spread(max(0.0, (between - within) / usual), within)
+
+
+def spread_of_difference(
+    system: Sequence[NDArray[np.float64]],
+    baseline: Sequence[NDArray[np.float64]],
+    clusters: Sequence[Hashable] | None = None,
+) -> Spread:
+    """Return the spread of the difference of two systems on the same items, in the same order.
+
+    Raises `ValueError` when only one system has trials.
+    """
+    spreads = [(scores, spread_of(scores)) for scores in (system, baseline)]
+    within = (spreads[0][1] + spreads[1][1]).within
+    differences = np.array(
+        [mine.mean() - theirs.mean() for mine, theirs in zip(system, baseline, strict=True)]
+    )
+    noise = np.zeros(len(differences))
+    for scores, spread in spreads:
+        if spread.within is not None:
+            noise += spread.within / np.array([of_item.size for of_item in scores])
+    if clusters is not None:
+        return _in_clusters(differences, noise, within, clusters)
+    return Spread(max(0.0, float(differences.var(ddof=1) - noise.mean())), within)
+
+
+def _in_clusters(
+    values: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    within: float | None,
+    clusters: Sequence[Hashable],
+) -> Spread:
+    """Return the spread of items in clusters, whose values vary by `noise` from trial to trial.
+
+    The sums of squares in and between clusters are set to what is expected of them.
+    """
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    places = np.array([numbers[name] for name in clusters], dtype=np.int64)
+    sizes = np.bincount(places)
+    items, number = values.size, sizes.size
+    means = np.bincount(places, weights=values) / sizes
+    share = 1 / sizes[places]
+    of_items = float(((values - means[places]) ** 2 - noise * (1 - share)).sum())
+    between = 0.0 if number == items else max(0.0, of_items / (items - number))
+    of_clusters = float(sizes @ (means - values.mean()) ** 2)
+    of_clusters -= float(noise @ (share - 1 / items)) + between * (number - 1)
+    squares = float(sizes @ sizes)
+    clustered = max(0.0, of_clusters / (items - squares / items))
+    if number == items:  # what clusters vary is what items vary
+        return Spread(clustered, within)
+    return Spread(between, within, clustered * squares / items)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSided:
+    """A two-sided test: its level of significance, and the power that is wanted."""
+
+    alpha: float = 0.05
+    power: float = 0.8
+
+    def __post_init__(self) -> None:
+        checked_confidence(self.alpha)
+        if not 0.5 <= self.power < 1:
+            raise ValueError(f"a power is from 0.5 to below 1, such as 0.8, not {self.power}")
+
+    @property
+    def errors(self) -> float:
+        """The smallest difference that is seen with this power, in standard errors.
+
+        That chance counts differences found with the right sign only; of those with the wrong one
+        there are next to none (0.00004 at a power of 0.5 and a level of 0.05).
+        """
+        return normal_quantile(1 - self.alpha) + NormalDist().inv_cdf(self.power)
+
+    def power_of(self, difference: float, standard_error: float) -> float:
+        """Return the chance that a true difference is found significant."""
+        if not standard_error:
+            return 1.0 if difference else self.alpha
+        away, needed = abs(difference) / standard_error, normal_quantile(1 - self.alpha)
+        return NormalDist().cdf(away - needed) + NormalDist().cdf(-away - needed)
+
+    def items_needed(self, difference: float, spread: Spread, trials: float) -> int:
+        """Return how many items with so many trials it takes to see a difference (not 0)."""
+        return max(2, math.ceil(spread.of_item(trials) * (self.errors / difference) ** 2))
+
+    def trials_needed(self, difference: float, spread: Spread, items: int) -> int | None:
+        """Return how many trials of each of so many items it takes to see a difference (not 0).
+
+        None where no number of trials does.
+        """
+        if self.items_needed(difference, spread, 1) <= items:
+            return 1
+        if spread.within is None:
+            return None
+        left = items * (difference / self.errors) ** 2 - spread.between - spread.shared
+        return math.ceil(spread.within / left) if left > 0 else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pilot:
+    """One score of a pilot run: `value` of it all, and that of each trial, item → array.
+
+    The score is shown with `places` decimals. `clusters` has the cluster of each item, where items
+    of one are not independent.
+    """
+
+    name: str
+    label: str
+    value: float
+    scores: Mapping[str, NDArray[np.float64]]
+    places: int
+    clusters: Mapping[str, str] | None = None
+
+    @property
+    def trials(self) -> int:
+        """How many trials there are of all items."""
+        return sum(of_item.size for of_item in self.scores.values())
+
+    @property
+    def spread(self) -> Spread:
+        """The variances of a trial's score."""
+        return spread_of(list(self.scores.values()), self.clusters_of(self.scores))
+
+    def clusters_of(self, items: Iterable[str]) -> list[str] | None:
+        """Return the cluster of each item; None where there are none."""
+        return None if self.clusters is None else [self.clusters[item] for item in items]
+
+
+def pilot_of(
+    scored: ScoredTable,
+    name: str | None,
+    usual: Sequence[str],
+    clusters: Mapping[str, str] | None = None,
+) -> Pilot:
+    """Return the score called `name` of a pilot run, else the first of the `usual` ones.
+
+    The score of a trial is its jackknife pseudo-value, for a rate the outcome itself. Units that
+    belong together when resampling (dialogues of a seed) are trials of one item.
+
+    Raises:
+        UsageError: When there is no such score, it is not one that single trials have, or there are
+            less than two items or clusters.
+    """
+    table = scored.trial_rows
+    measure = _measure(scored, name, usual)
+    if scored.trials is not None:
+        items = scored.trials.items
+    else:
+        items = tuple(table.units[row - row % measure.block] for row in range(len(table.units)))
+    cases = np.ones(len(items)) if measure.cases is None else table.column(measure.cases)
+    kept = [item for item, is_case in zip(items, cases > 0, strict=True) if is_case]
+    grouped: dict[str, list[float]] = {}
+    values = pseudo_values(measure, table)
+    if not np.isfinite(values).all():
+        raise UsageError(f"{measure.name} has no value for some trials, so their spread is unknown")
+    for item, value in zip(kept, values.tolist(), strict=True):
+        grouped.setdefault(item, []).append(value)
+    if len(grouped) < 2:
+        raise UsageError(f"a pilot run needs at least two items with {measure.name}")
+    if clusters is not None and len({clusters[item] for item in grouped}) < 2:
+        raise UsageError(
+            f"all items with {measure.name} are of one cluster, which tells nothing of others: "
+            "take a pilot run with more, or a column with smaller ones (--cluster-column)"
+        )
+    return Pilot(
+        measure.name,
+        measure.label,
+        measure.value(observed(table)),
+        {item: np.array(of_item) for item, of_item in grouped.items()},
+        measure.places,
+        clusters,
+    )
+
+
+def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Measure:
+    """Return a score that is a mean over trials."""
+    known = {
+        measure.name: measure
+        for measure in scored.measures
+        if measure.scope == WHOLE
+        and measure.known is None
+        and (measure.cases is None or measure.cases in scored.trial_rows.columns)
+        and (measure.block == 1 or scored.trials is None)
+    }
+    asked = usual if name is None else (name,)
+    found = next((known[score] for score in asked if score in known), None)
+    if found is None and name is None:
+        found = next(iter(known.values()), None)
+    if found is None:
+        there = ", ".join(known) or "none"
+        raise UsageError(
+            f'no score "{shorten(asked[0])}" of single trials{did_you_mean(asked[0], known)} '
+            f"(there are: {there})"
+        )
+    return found
+
+
+def spreads_of_difference(pilots: Mapping[str, Pilot]) -> dict[str, Spread]:
+    """Return the spread of the difference of two systems, by what is assumed of them.
+
+    Of two pilots it is `PAIRED`, over the items that both have. A single one does not tell how far
+    another system finds the same items hard, only the two ends, both with its variances:
+    `INDEPENDENT`, not at all, so that pairing is for nothing; `ALIKE`, as another run of the pilot
+    would, which needs second trials of items.
+
+    Raises:
+        UsageError: For two pilots without two common items, and when only one has trials.
+    """
+    if len(pilots) == 1:
+        (spread,) = (pilot.spread for pilot in pilots.values())
+        spreads = {INDEPENDENT: spread + spread}
+        if spread.within is not None:
+            spreads[ALIKE] = Spread(0, 2 * spread.within)
+        return spreads
+    system, baseline = pilots.values()
+    common = _common_items(pilots)
+    if len(common) < 2:
+        raise UsageError(f"two pilot runs need the same items: {len(common)} are in both")
+    mine, theirs = ([pilot.scores[item] for item in common] for pilot in (system, baseline))
+    clusters = system.clusters_of(common)
+    if clusters is not None and len(set(clusters)) < 2:
+        raise UsageError("all common items of the two pilot runs are of one cluster")
+    try:
+        return {PAIRED: spread_of_difference(mine, theirs, clusters)}
+    except ValueError:
+        names = (name for name, pilot in pilots.items() if pilot.trials == len(pilot.scores))
+        raise UsageError(
+            f"no item has a second trial in {' or '.join(names)}: give two pilot runs with "
+            "trials, or two without, or one"
+        ) from None
+
+
+def _common_items(pilots: Mapping[str, Pilot]) -> list[str]:
+    first, *others = pilots.values()
+    return [item for item in first.scores if all(item in other.scores for other in others)]
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """How many clusters there are, how alike items of one are, and what that costs.
+
+    `size` is the mean over items of how many items their cluster has, `correlation` that of the
+    differences on two items of one cluster (intraclass), and `design_effect` how many times as many
+    items it takes as if they were independent; both with one trial of each item.
+    """
+
+    number: int
+    size: float
+    variance: float
+    correlation: float
+    design_effect: float
+
+
+def _clustering(pilots: Mapping[str, Pilot], spread: Spread) -> Clustering | None:
+    """Return what clusters do to a difference with this spread; None where there are none."""
+    clusters = next(iter(pilots.values())).clusters_of(_common_items(pilots))
+    if clusters is None:
+        return None
+    sizes = np.array(list(Counter(clusters).values()), dtype=np.float64)
+    size = float(sizes @ sizes / sizes.sum())
+    variance = spread.shared / size
+    whole = variance + spread.between + (spread.within or 0)
+    correlation = variance / whole if whole else 0.0
+    return Clustering(sizes.size, size, variance, correlation, 1 + (size - 1) * correlation)
+
+
+def power_document(
+    pilots: Mapping[str, Pilot],
+    test: TwoSided,
+    *,
+    difference: float | None = None,
+    goals: Sequence[int] = (),
+    trials: Sequence[int] = (),
+    in_corpus: int | None = None,
+    places: int | None = None,
+) -> Document:
+    """Return what numbers of items and trials show, and advice, from one or two pilot runs.
+
+    Args:
+        pilots: The runs by their names.
+        test: The level of the test, and the power that is wanted.
+        difference: The difference to be seen, in the unit of the score; None: the smallest ones.
+        goals: The numbers of items, by default the usual ones.
+        trials: The numbers of trials of each item, by default the usual ones.
+        in_corpus: The number of items of the corpus; None where more can be made.
+        places: The number of decimals, by default those of the score.
+
+    Raises:
+        UsageError: For several trials where the pilot has one of each item, and for pilots that do
+            not differ in any item.
+    """
+    spreads = spreads_of_difference(pilots)
+    has_trials = all(spread.within is not None for spread in spreads.values())
+    if not has_trials and max(trials, default=1) > 1:
+        raise UsageError(
+            "no item of the pilot run has a second trial, so nothing is known of several: leave "
+            "--trials out, or try some items again"
+        )
+    if not any(spread.of_item(1) for spread in spreads.values()):
+        what = "score the same" if len(pilots) == 1 else "differ by the same"
+        raise UsageError(
+            f"nothing can be planned from this pilot: all its items {what}, so it does not tell "
+            "how much items vary; take one that neither wins nor loses everything"
+        )
+    usual = {*GOALS, *(len(pilot.scores) for pilot in pilots.values())}
+    if in_corpus is not None:
+        usual = {*(number for number in usual if number < in_corpus), in_corpus}
+    items = sorted(goals or usual)
+    trials = trials or (TRIALS if has_trials else (1,))
+    first = next(iter(pilots.values()))
+    decimals = first.places if places is None else places
+    clustering = _clustering(pilots, next(iter(spreads.values())))
+
+    def detects(spread: Spread, number: int, of_each: float) -> str:
+        return f"{test.errors * spread.standard_error(number, of_each):.{decimals}f} points"
+
+    def advised(spread: Spread) -> str:
+        if difference is None:
+            return f"differences of {detects(spread, max(items), max(trials))} or more"
+        most = max(items) if goals else in_corpus
+        needed = test.items_needed(difference, spread, 1)
+        if most is None or needed <= most:
+            return f"take 1 trial of {plural(needed, 'item')}"
+        number = test.trials_needed(difference, spread, most)
+        if number is not None:
+            return (
+                f"take {number} trials of each of {most:,} items ({most * number:,} in all; with "
+                f"more items, 1 trial of {needed:,} is enough)"
+            )
+        than = ", more than the corpus has" if needed > (in_corpus or needed) else ""
+        what = "with 1 trial" if spread.within is None else "with any number of trials"
+        return (
+            f"{needed:,} items are needed{than}: {most:,} detect no difference below "
+            f"{detects(spread, most, math.inf)} {what}"
+        )
+
+    header = ["items × trials", "in all", *spreads]
+    title = f"Smallest difference that is detected with {100 * test.power:g} % probability"
+    if difference is not None:
+        header += [f"power {name}" for name in spreads]
+        title += f", and power (%) at {difference:g} points"
+    cells = []
+    records = []
+    for number in items:
+        for of_each in trials:
+            errors = {name: s.standard_error(number, of_each) for name, s in spreads.items()}
+            designs = [
+                {
+                    "items": number,
+                    "trials": of_each,
+                    "assumption": name,
+                    "smallest_difference": test.errors * error,
+                    "power": None if difference is None else test.power_of(difference, error),
+                }
+                for name, error in errors.items()
+            ]
+            records += designs
+            cells.append(
+                [f"{number} × {of_each}", str(number * of_each)]
+                + [f"{design['smallest_difference']:.{decimals}f}" for design in designs]
+                + [f"{100 * p:.0f}" for design in designs if (p := design["power"]) is not None]
+            )
+    best = [advised(spread) for spread in spreads.values()]
+    what = f"to detect {difference:g} points, " if difference is not None else ""
+    if difference is None:
+        largest = plural(max(items), "item"), plural(max(trials), "trial")
+        what = f"{largest[0]} with {largest[1]} each detect "
+    is_whole = in_corpus is not None and max(items) >= in_corpus
+    advice = "; in the best case, ".join([what + best[0], *best[1:]]) + (
+        "" if is_whole else "; adding items helps more than adding as many trials"
+    )
+    return Document(
+        heading=(
+            *_about_pilots(pilots, clustering, decimals),
+            f"two systems on the same items, two-sided test at {100 * test.alpha:g} %, differences "
+            "in points of the score",
+            *_about_corpus(in_corpus, max(items)),
+        ),
+        sheets=(sheet(title, header, cells),),
+        notes=(
+            *(ASSUMPTIONS[name] for name in spreads),
+            *((CLUSTERED,) if clustering else ()),
+            f"advice: {advice}",
+        ),
+        records=tuple(records),
+        plain={
+            "score": first.label,
+            "pilots": {
+                name: {
+                    "value": pilot.value,
+                    "items": len(pilot.scores),
+                    "trials": pilot.trials,
+                    "variance_between_items": pilot.spread.between,
+                    "variance_between_trials": pilot.spread.within,
+                }
+                for name, pilot in pilots.items()
+            },
+            "difference": difference,
+            "items_in_corpus": in_corpus,
+            "power": test.power,
+            "alpha": test.alpha,
+            "variance_of_difference": {
+                name: {
+                    "between_items": spread.between,
+                    "between_trials": spread.within,
+                    **({"between_clusters": spread.shared / clustering.size} if clustering else {}),
+                }
+                for name, spread in spreads.items()
+            },
+            **({"clusters": asdict(clustering)} if clustering else {}),
+            "designs": records,
+            "advice": advice,
+        },
+    )
+
+
+def _about_pilots(
+    pilots: Mapping[str, Pilot], clustering: Clustering | None, decimals: int
+) -> Iterator[str]:
+    for name, pilot in pilots.items():
+        spread, items = pilot.spread, plural(len(pilot.scores), "item")
+        about = f"{pilot.label} of {name}: {pilot.value:.{decimals}f}"
+        if spread.within is None:
+            yield f"{about} over {items}, 1 trial each: more trials cannot be judged from it"
+            continue
+        between = spread.between + (spread.shared / clustering.size if clustering else 0)
+        whole = between + spread.within
+        share = 100 * between / whole if whole else 0
+        yield (
+            f"{about} over {items}, {pilot.trials} trials; {share:.0f} % of the variance of a "
+            f"trial is between items, {100 - share:.0f} % between trials of an item"
+        )
+    if clustering:
+        clusters = plural(clustering.number, "cluster")
+        yield (
+            f"{clusters}: differences on items of one correlate by {clustering.correlation:.2f}; "
+            f"an item shares its own with {clustering.size - 1:.1f} others in the mean, so that it "
+            f"takes {clustering.design_effect:.1f} × the items that independent ones would (design "
+            "effect)"
+        )
+        if clustering.number < FEW_CLUSTERS:
+            yield (
+                f"caution: {clusters} tell little of how alike items of one are; what follows is "
+                "rough"
+            )
+
+
+def _about_corpus(in_corpus: int | None, most: int) -> Iterator[str]:
+    if in_corpus is not None:
+        text = f"the corpus has {plural(in_corpus, 'item')}"
+        too_few = f"caution: {text}, fewer than some rows of the table need"
+        yield too_few if most > in_corpus else text
