@@ -1,16 +1,11 @@
 // The data of the page: JSON, compressed with gzip, in base64.
 
-async function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).json();
-}
-
-const data = await unpacked(byId("data").textContent);
+const compressed = Uint8Array.from(atob(byId("data").textContent), (char) => char.charCodeAt(0));
+const unzipped = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"));
+const data = await new Response(unzipped).json();
 const { whole, words, kinds } = data;
 const labels = new Map(Object.entries(data.labels));
 const meanings = new Map(Object.entries(data.meanings));
-const COLOURS = 6;
 
 /** The names of the items, and the explanations of each by system: null where a system lacks it. */
 const names = data.items.map(({ name }) => name);
@@ -20,17 +15,15 @@ const explanations = data.items.map((item) => item.explanations);
 const scopes = new Set();
 const outcomes = new Set();
 
-const systems = data.systems.map((system, place) => ({ ...system, colour: `s${place % COLOURS}` }));
-systems.forEach((_, place) => {
-  for (const explanation of explanations.map((ofItem) => ofItem[place])) {
-    if (!explanation) continue;
-    explanation.outcomes = new Map(explanation.outcomes.map(([scope, named]) => [scope, new Map(named)]));
-    for (const [scope, named] of explanation.outcomes) {
-      if (scope !== whole) scopes.add(scope);
-      for (const name of named.keys()) outcomes.add(name);
-    }
+const systems = data.systems.map((system, place) => ({ ...system, colour: `s${place % 6}` }));
+for (const explanation of systems.flatMap((_, place) => explanations.map((ofItem) => ofItem[place])).filter(Boolean)) {
+  explanation.outcomes = new Map(explanation.outcomes.map(([scope, named]) => [scope, new Map(named)]));
+  for (const [scope, named] of explanation.outcomes) {
+    scopes.add(scope);
+    for (const name of named.keys()) outcomes.add(name);
   }
-});
+}
+scopes.delete(whole);
 
 /** The result of an outcome: true, false or null; undefined where there is none. */
 const resultOf = (explanation, scope, outcome) => explanation?.outcomes.get(scope || whole)?.get(outcome);

@@ -2,12 +2,11 @@
 
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
-/** Return an element without the attributes and children that are null, undefined or false. */
+/** Return an element without the attributes and children that are null or undefined. */
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    node.setAttribute(name, value === true ? "" : value);
+    if (value !== null && value !== undefined) node.setAttribute(name, value);
   }
   node.append(...children.filter((child) => child !== null));
   return node;
@@ -45,6 +44,7 @@ function textElement(tag, attributes, text) {
   return node;
 }
 
+const withCommas = (number) => number.toLocaleString("en");
 const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** Return the letter of a system in its colour. */

@@ -23,8 +23,6 @@ const UNMARKED = new Map([[-2, "could not be met"], [-3, "not judged"]]);
 
 const errorOf = (label) => label.split(", ").at(-1);
 
-// Lines that compare: one cell where the systems agree, and a cell each where they differ.
-
 /** Align lists of things with the same key; a key that comes twice is paired in order. */
 function aligned(lists, keyOf) {
   const lines = new Map();
@@ -125,12 +123,14 @@ function factLines(lists, columns, before = null) {
   });
 }
 
-// The goal
+function turnButton(turn, more = "") {
+  return button(`turn ${turn}${more}`, { class: "jump" }, () => jumpTo(byId(`turn-${turn}`)));
+}
 
 function tick(turn) {
   if (UNMARKED.has(turn)) return element("span", { class: "tick" }, signOf(null), UNMARKED.get(turn));
   if (turn === null) return element("span", { class: "tick" }, signOf(false), "never");
-  return element("span", { class: "tick" }, signOf(true), button(`turn ${turn}`, { class: "jump" }, () => jumpTo(turn)));
+  return element("span", { class: "tick" }, signOf(true), turnButton(turn));
 }
 
 /** Return the goal: its lines, and where it is known, the turns from which on they are met. */
@@ -157,8 +157,6 @@ function metLine(number, columns) {
         textElement("span", {}, `${scope === null ? "" : `${scope} · `}${label}: ${value}`))))));
 }
 
-// The turns
-
 /** Return JSON with line breaks; other text as it is. */
 function indented(text) {
   try {
@@ -168,17 +166,14 @@ function indented(text) {
   }
 }
 
-function callNode(call) {
-  return element("details", { class: `call${call.has_failed ? " failed" : ""}` },
-    element("summary", {}, textElement("code", {}, call.name), " ",
-      textElement("code", { class: "muted" }, call.arguments),
-      call.has_failed ? element("span", { class: "call-failed" }, " failed") : null),
-    textElement("pre", { tabindex: "0" }, indented(call.result)));
-}
-
 function callLine(turns, columns) {
   return separateLine("calls", "calls", columns, turns.map(([, , , calls]) =>
-    element("div", { class: "call-list" }, ...calls.map(callNode))));
+    element("div", { class: "call-list" }, ...calls.map((call) =>
+      element("details", { class: `call${call.has_failed ? " failed" : ""}` },
+        element("summary", {}, textElement("code", {}, call.name), " ",
+          textElement("code", { class: "muted" }, call.arguments),
+          call.has_failed ? element("span", { class: "call-failed" }, " failed") : null),
+        textElement("pre", { tabindex: "0" }, indented(call.result)))))));
 }
 
 function reasonMark({ outcome, scope, code, text }, jump = null) {
@@ -241,18 +236,13 @@ function legend(columns) {
   if (isPair()) marks.push([element("span", { class: "own" }, "underlined"), "what the other system has not"]);
   const families = new Set(columns.flatMap(({ explanation }) => explanation.reasons.map(({ code }) => familyOf(code))));
   const explained = [...families].filter((family) => meanings.has(family));
-  const nodes = [];
-  if (marks.length) {
-    nodes.push(element("ul", { class: "claims small", "aria-label": "Marks" },
-      ...marks.map(([mark, meaning]) => element("li", {}, mark, `: ${meaning}`))));
-  }
-  if (explained.length) {
-    nodes.push(element("details", { class: "legend-reasons" },
-      element("summary", { class: "small" }, "What the reasons mean"),
-      element("dl", { class: "meanings small" }, ...explained.flatMap((family) =>
-        [textElement("dt", {}, family), textElement("dd", {}, meanings.get(family))]))));
-  }
-  return nodes;
+  const list = element("ul", { class: "claims small", "aria-label": "Marks" },
+    ...marks.map(([mark, meaning]) => element("li", {}, mark, `: ${meaning}`)));
+  const details = element("details", { class: "legend-reasons" },
+    element("summary", { class: "small" }, "What the reasons mean"),
+    element("dl", { class: "meanings small" }, ...explained.flatMap((family) =>
+      [textElement("dt", {}, family), textElement("dd", {}, meanings.get(family))])));
+  return [...(marks.length ? [list] : []), ...(explained.length ? [details] : [])];
 }
 
 function turnNodes(columns) {
@@ -267,8 +257,6 @@ function turnNodes(columns) {
   for (let number = 0; number < count; number += 1) lines.append(turnNode(number, columns));
   return [element("h3", {}, "Turns"), ...legend(columns), lines];
 }
-
-// Outcomes and reasons
 
 function outcomeTable(columns) {
   const scopesHere = new Set([whole, ...columns.flatMap(({ explanation }) => [...(explanation?.outcomes.keys() ?? [])])]);
@@ -290,29 +278,19 @@ function outcomeTable(columns) {
     element("tbody", {}, ...rowsOfScopes));
 }
 
-/** Return reasons that differ in more than their turn, each with the turns that it has. */
-function lasting(reasons) {
-  const found = new Map();
-  for (const { turn, ...reason } of reasons) {
-    const key = JSON.stringify(reason);
-    if (!found.has(key)) found.set(key, { reason, turns: [] });
-    if (turn !== null) found.get(key).turns.push(turn);
-  }
-  return [...found.values()];
-}
-
+/** Return the reasons of a system; those that differ in nothing but their turn are one mark. */
 function reasonBox({ system, explanation }) {
   const box = element("div", { class: "reasons-box" },
     isPair() ? element("h3", {}, badge(system), " ", textElement("span", {}, system.name)) : null);
+  const lasting = Map.groupBy(explanation?.reasons ?? [], ({ turn, ...reason }) => JSON.stringify(reason));
+  const marks = Array.from(lasting.values(), (reasons) => {
+    const [first, ...others] = reasons.map(({ turn }) => turn).filter((turn) => turn !== null);
+    const more = others.length ? ` and ${others.length} more, to ${others.at(-1)}` : "";
+    return reasonMark(reasons[0], first === undefined ? null : turnButton(first, more));
+  });
   if (!explanation) box.append(element("p", { class: "muted" }, `This ${words.unit} is missing here.`));
-  else if (!explanation.reasons.length) box.append(element("p", { class: "nothing-lost" }, "✓ nothing lost"));
-  else {
-    box.append(element("ul", { class: "lost-marks" }, ...lasting(explanation.reasons).map(({ reason, turns }) => {
-      if (!turns.length) return reasonMark(reason);
-      const more = turns.length > 1 ? ` and ${turns.length - 1} more, to ${turns.at(-1)}` : "";
-      return reasonMark(reason, button(`turn ${turns[0]}${more}`, { class: "jump" }, () => jumpTo(turns[0])));
-    })));
-  }
+  else if (!marks.length) box.append(element("p", { class: "nothing-lost" }, "✓ nothing lost"));
+  else box.append(element("ul", { class: "lost-marks" }, ...marks));
   return box;
 }
 
@@ -342,22 +320,17 @@ function paintPosition() {
   const node = byId("position");
   if (!node || state.opened === null) return;
   const position = state.shown.indexOf(state.opened);
-  const [place, count] = [position + 1, state.shown.length].map((number) => number.toLocaleString("en"));
-  node.textContent = position < 0 ? "" : `${place} of ${count}`;
+  node.textContent = position < 0 ? "" : `${withCommas(position + 1)} of ${withCommas(state.shown.length)}`;
 }
 
-function scrollToTurn(node) {
+function jumpTo(node) {
   node?.scrollIntoView({ block: "start" });
   node?.focus({ preventScroll: true });
-}
-
-function jumpTo(turn) {
-  scrollToTurn(byId(`turn-${turn}`));
 }
 
 /** Go to the next turn in which something was lost, after the last one to the first. */
 function jumpToNextLoss() {
   const lost = [...document.querySelectorAll(".turn.lost-here")];
   const place = lost.indexOf(document.activeElement?.closest?.(".turn.lost-here"));
-  scrollToTurn(lost[(place + 1) % lost.length]);
+  jumpTo(lost[(place + 1) % lost.length]);
 }

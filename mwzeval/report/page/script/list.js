@@ -67,19 +67,12 @@ function readFilterHash() {
   for (const key of CHOICES) filter[key] = byId(key).value;
 }
 
-// The filter
-
 function differ(item, scope) {
   const [first, second] = state.pair.map((system) => explanations[item][system]);
   if (!first || !second) return first !== second;
   const compared = scope ? [scope] : [...first.outcomes.keys(), ...second.outcomes.keys()];
   return compared.some((part) => [...outcomes].some((outcome) =>
     resultOf(first, part, outcome) !== resultOf(second, part, outcome)));
-}
-
-function wins(item, [winner, outcome]) {
-  const results = state.pair.map((system) => resultOf(explanations[item][system], filter.scope, outcome));
-  return results[winner] === true && results[1 - winner] === false;
 }
 
 function explanationPasses(explanation, { outcome, kind }) {
@@ -105,7 +98,8 @@ function filtered() {
   return [...names.keys()].filter((item) =>
     words.every((word) => texts[item].includes(word))
     && (difference !== "1" || differ(item, filter.scope))
-    && (winner === undefined || wins(item, [Number(winner), won]))
+    && (winner === undefined || state.pair.every((system, place) =>
+      resultOf(explanations[item][system], filter.scope, won) === (place === Number(winner))))
     && looked.some((system) => explanationPasses(explanations[item][system], wanted)));
 }
 
@@ -118,11 +112,11 @@ const painted = new Map();
 const rowHeight = () => 3.5 * parseFloat(getComputedStyle(root).fontSize);
 
 function rowOf(item) {
-  const parts = new Set();
+  const parts = new Set(state.pair.flatMap((system) => [...(explanations[item][system]?.outcomes.keys() ?? [])]));
+  parts.delete(whole);
   const marks = element("span", { class: "row-marks" });
   for (const system of state.pair) {
     const explanation = explanations[item][system];
-    explanation?.outcomes.forEach((_, scope) => scope !== whole && parts.add(scope));
     marks.append(element("span", { class: "row-system" }, isPair() ? badge(systems[system]) : null,
       ...(explanation
         ? [...outcomes].map((outcome) => outcomeSign(resultOf(explanation, filter.scope, outcome), outcome))
@@ -163,8 +157,7 @@ function paintRows() {
     const link = node.firstChild;
     link.classList.toggle("cursor", position === state.cursor);
     link.tabIndex = position === stop ? 0 : -1;
-    if (item === state.opened) link.setAttribute("aria-current", "true");
-    else link.removeAttribute("aria-current");
+    link.ariaCurrent = item === state.opened ? "true" : null;
     if (node === place) place = place.nextSibling;
     else sizer.insertBefore(node, place);
   }
@@ -183,15 +176,11 @@ function focusRow(item) {
   painted.get(item)?.firstChild.focus({ preventScroll: true });
 }
 
-// Controls
+const option = ([key, label]) => element("option", { value: key }, plain(label));
 
-function options(name, entries, value) {
+function options(name, nodes, value) {
   const select = byId(name);
-  select.replaceChildren(...entries.map(([key, label]) => element("option", { value: key }, plain(label))));
-  choose(select, value);
-}
-
-function choose(select, value) {
+  select.replaceChildren(...nodes);
   select.value = value;
   if (select.selectedIndex < 0) select.selectedIndex = 0;
 }
@@ -206,21 +195,17 @@ function fillControls() {
   const winners = [...outcomes].flatMap((outcome) => pair.map((letter, place) =>
     [`${place}/${outcome}`, `${letter} wins: ${labelOf(outcome)}`]));
   const named = systems.map(({ letter, name }, place) => [String(place), `${letter} ${name}`]);
-  options("scope", [["", "any"], ...Array.from(scopes, (scope) => [scope, scope])], filter.scope);
-  options("outcome", [["", "any"], ...ofOutcomes], filter.outcome);
-  options("which", [["", "either"], ...state.pair.map((place) => named[place])], filter.which);
-  options("differs", [["", "any"], ["1", `${pair.join(" and ")} differ`], ...winners], filter.differs);
-  options("left", named, String(state.pair[0]));
-  options("right", [...named, ["", "nothing"]], String(state.pair[1] ?? ""));
-  const reason = byId("reason");
-  reason.replaceChildren(element("option", { value: "" }, "any"));
-  let group = null;
-  kinds.forEach(({ outcome, code }, kind) => {
-    if (group?.label !== labelOf(outcome)) reason.append(group = element("optgroup", { label: labelOf(outcome) }));
-    const indent = code === familyOf(code) ? "" : "\u2003";
-    group.append(element("option", { value: kindNames[kind] }, indent + plain(code)));
-  });
-  choose(reason, filter.reason);
+  const groups = Array.from(Map.groupBy(kinds, ({ outcome }) => outcome), ([outcome, ofOutcome]) =>
+    element("optgroup", { label: labelOf(outcome) }, ...ofOutcome.map(({ code }) =>
+      option([`${outcome}/${code}`, code === familyOf(code) ? code : `\u2003${code}`]))));
+  const any = ["", "any"];
+  options("scope", [any, ...Array.from(scopes, (scope) => [scope, scope])].map(option), filter.scope);
+  options("outcome", [any, ...ofOutcomes].map(option), filter.outcome);
+  options("reason", [option(any), ...groups], filter.reason);
+  options("which", [["", "either"], ...state.pair.map((place) => named[place])].map(option), filter.which);
+  options("differs", [any, ["1", `${pair.join(" and ")} differ`], ...winners].map(option), filter.differs);
+  options("left", named.map(option), String(state.pair[0]));
+  options("right", [...named, ["", "nothing"]].map(option), String(state.pair[1] ?? ""));
   byId("which-label").hidden = byId("differs-label").hidden = !isPair();
   byId("pair").hidden = systems.length < 3;
   byId("search").value = filter.search;
@@ -235,9 +220,10 @@ function refilter() {
   painted.clear();
   rows.scrollTop = 0;
   paintRows();
-  const total = `${names.length.toLocaleString("en")} ${names.length === 1 ? words.unit : words.units}`;
-  const some = `${state.shown.length.toLocaleString("en")} of ${names.length.toLocaleString("en")} ${words.units}`;
-  byId("count").textContent = state.shown.length === names.length ? total : some;
+  const total = `${withCommas(names.length)} ${names.length === 1 ? words.unit : words.units}`;
+  byId("count").textContent = state.shown.length === names.length
+    ? total
+    : `${withCommas(state.shown.length)} of ${withCommas(names.length)} ${words.units}`;
   byId("clear").hidden = !Object.values(filter).some(Boolean);
   for (const bar of document.querySelectorAll(".reason")) {
     bar.setAttribute("aria-pressed", String(kindNames[bar.dataset.kind] === filter.reason));

@@ -31,8 +31,7 @@ function go(hash) {
 
 function setView(view) {
   root.dataset.view = view;
-  byId("tab-overview").setAttribute("aria-current", String(view === "overview"));
-  byId("tab-list").setAttribute("aria-current", String(view === "list"));
+  for (const name of ["overview", "list"]) byId(`tab-${name}`).setAttribute("aria-current", String(view === name));
   if (view === "list") paintRows();
 }
 
@@ -59,7 +58,10 @@ function open(item) {
   state.opened = item ?? -1;
   state.cursor = state.shown.indexOf(item);
   const article = byId("dialogue");
-  article.replaceChildren(...(item === undefined ? unknownNodes() : itemNodes(item)));
+  article.replaceChildren(...(item === undefined ? [
+    element("h2", { tabindex: "-1" }, `No such ${words.unit}`),
+    element("p", {}, `There is no ${words.unit} called `, textElement("strong", {}, nameInHash()), " on this page."),
+  ] : itemNodes(item)));
   article.hidden = false;
   setView("dialogue");
   document.title = item === undefined ? title : `${plain(names[item])} – ${title}`;
@@ -70,15 +72,13 @@ function open(item) {
   article.querySelector("h2").focus({ preventScroll: true });
 }
 
-function unknownNodes() {
-  return [
-    element("h2", { tabindex: "-1" }, `No such ${words.unit}`),
-    element("p", {}, `There is no ${words.unit} called `, textElement("strong", {}, nameInHash()), " on this page."),
-  ];
-}
-
 function leave() {
   if (state.opened !== null) go(filterHash());
+}
+
+function showOverview() {
+  leave();
+  setView("overview");
 }
 
 /** Leave the item for the overview under the filter, or the list for the overview. */
@@ -99,18 +99,14 @@ byId("skip").addEventListener("click", (event) => {
   if (root.dataset.view === "list") setView("overview");
   byId("main").focus();
 });
-byId("tab-overview").addEventListener("click", () => {
-  leave();
-  setView("overview");
-});
+byId("tab-overview").addEventListener("click", showOverview);
 byId("tab-list").addEventListener("click", () => {
   leave();
   showList();
 });
 byId("home").addEventListener("click", (event) => {
   event.preventDefault();
-  leave();
-  setView("overview");
+  showOverview();
   window.scrollTo(0, 0);
 });
 
@@ -137,14 +133,14 @@ function onKey(event) {
     x: jumpToNextLoss,
     "?": () => byId("help").showModal(),
   };
+  const leaveSearch = () => {
+    if (filter.search) changeFilter({ search: "" });
+    else search.blur();
+    fillControls();
+  };
   let action = null;
-  if (key === "Escape" && !inSearch) action = goBack;
-  else if (key === "Escape") {
-    action = () => {
-      if (filter.search) changeFilter({ search: "" });
-      else search.blur();
-      fillControls();
-    };
+  if (key === "Escape") {
+    action = inSearch ? leaveSearch : goBack;
   } else if (key === "Enter" && inSearch) {
     action = () => state.shown.length && go(hashOf(state.shown[Math.max(0, state.cursor)]));
   } else if ((key === "ArrowDown" || key === "ArrowUp") && (inBrowser || target === document.body)) {
@@ -162,7 +158,6 @@ byId("keys").addEventListener("click", () => byId("help").showModal());
 byId("help-close").addEventListener("click", () => byId("help").close());
 document.addEventListener("keydown", onKey);
 
-for (const name of ["browser", "tools", "tabs"]) byId(name).hidden = false;
 for (const node of document.querySelectorAll(".scripted")) node.hidden = false;
 fillControls();
 readFilterHash();
