@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    from mwzeval.report.paper import INTERVALS
+    from mwzeval.comparison.comparison import INTERVALS
 
     add_files(parser, "two or more systems, the baseline first: files, or NAME=RUN,RUN")
     add_items(parser)
@@ -101,8 +101,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     Raises `UsageError` for options that have no meaning for these files.
     """
-    from mwzeval.comparison.comparison import comparison_document
-    from mwzeval.report.paper import paper_document
+    from mwzeval.comparison.comparison import comparison_document, paper_document
     from mwzeval.report.terminal import printed
     from mwzeval.scores.sheets import render
 
@@ -216,6 +215,6 @@ def _resampling(arguments: argparse.Namespace) -> Resampling:
 
 def _with_intervals(arguments: argparse.Namespace) -> bool:
     """Tell whether scores themselves need intervals."""
-    from mwzeval.report.paper import NONE
+    from mwzeval.comparison.comparison import NONE
 
     return arguments.table not in (None, NONE)

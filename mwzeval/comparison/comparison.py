@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, ComparedMeasure, ComparedSystem
+from mwzeval.errors import UsageError
 from mwzeval.scores.comparable import Group, apart
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.scores.sheets import (
+    ALIKE,
     BETTER,
     COUNT,
     FEW,
@@ -269,13 +271,17 @@ def about_units(comparison: Comparison) -> Iterator[str]:
         named = f"{len(others)} systems"
         if len(group.systems) < len(comparison.systems) or len(others) == 1:
             named = ", ".join(others)
-        on = plural(len(group.units), comparison.unit)
-        within = "" if group.clusters is None else f" in {plural(group.clusters, 'cluster')}"
         both = "both" if len(others) == 1 else "all"
         left_out = [f"{count} of {name}" for name, count in group.left_out.items() if count]
         rest = f"; left out: {', '.join(left_out)}" if left_out else " (all of them)"
         pair = f"{named} against {baseline} (the baseline)"
-        yield f"{pair}, on the {on}{within} that {both} have{rest}"
+        yield f"{pair}, on the {_common(comparison, group)} that {both} have{rest}"
+
+
+def _common(comparison: Comparison, group: Group) -> str:
+    """Return the number of units that all systems of a group have, and of clusters if any."""
+    clusters = "" if group.clusters is None else f" in {plural(group.clusters, 'cluster')}"
+    return f"{plural(len(group.units), comparison.unit)}{clusters}"
 
 
 def _about_conditions(comparison: Comparison) -> Iterator[str]:
@@ -395,37 +401,26 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     if measure.lower_is_better and not measure.is_description:
         about.append("lower is better")
     title = f"{measure.label}{scope}{setting} ({'; '.join(about)})"
-    spread = comparison.several_runs
-    header = ["", *(["mean", "sd"] if spread else ["score"])]
-    columns = 0
-    if len(measure.systems) > 1:
-        compared = ["difference", f"{100 * comparison.confidence:g} % interval"]
+    systems, form = measure.systems, f".{decimals}f"
+    columns: dict[str, list[Cell | str]] = {"": [entry.system for entry in systems]}
+    if any(entry.cases != measure.n for entry in systems):
+        columns["of"] = [str(entry.cases) for entry in systems]
+    values = [Cell(entry.value, form=form, best=entry in measure.best) for entry in systems]
+    columns["mean" if comparison.several_runs else "score"] = [*values]
+    if comparison.several_runs:
+        spreads = (entry.over.standard_deviation if entry.over else None for entry in systems)
+        columns["sd"] = [Cell(spread, form=form) for spread in spreads]
+    if len(systems) > 1:
+        names = ["difference", f"{100 * comparison.confidence:g} % interval"]
         if measure.test is not None:
-            compared += ["p" if len(measure.systems) == 2 else "p (Holm)", "win/tie/loss"]
-        header += compared
-        columns = len(compared)
-    ranked = any(entry.place for entry in measure.systems)
-    if ranked:
-        header.append("rank")
-    counted = any(entry.cases != measure.n for entry in measure.systems)
-    if counted:
-        header.insert(1, "of")
-    rows: list[list[Cell | str]] = [
-        [
-            entry.system,
-            *([str(entry.cases)] if counted else []),
-            Cell(entry.value, form=f".{decimals}f", best=entry in measure.best),
-            *([_spread(entry, decimals)] if spread else []),
-            *difference_cells(measure, entry, decimals, comparison.level)[:columns],
-            *([str(entry.place.rank) if entry.place else UNKNOWN] if ranked else []),
-        ]
-        for entry in measure.systems
-    ]
-    return sheet(title, header, rows)
-
-
-def _spread(entry: ComparedSystem, decimals: int) -> str:
-    return f"{entry.over.standard_deviation:.{decimals}f}" if entry.over else UNKNOWN
+            names += ["p" if len(systems) == 2 else "p (Holm)", "win/tie/loss"]
+        cells = [difference_cells(measure, each, decimals, comparison.level) for each in systems]
+        columns |= {
+            name: [*column] for name, column in zip(names, zip(*cells, strict=True), strict=False)
+        }
+    if any(entry.place for entry in systems):
+        columns["rank"] = [str(entry.place.rank) if entry.place else UNKNOWN for entry in systems]
+    return sheet(title, list(columns), list(zip(*columns.values(), strict=True)))
 
 
 def difference_cells(
@@ -562,7 +557,6 @@ def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mappi
     for measure in comparison.measures:
         for entry in measure.systems:
             difference, place = entry.difference, entry.place
-            interval = difference.interval if difference else None
             counts = difference.counts if difference else None
             yield {
                 "score": measure.name,
@@ -572,15 +566,12 @@ def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mappi
                 "value": entry.value,
                 "best": entry in measure.best,
                 "p_best": measure.against_best(entry),
-                "runs": len(entry.runs),
-                "sd": entry.over.standard_deviation if entry.over else None,
+                **_spread(entry),
                 **({"values": entry.runs} if of_runs else {}),
                 "n": measure.n,
                 "cases": entry.cases,
                 "difference": difference.value if difference else None,
-                "low": interval.low if interval else None,
-                "high": interval.high if interval else None,
-                "interval": interval.method if interval else None,
+                **_ends(difference.interval if difference else None),
                 "p": difference.p_value if difference else None,
                 "p_holm": difference.adjusted if difference else None,
                 "test": measure.test if difference else None,
@@ -590,12 +581,143 @@ def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mappi
                 "rank": place.rank if place else None,
                 "rank_worst": place.worst if place else None,
                 "signature": str(measure.signature),
-                **_conditions(comparison, entry.system),
+                **(
+                    {"conditions": "; ".join(comparison.conditions.get(entry.system, ()))}
+                    if comparison.conditions
+                    else {}
+                ),
             }
 
 
-def _conditions(comparison: Comparison, system: str) -> Mapping[str, str]:
-    """Return a column for the conditions of a system, which is there when any system has some."""
-    if not comparison.conditions:
-        return {}
-    return {"conditions": "; ".join(comparison.conditions.get(system, ()))}
+def _ends(interval: Interval | None) -> dict[str, Any]:
+    return {
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "interval": interval.method if interval else None,
+    }
+
+
+def _spread(entry: ComparedSystem) -> dict[str, Any]:
+    return {
+        "runs": len(entry.runs),
+        "sd": entry.over.standard_deviation if entry.over else None,
+    }
+
+
+ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
+INTERVALS = (ENDS, HALF_WIDTH, NONE)
+"""How intervals are shown: `[lo, hi]`, `± half their width`, not at all."""
+
+METHODS = {
+    "wilson": "Wilson",
+    "bootstrap": "bootstrap of {unit}s",
+    "jackknife": "jackknife of {unit}s",
+    "hierarchical-bootstrap": "bootstrap of {unit}s and runs",
+}
+
+
+def paper_document(
+    comparison: Comparison, intervals: str = ENDS, *, places: int | None = None
+) -> Document:
+    """Return one table for a paper: a row per system, a column per score of the whole, a caption.
+
+    The best score of a column stands out; a dagger marks what does not differ from it
+    significantly, by the test of the score and Holm's correction over all pairs of systems, as
+    ranks do. Of systems that cannot be compared (gold states, say) each group has its own best.
+    `intervals` is one of `INTERVALS`; the comparison has to have those of the scores themselves.
+
+    Raises:
+        UsageError: Where there is no score of the whole.
+    """
+    document = comparison_document(comparison, places=places)
+    measures = [measure for measure in comparison.measures if measure.scope == WHOLE]
+    if not measures:
+        raise UsageError("--table is of scores of the whole, and there are none: leave it out")
+    labels = {m.name: f"{m.label} ↓" if m.lower_is_better else m.label for m in measures[::-1]}
+    known = {(entry.system, m.name): (m, entry) for m in measures for entry in m.systems}
+    names = dict.fromkeys(measure.name for measure in measures)
+    records: list[Mapping[str, Any]] = []
+    rows: list[list[Cell | str]] = []
+    for system in comparison.systems:
+        rows.append([system])
+        for name in names:
+            if (system, name) not in known:
+                rows[-1].append(UNKNOWN)
+                continue
+            measure, entry = known[system, name]
+            is_best, is_alike = entry in measure.best, measure.is_alike(entry, comparison.level)
+            form = f".{measure.places if places is None else places}f"
+            mark = ALIKE if is_alike else ""
+            if entry.has_few_runs:
+                mark += FEW
+            elif entry.interval and intervals == ENDS:
+                mark += interval_text(entry.interval, form, " [{}, {}]")
+            elif entry.interval and intervals == HALF_WIDTH:
+                mark += f" ± {(entry.interval.high - entry.interval.low) / 2:{form}}"
+            rows[-1].append(Cell(entry.value, is_best, mark, form=form))
+            records.append(
+                {
+                    "system": system,
+                    "score": name,
+                    "value": entry.value,
+                    **_ends(entry.interval),
+                    **_spread(entry),
+                    "n": measure.n,
+                    "best": is_best,
+                    "p_best": measure.against_best(entry),
+                    "alike": is_alike,
+                    "setting": measure.setting,
+                    "signature": str(measure.signature),
+                }
+            )
+    header = ["", *(labels[name] for name in names)]
+    signatures = tuple(dict.fromkeys(str(measure.signature) for measure in measures))
+    return Document(
+        heading=document.heading,
+        sheets=(sheet("", header, rows, tuple(_caption(comparison, measures, intervals))),),
+        notes=signatures,
+        signatures=signatures,
+        records=tuple(records),
+        plain={**document.plain, "table": tuple(records)},
+    )
+
+
+def _caption(
+    comparison: Comparison, measures: Sequence[ComparedMeasure], intervals: str
+) -> Iterator[str]:
+    unit = comparison.drawn
+    runs = ""
+    if comparison.several_runs:
+        counts = ", ".join(f"{system} {len(names)}" for system, names in comparison.runs.items())
+        runs = f", means over runs ({counts})"
+    common = dict.fromkeys(_common(comparison, group) for group in largest_groups(comparison))
+    yield f"Scores on {' and '.join(common)}{runs}."
+    tested: dict[str, dict[str, None]] = {}
+    for measure in measures:
+        if measure.best and measure.test is not None:
+            tested.setdefault(TESTS[measure.test].format(unit=unit), {})[measure.label] = None
+    if tested:
+        tests = list(tested)
+        if len(tested) > 1:
+            tests = [f"{test} ({', '.join(labels)})" for test, labels in tested.items()]
+        sizes = {group.pairs for group in comparison.groups} - {0}
+        pairs = f"{plural(max(sizes), 'pair')} of" if len(sizes) == 1 else "all pairs of comparable"
+        yield (
+            f"{ALIKE}: does not differ significantly from the best of its column: "
+            f"{'; '.join(tests)}; p > {comparison.level:g} after Holm's correction over {pairs} "
+            "systems."
+        )
+    methods = dict.fromkeys(
+        METHODS.get(entry.interval.method, entry.interval.method).format(unit=unit)
+        for measure in measures
+        for entry in measure.systems
+        if entry.interval and not entry.has_few_runs
+    )
+    if methods and intervals != NONE:
+        more = " and, of several runs, in other runs" if comparison.several_runs else ""
+        shown = "Brackets:" if intervals == ENDS else "±: half the width of"
+        level = f"{100 * comparison.confidence:g} % intervals"
+        yield f"{shown} {level}, on other {unit}s{more} like these ({', '.join(methods)})."
+    if few := about_few(comparison):
+        yield f"{FEW}: {few}."
+    yield from apart_in(comparison, measures)

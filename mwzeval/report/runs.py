@@ -9,7 +9,7 @@ from typing import Any
 from mwzeval.comparison.runs import Across
 from mwzeval.scores.report import SCHEMA
 from mwzeval.scores.score import WHOLE
-from mwzeval.scores.sheets import Document, Sheet, sheet
+from mwzeval.scores.sheets import Cell, Document, Sheet, sheet
 
 SPREAD = "mean ± standard deviation over runs"
 NOTES = (
@@ -25,7 +25,6 @@ def runs_document(
     *,
     runs: Mapping[str, Mapping[str, Any]],
     meta: Mapping[str, Any],
-    places: int | None = None,
 ) -> Document:
     """Return mean, spread and variance components of all scores.
 
@@ -36,8 +35,8 @@ def runs_document(
     return Document(
         heading=tuple(_heading(meta, len(runs))),
         sheets=(
-            *_spread(scores, places),
-            *([_components(components, places)] if components else ()),
+            *_spread(scores),
+            *([_components(components)] if components else ()),
         ),
         notes=NOTES if components else (),
         records=tuple(
@@ -61,69 +60,58 @@ def _heading(meta: Mapping[str, Any], runs: int) -> Iterator[str]:
         yield note
 
 
-def _spread(scores: Sequence[Across], places: int | None) -> Iterator[Sheet]:
+def _spread(scores: Sequence[Across]) -> Iterator[Sheet]:
     """Yield the scores that have parts (domains) side by side, then the others."""
     by_name: dict[str, dict[str, Across]] = {}
     for score in scores:
         by_name.setdefault(score.name, {})[score.scope] = score
     alike: dict[tuple[tuple[str, int], ...], list[dict[str, Across]]] = {}
+    whole: list[Across] = []
     for parts in by_name.values():
         if len(parts) > 1:
             sizes = tuple((scope, part.n) for scope, part in parts.items())
             alike.setdefault(sizes, []).append(parts)
+        else:
+            whole += parts.values()
     title = SPREAD
-    for with_parts in alike.values():
-        scopes = list(dict.fromkeys(scope for parts in with_parts for scope in parts))
+    for sizes, with_parts in alike.items():
         rows = []
         for parts in with_parts:
             label = next(iter(parts.values())).label
-            rows.append([label, *(_mean(parts.get(scope), places) for scope in scopes)])
-            rows.append(["  range", *(_range(parts.get(scope), places) for scope in scopes)])
-        counts = {scope: str(part.n) for parts in with_parts for scope, part in parts.items()}
-        rows.append(["n", *(counts[scope] for scope in scopes)])
-        yield sheet(title, ["", *scopes], rows)
+            rows += [
+                [label, *map(_mean, parts.values())],
+                ["  range", *map(_range, parts.values())],
+            ]
+        rows.append(["n", *(str(n) for _, n in sizes)])
+        yield sheet(title, ["", *(scope for scope, _ in sizes)], rows)
         title = ""
-    whole = [next(iter(parts.values())) for parts in by_name.values() if len(parts) == 1]
     if whole:
-        rows = [[score.label, _mean(score, places), _range(score, places)] for score in whole]
-        yield sheet("" if alike else SPREAD, ["", "mean ± sd", "range"], rows)
+        rows = [[score.label, _mean(score), _range(score)] for score in whole]
+        yield sheet(title, ["", "mean ± sd", "range"], rows)
 
 
-def _components(scores: Sequence[Across], places: int | None) -> Sheet:
-    rows = []
+def _components(scores: Sequence[Across]) -> Sheet:
+    rows: list[list[Cell | str]] = []
     for score in scores:
         shares = [f"{100 * share:.1f}" for share in score.shares or ()]
-        decimals = (score.places if places is None else places) + 1
-        errors = [
-            f"{score.standard_error(runs, units):.{decimals}f}"
-            for runs, units in ((1, 1), (2, 1), (1, 2))
-        ]
-        rows.append([score.label, *shares, *errors, _advice(score)])
+        errors = [score.standard_error(*more) for more in ((1, 1), (2, 1), (1, 2))]
+        _, more_runs, more_units = errors
+        helps = ""
+        if more_runs is not None and more_units is not None and more_runs != more_units:
+            helps = "runs" if more_runs < more_units else "dialogues"
+        cells = [Cell(error, form=f".{score.places + 1}f") for error in errors]
+        rows.append([score.label, *shares, *cells, helps])
     header = ["", "run %", "dialogues %", "rest %", "standard error"]
     header += ["2 × runs", "2 × dialogues", "helps more"]
     return sheet("variance of one run's score, and standard error of the mean", header, rows)
 
 
-def _advice(score: Across) -> str:
-    more_runs, more_units = score.standard_error(2, 1), score.standard_error(1, 2)
-    if more_runs is None or more_units is None or more_runs == more_units:
-        return ""
-    return "runs" if more_runs < more_units else "dialogues"
+def _mean(score: Across) -> str:
+    return f"{score.over.mean:.{score.places}f} ± {score.over.standard_deviation:.{score.places}f}"
 
 
-def _mean(score: Across | None, places: int | None) -> str:
-    if score is None:
-        return ""
-    decimals = score.places if places is None else places
-    spread = score.over.standard_deviation
-    return f"{score.over.mean:.{decimals}f} ± {spread:.{decimals}f}"
-
-
-def _range(score: Across | None, places: int | None) -> str:
-    if score is None:
-        return ""
-    decimals = score.places if places is None else places
-    return f"{min(score.values):.{decimals}f}–{max(score.values):.{decimals}f}"
+def _range(score: Across) -> str:
+    return f"{min(score.values):.{score.places}f}–{max(score.values):.{score.places}f}"
 
 
 def _record(score: Across) -> dict[str, Any]:

@@ -187,11 +187,8 @@ Beside = Mapping[str, Mapping[tuple[str, str], Score]]
 """What stands next to scores (`ceiling`) → (name, scope) → its own score."""
 
 
-def summary(report: Report, *, places: int | None = None) -> Document:
-    """Return what was scored, all scores, and the signature of each metric.
-
-    `places` overrides the customary number of decimals.
-    """
+def summary(report: Report) -> Document:
+    """Return what was scored, all scores, and the signature of each metric."""
     signatures = tuple(dict.fromkeys(str(score.signature) for score in report.scores))
     elsewhere = {name for sheet in report.figures for name in sheet.scores}
     own: list[Score] = []
@@ -207,7 +204,7 @@ def summary(report: Report, *, places: int | None = None) -> Document:
     about = (f"{title}: {text}" for title, text in titles.items() if title in beside)
     return Document(
         heading=tuple(_heading(report)),
-        sheets=(*_sheets(own, places, beside), *report.figures),
+        sheets=(*_sheets(own, beside), *report.figures),
         notes=(*about, *signatures),
         signatures=signatures,
         records=score_records(report),
@@ -263,7 +260,7 @@ def _heading(report: Report) -> Iterator[str]:
         yield note
 
 
-def _sheets(scores: Sequence[Score], places: int | None, beside: Beside) -> Iterator[Sheet]:
+def _sheets(scores: Sequence[Score], beside: Beside) -> Iterator[Sheet]:
     """Yield the scores that have parts (domains) side by side, then the others.
 
     Only scores of the same parts of the same size share a sheet. What stands `beside` is a column;
@@ -281,14 +278,12 @@ def _sheets(scores: Sequence[Score], places: int | None, beside: Beside) -> Iter
             whole.append(parts[0])
     for with_parts in alike.values():
         as_rows = len(with_parts[0]) > WIDEST
-        yield (_scopes_as_rows if as_rows else _scopes_as_columns)(with_parts, places, beside)
+        yield (_scopes_as_rows if as_rows else _scopes_as_columns)(with_parts, beside)
     if whole:
-        yield _whole_sheet(whole, places, beside)
+        yield _whole_sheet(whole, beside)
 
 
-def _scopes_as_columns(
-    scores: Sequence[Sequence[Score]], places: int | None, beside: Beside
-) -> Sheet:
+def _scopes_as_columns(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
     """Return a row per name and a column per scope, with the number of units below."""
     scopes = [score.scope for score in scores[0]]
     names = {parts[0].name for parts in scores}
@@ -302,63 +297,58 @@ def _scopes_as_columns(
     for parts in scores:
         name = parts[0].name
         of_whole = (beside[title].get((name, WHOLE)) for title in columns)
-        rows.append([parts[0].label, *(_cell(score, places) for score in (*parts, *of_whole))])
+        rows.append([parts[0].label, *(_cell(score) for score in (*parts, *of_whole))])
         if any(score.interval for score in parts):
-            rows.append(["", *(_ends(score, places) for score in parts), *blank])
+            rows.append(["", *(_ends(score) for score in parts), *blank])
         for title, known in beside.items():
             found = [known.get((name, scope)) for scope in scopes]
             if title not in columns and any(found):
-                rows.append([f"  {title}", *(_cell(score, places) for score in found), *blank])
+                rows.append([f"  {title}", *(_cell(score) for score in found), *blank])
     rows.append([COUNTS, *(str(score.n) for score in scores[0]), *blank])
     return sheet("", ["", *scopes, *columns], rows)
 
 
-def _scopes_as_rows(scores: Sequence[Sequence[Score]], places: int | None, beside: Beside) -> Sheet:
+def _scopes_as_rows(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
     """Return a row per scope and a column per name, where scopes are too many to be columns."""
     header = [""]
     columns: list[list[Cell | str]] = [[score.scope for score in scores[0]]]
     intervals: list[list[Cell | str]] = []
     for parts in scores:
         header.append(parts[0].label)
-        columns.append([_cell(score, places) for score in parts])
+        columns.append([_cell(score) for score in parts])
         for title, known in beside.items():
             found = [known.get((score.name, score.scope)) for score in parts]
             if any(found):
                 header.append(title)
-                columns.append([_cell(score, places) for score in found])
+                columns.append([_cell(score) for score in found])
         if any(score.interval for score in parts):
-            intervals.append([_ends(score, places) for score in parts])
+            intervals.append([_ends(score) for score in parts])
     header += ["interval"] * len(intervals) + [COUNTS]
     columns += [*intervals, [str(score.n) for score in scores[0]]]
     return sheet("", header, list(zip(*columns, strict=True)))
 
 
-def _whole_sheet(scores: Sequence[Score], places: int | None, beside: Beside) -> Sheet:
+def _whole_sheet(scores: Sequence[Score], beside: Beside) -> Sheet:
     header = ["", ""]
     columns: list[list[Cell | str]] = [[score.label for score in scores]]
-    columns.append([_cell(score, places) for score in scores])
+    columns.append([_cell(score) for score in scores])
     if interval := next((score.interval for score in scores if score.interval), None):
         header.append(f"{100 * interval.confidence:g} % interval")
-        columns.append([_ends(score, places) for score in scores])
+        columns.append([_ends(score) for score in scores])
     for title, known in beside.items():
         found = [known.get((score.name, score.scope)) for score in scores]
         if any(found):
             header.append(title)
-            columns.append([_cell(score, places) for score in found])
+            columns.append([_cell(score) for score in found])
     return sheet("", header, list(zip(*columns, strict=True)))
 
 
-def _cell(score: Score | None, places: int | None) -> Cell | str:
-    """Return a score with its customary decimals, or with `places`; "" for None."""
-    return "" if score is None else Cell(score.value, form=_form(score, places))
+def _cell(score: Score | None) -> Cell | str:
+    return "" if score is None else Cell(score.value, form=f".{score.places}f")
 
 
-def _ends(score: Score, places: int | None) -> str:
-    return interval_text(score.interval, _form(score, places))
-
-
-def _form(score: Score, places: int | None) -> str:
-    return f".{score.places if places is None else places}f"
+def _ends(score: Score) -> str:
+    return interval_text(score.interval, f".{score.places}f")
 
 
 CEILING = "ceiling"
@@ -379,9 +369,9 @@ def ceiling_report(report: Report) -> Report:
     return replace(report, scores=tuple(scores), meta={**report.meta, "predictions": GOLD})
 
 
-def ceiling_summary(report: Report, *, places: int | None = None) -> Document:
+def ceiling_summary(report: Report) -> Document:
     """Return the scores of the gold annotation, in the form of any system's."""
-    document = summary(report, places=places)
+    document = summary(report)
     return replace(document, heading=(*document.heading, f"These are {GOLD}, as a system's."))
 
 
@@ -390,9 +380,9 @@ def with_ceiling(report: Report, ceiling: Report) -> Report:
     return replace(report, meta={**report.meta, "ceiling": dict(ceiling.metrics)})
 
 
-def beside_ceiling(report: Report, ceiling: Report, *, places: int | None = None) -> Document:
+def beside_ceiling(report: Report, ceiling: Report) -> Document:
     """Return the summary with the ceiling beside each score: a column, or a row below domains."""
-    document = summary(report, places=places)
+    document = summary(report)
     gold = {(score.name, score.scope): score for score in ceiling.scores}
     records = []
     for record in document.records:
@@ -400,7 +390,7 @@ def beside_ceiling(report: Report, ceiling: Report, *, places: int | None = None
         records.append({**record, CEILING: None if score is None else score.value})
     return replace(
         document,
-        sheets=tuple(_sheets(report.scores, places, {CEILING: gold})),
+        sheets=tuple(_sheets(report.scores, {CEILING: gold})),
         notes=(*document.notes, NOTE),
         records=tuple(records),
     )

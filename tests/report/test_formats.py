@@ -77,11 +77,6 @@ def test_tables_show_every_score_with_its_interval(report: Report, name: str) ->
         assert f"{low:.{score.places}f}–{high:.{score.places}f}" in shown
 
 
-def test_places_override_the_customary_decimals(report: Report) -> None:
-    shown = render(summary(report, places=4), "text")
-    assert all(f"{score.value:.4f}" in shown for score in report.scores)
-
-
 def test_rows_of_dialogues_add_up_to_the_table(report: Report) -> None:
     lines = render(per_dialogue(report), "jsonl").splitlines()
     rows: list[dict[str, Any]] = [json.loads(line) for line in lines]

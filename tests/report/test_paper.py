@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mwzeval.comparison import Comparison, compare
+from mwzeval.comparison.comparison import INTERVALS, paper_document
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
-from mwzeval.report.paper import INTERVALS, paper_document
 from mwzeval.scores.score import Signature
 from mwzeval.scores.sheets import FORMATS, Document, render
 from mwzeval.scores.table import Table

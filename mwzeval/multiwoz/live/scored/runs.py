@@ -304,7 +304,7 @@ def _limit(limits: Any) -> object:
     return limits.get("user_turns", "none") if isinstance(limits, Mapping) else "none"
 
 
-def live_document(report: Report, *, places: int | None = None, details: bool = False) -> Document:
+def live_document(report: Report, *, details: bool = False) -> Document:
     """Return the scores of a live run as tables: task success, pass^k, cost and endings first.
 
     Hallucination and consistency by slot are among them with `details`.
@@ -315,7 +315,7 @@ def live_document(report: Report, *, places: int | None = None, details: bool = 
         return next(found, len(HEADLINE))
 
     shown = [s for s in report.scores if details or s.scope == WHOLE or s.name not in BY_SLOT]
-    document = summary(replace(report, scores=tuple(sorted(shown, key=order))), places=places)
+    document = summary(replace(report, scores=tuple(sorted(shown, key=order))))
     own = len(document.sheets) - len(report.figures)
     first, *parts, whole = document.sheets[:own]
     hidden = len(shown) < len(report.scores)
