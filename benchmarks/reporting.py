@@ -16,7 +16,7 @@ from benchmarks.measure import REPETITIONS, Row, at_most, cpu_seconds, run_proce
 from benchmarks.multiwoz import yardstick as yardstick_of_file
 from mwzeval import Evaluator
 from mwzeval.metrics.measure import Resampling
-from mwzeval.multiwoz.benchmark import BENCHMARK
+from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.multiwoz.scoring.scored_predictions import explain
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.report.page.html import to_html
@@ -75,7 +75,7 @@ def rows(data: Path) -> Iterator[Row]:
 
     def page() -> None:
         system = page_system(SYSTEM, report, evaluated.explain_all())
-        pages.append(to_html([system, system], title="benchmark", words=BENCHMARK.words).encode())
+        pages.append(to_html([system, system], title="benchmark", words=MultiWoz.words).encode())
 
     pages: list[bytes] = []
     yield at_most("the page of 1,000 dialogues × 2 systems", seconds(page), "s", 5, 1)

@@ -1,45 +1,163 @@
-"""What a benchmark is, and which there are: verbs are written once, for all of them.
+"""The interface of benchmarks, and how they are found.
 
-A benchmark is a package of `REGISTRY`. Its `__init__` says cheaply how it is called (`NAME`,
-`TITLE`), which verbs it has of its own (`VERBS`), and what its files look like (`recognises`); its
-module `benchmark` has the `BENCHMARK`, which adds options and scores files.
+A benchmark is a class derived from `Benchmark`. An entry point of the group `mwzeval.benchmarks`
+names it, so that a package outside mwzeval adds a benchmark by being installed:
+
+    [project.entry-points."mwzeval.benchmarks"]
+    toy = "mwzeval_toy:Toy"
+
+All verbs, formats, intervals and comparisons then work for `--benchmark toy`, and for files that
+the benchmark recognises. `tests/toy/mwzeval_toy.py` is a complete example.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mwzeval.errors import MwzevalError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.scores.words import Words
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.runs import RunSetting
     from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
-    from mwzeval.report.leaderboard import Entry
-    from mwzeval.scores.explanation import Explanation, Words
+    from mwzeval.scores.explanation import Explanation
     from mwzeval.scores.report import Report
-    from mwzeval.scores.sheets import Document
 
-REGISTRY = (
-    "mwzeval.multiwoz",
-    "mwzeval.crosswoz",
-    "mwzeval.dstc7",
-    "mwzeval.pydial",
-)
-"""The package of each benchmark; the first is meant where none is named."""
+API = 1
+"""The version of this interface; raised when plug-ins have to be changed."""
+
+GROUP = "mwzeval.benchmarks"
+BUILT_IN = {
+    "multiwoz": "mwzeval.multiwoz.plugin:MultiWoz",
+    "crosswoz": "mwzeval.crosswoz.plugin:CrossWoz",
+    "dstc7": "mwzeval.dstc7.plugin:SentenceSelection",
+    "pydial": "mwzeval.pydial.plugin:PyDial",
+}
+"""The entry points of mwzeval itself, as in pyproject.toml; the first is the default benchmark.
+
+They are repeated here because a search for entry points takes half as long as `--help`, and because
+a checkout that is not installed has none.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """The public files of a benchmark: where they are, and which places each corpus reads.
+class Benchmark:
+    """A benchmark: its name, its options, and how its files are scored.
 
-    `corpora` maps the name of a corpus to patterns of places in the root.
+    The class is imported whenever benchmarks are listed, and therefore imports what is slow in its
+    methods. A benchmark may also have any of these members, which most benchmarks lack. In place
+    of a method there may be a sentence, which tells users why there is none:
+
+    | member | meaning |
+    |---|---|
+    | `names` | names of parts, such as `toy-easy`, for `--benchmark`; the first is `name` |
+    | `gates` | an example of gates: `inform=85,success=70` |
+    | `verbs` | verbs of this benchmark alone, name → `OwnVerb` |
+    | `aliases(meta)` | short names of scores for gates → names in a report with this `meta` |
+    | `compared(arguments)` | scopes and scores that `compare` shows by default |
+    | `document(report, arguments)` | a `Document` to print instead of the summary, or None |
+    | `leaderboard(entry, arguments)` | published results, and an `Entry`, as a `Document` |
+    | `live(arguments)` | the `RunSetting` of `live` and `play` |
+    | `shelf(data)` | the public files as a `Shelf`, for `data` and `doctor` |
+    | `runs`, `play` | sentences only: why `compare` takes no runs, why nobody can play |
     """
+
+    api: int
+    """The version of the interface that the class implements: `api = 1`."""
+    name: str
+    """The name of the entry point, and after `--benchmark`."""
+    title: str
+    """The name in texts."""
+    words: Words = Words()
+    """What the units of the table are called: `Words("example", "examples", "part")`."""
+    headline: Sequence[str] = ()
+    """The main scores, which figures and `compare` show by default.
+
+    A name stands for all scores that begin with it and a dot.
+    """
+    input_help: str = ""
+    """An example of a correct input, and the page that describes the input."""
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason in explanations, each with a sentence that says what it means."""
+        return {}
+
+    def recognises(self, raw: Any) -> bool:
+        """Return whether a JSON value, or a line of JSON Lines, is (the beginning of) an input."""
+        return False
+
+    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
+        """Add the options that a verb has for this benchmark alone."""
+
+    def scorer(self, arguments: Namespace) -> FileScorer:
+        """Return the scorer of the files of a command. Raises `UsageError`."""
+        raise NotImplementedError
+
+
+class FileScorer(Protocol):
+    """Scores files as the options of a command say. It can be pickled for other processes."""
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredFile:
+        """Return a scored file. Raises `InputError` with every problem, `DataError`, `UsageError`.
+
+        `progress` shows a line on a terminal's standard error if scoring takes long.
+        """
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of a file, errors first."""
+
+
+class ScoredFile(Protocol):
+    """A scored file: its rows and measures, and an explanation of each unit."""
+
+    @property
+    def scored_table(self) -> ScoredTable:
+        """The rows and the measures."""
+
+    @property
+    def warnings(self) -> Sequence[Problem]:
+        """Problems that did not prevent scoring."""
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the report, with intervals if `resampling` is given.
+
+        Its `meta` has `corpus`, `fold`, `unit` and `coverage` (`{units: {"scored": n, "of": n}}`).
+        """
+
+    def units(self) -> Sequence[str]:
+        """Return the names of the units that can be explained, in order."""
+        return self.scored_table.trial_rows.units
+
+    def explain(self, unit: str) -> Explanation:
+        """Return the explanation of a unit. Raises `UsageError` for an unknown one."""
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield the explanation of every unit."""
+        return map(self.explain, self.units())
+
+
+def optional(
+    benchmark: Benchmark, member: str, default: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """Return an optional method of a benchmark, or the default.
+
+    Raises `UsageError` if there is neither, with the sentence that the benchmark has in its place.
+    """
+    found = getattr(benchmark, member, default)
+    if found is None or isinstance(found, str):
+        raise UsageError(found or f"`{member}` is not available for {benchmark.title}")
+    method: Callable[..., Any] = found
+    return method
+
+
+class Shelf(NamedTuple):
+    """The public files of a benchmark: their root, and the patterns of places of each corpus."""
 
     title: str
     name: str
@@ -47,168 +165,189 @@ class Shelf:
     corpora: Mapping[str, tuple[str, ...]]
 
 
-class ScoredFile(Protocol):
-    """A file that has been scored, and what can be told of it."""
-
-    @property
-    def scored_table(self) -> ScoredTable:
-        """The rows and measures, for comparisons."""
-
-    @property
-    def warnings(self) -> Sequence[Problem]:
-        """What was noticed and did not prevent scoring."""
-
-    def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report, with intervals when it is said how to find them."""
-
-    def units(self) -> Sequence[str]:
-        """Return the names of what was scored, in order."""
-
-    def explain(self, unit: str) -> Explanation:
-        """Return what became of one unit. Raises `UsageError` for an unknown one."""
-
-    def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every unit."""
-
-
-class FileScorer(Protocol):
-    """What scores files as the arguments of one command say; can be sent to other processes."""
-
-    def score(self, file: str, *, progress: bool = False) -> ScoredFile:
-        """Return a file scored. Raises `InputError` with every problem, `DataError`, `UsageError`.
-
-        `progress` shows a line on a terminal's standard error, where that takes long.
-        """
-
-    def validate(self, file: str) -> list[Problem]:
-        """Return every problem of a file, errors first, instead of raising."""
-
-
-class Benchmark(Protocol):
-    """A benchmark: its options, and how its files are scored, checked and shown.
-
-    What a benchmark that is derived from this one leaves out is refused, as `lacks` says, or there
-    is none of it.
-    """
-
-    names: Sequence[str]
-    """What `--benchmark` may say; the first stands for what a file says."""
-    words: Words
-    revision: int
-    """Raised when the meaning of a score changes; part of signatures."""
-    headline: Sequence[str]
-    """The scores that figures show when none is named; of those with a dot what is before it."""
-    gates: str
-    """An example of gates: `inform=85,success=70`."""
-    input_help: str
-    """An example of a correct input, and the page that describes the input."""
-    lacks: Mapping[str, str]
-    """What has no meaning here (`live`, `runs`) → a sentence that says why."""
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations may have, each with a sentence: what it means."""
-
-    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add the options of a verb that are this benchmark's alone."""
-
-    def scorer(self, arguments: Namespace) -> FileScorer:
-        """Return what scores the files of a command. Raises `UsageError`."""
-
-    def compared_scopes(self, arguments: Namespace) -> Collection[str]:
-        """Return the scopes beside the whole that `compare` shows even without `--scopes`."""
-        return ()
-
-    def compared_scores(self, arguments: Namespace) -> Sequence[str]:
-        """Return the names, or their beginnings, of the scores to compare; empty for all."""
-        return () if arguments.all else self.headline
-
-    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return short names of scores for gates → their names in a report with this `meta`."""
-
-    def document(self, report: Report, arguments: Namespace) -> Document | None:
-        """Return what options of this benchmark show instead of the summary; mostly None."""
-        return None
-
-    def live(self, arguments: Namespace) -> RunSetting:
-        """Return who talks to whom about what in a live run, as the options of `live` say.
-
-        Raises `UsageError` for unknown names, or where `lacks` says that nobody can be talked to.
-        """
-        raise UsageError(self.lacks["live"])
-
-    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
-        """Return the published results, with a system of one's own among them if there is one.
-
-        Raises `UsageError` when nothing is published that could be compared with it.
-        """
-        raise UsageError(self.lacks["leaderboard"])
-
-    def shelf(self, data: str | None, *, offline: bool | None) -> Shelf | None:
-        """Return where the public files are; None where there are none to be fetched."""
-        return None
-
-
-class Known(NamedTuple):
-    """A benchmark as people call it, and what `--benchmark` calls it."""
-
-    name: str
-    title: str
-
-    def advice(self, read_as: str) -> str:
-        """Return what to say where a file of this benchmark is read as one of another."""
-        return (
-            f"this looks like a file of {self.title}, and is read as predictions for {read_as} "
-            f"— did you mean --benchmark {self.name}?"
-        )
-
-
 class OwnVerb(NamedTuple):
-    """A verb that one benchmark has: what it is for, the module that is run, and under which of
-    the command line's `GROUPS` it is listed."""
+    """A verb of one benchmark: what it is for, its module, and its group in `mwzeval --help`."""
 
     summary: str
     module: str
     group: str
 
 
-def known_benchmarks() -> tuple[Known, ...]:
-    """Return the benchmarks of the registry, without loading what scores them."""
-    return tuple(Known(package.NAME, package.TITLE) for package in _packages())
+class Plugin(NamedTuple):
+    """A benchmark of another distribution, and why it cannot be used ("" if it can)."""
+
+    name: str
+    value: str
+    distribution: str
+    version: str
+    problem: str
 
 
-def default_benchmark() -> str:
-    """Return the name of the benchmark that is meant where none is named."""
-    return known_benchmarks()[0].name
+DEFAULT = next(iter(BUILT_IN))
+"""The name of the benchmark that is meant if none is named or recognised."""
 
 
-def own_verbs() -> dict[str, OwnVerb]:
+@cache
+def _loaded(value: str) -> Benchmark:
+    module, _, name = value.partition(":")
+    benchmark: Benchmark = getattr(import_module(module), name)()
+    return benchmark
+
+
+@cache
+def plugins() -> tuple[Plugin, ...]:
+    """Return the benchmarks that other distributions add, by name."""
+    # To search 300 distributions takes 10 ms, and this import 18 ms: too long for `--help`.
+    from importlib.metadata import entry_points
+
+    found: dict[str, Plugin] = {}
+    unusable = []
+    entries: list[Any] = [entry for entry in entry_points(group=GROUP) if entry.dist]
+    for entry in sorted(entries, key=lambda entry: (entry.name, entry.dist.name)):
+        if entry.value == BUILT_IN.get(entry.name):
+            continue
+        owner = "mwzeval" if entry.name in BUILT_IN else None
+        if entry.name in found:
+            owner = found[entry.name].distribution
+        problem = f"the name is that of a benchmark of {owner}" if owner else _problem(entry)
+        about = entry.name, entry.value, entry.dist.name, entry.dist.version
+        if problem:
+            unusable.append(Plugin(*about, problem))
+        else:
+            found[entry.name] = Plugin(*about, "")
+    return (*found.values(), *unusable)
+
+
+def _problem(entry: Any) -> str:
+    """Return why the class that an entry point names cannot be used; "" if it can."""
+    try:
+        benchmark = _loaded(entry.value)
+        api, name = benchmark.api, benchmark.name
+        _ = benchmark.title
+    except (Exception, SystemExit) as error:
+        return f"it cannot be imported ({type(error).__name__}: {shorten(str(error), 200)})"
+    if api != API:
+        return f"it needs version {api} of the interface, and this mwzeval has version {API}"
+    return "" if name == entry.name else f'the benchmark is called "{shorten(str(name))}"'
+
+
+@cache
+def _usable() -> Mapping[str, Benchmark]:
+    """Return the usable plug-ins by name; a line on standard error names each other one."""
+    from mwzeval.output import tell
+
+    for plugin in plugins():
+        if plugin.problem:
+            tell(f"warning: {plugin.distribution} {plugin.version} is skipped: {plugin.problem}")
+    return {plugin.name: _loaded(plugin.value) for plugin in plugins() if not plugin.problem}
+
+
+def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
+    """Yield the built-in benchmarks, and then those of other distributions."""
+    yield from map(_loaded, BUILT_IN.values())
+    if external:
+        yield from _usable().values()
+
+
+def benchmark_named(name: str) -> Benchmark:
+    """Return the benchmark that has this name among its names. Raises `UsageError`."""
+    benchmark = family(name)
+    if benchmark is None:
+        raise _unknown(name, [benchmark.name for benchmark in benchmarks()])
+    names = names_of(benchmark)
+    if name not in names:
+        raise _unknown(name, names)
+    return benchmark
+
+
+def names_of(benchmark: Benchmark) -> Sequence[str]:
+    """Return what `--benchmark` accepts: the name of a benchmark, and those of its parts."""
+    names: Sequence[str] = getattr(benchmark, "names", (benchmark.name,))
+    return names
+
+
+def family(name: str) -> Benchmark | None:
+    """Return the benchmark that a name or the name of a part begins with; None if there is none."""
+    first = name.partition("-")[0]
+    if first in BUILT_IN:
+        return _loaded(BUILT_IN[first])
+    external = _usable()
+    return external.get(name) or next(
+        (external[known] for known in external if name.startswith(f"{known}-")), None
+    )
+
+
+def _unknown(name: str, known: Sequence[str]) -> UsageError:
+    return UsageError(
+        f'unknown benchmark "{shorten(name)}"{did_you_mean(name, known)} '
+        f"(known: {', '.join(known)})"
+    )
+
+
+def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:
     """Return the verbs that only one benchmark has, by name."""
-    return {
-        verb: OwnVerb(*about) for package in _packages() for verb, about in package.VERBS.items()
-    }
+    verbs: dict[str, OwnVerb] = {}
+    for benchmark in benchmarks(external=external):
+        verbs |= getattr(benchmark, "verbs", {})
+    return verbs
 
 
-def recognised(raw: Any, *, but: str | None = None) -> Known | None:
-    """Return the benchmark that a JSON value, or a line of JSON Lines, is a file of.
+def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> Benchmark | None:
+    """Return the benchmark of which a JSON value, or a line of JSON Lines, is an input.
 
-    None where nothing says that it is of one, another than `but`. Only the beginning is looked at.
-    The header of a file of trajectories names its benchmark.
+    None if no benchmark, other than `but`, recognises it. The header of a file of trajectories
+    names its benchmark. Plug-ins are asked if `external`, and if no built-in benchmark knows it.
     """
-    from mwzeval.conversation.trajectory import is_header  # `--help` need not wait for it
+    from mwzeval.conversation.trajectory import is_header  # `--help` does not need it
 
-    said = raw.get("benchmark") if is_header(raw) else None
-    for package in _packages():
-        if but != package.NAME and (said == package.NAME or package.recognises(raw)):
-            return Known(package.NAME, package.TITLE)
+    named = raw.get("benchmark") if is_header(raw) else None
+    for benchmark in benchmarks(external=external):
+        if benchmark.name != but and (named == benchmark.name or _recognises(benchmark, raw)):
+            return benchmark
     return None
 
 
-def benchmark_of_files(files: Iterable[str]) -> str | None:
-    """Return the benchmark that the first file is of that says so by its header or its shape.
+def _recognises(benchmark: Benchmark, raw: Any) -> bool:
+    try:
+        return benchmark.recognises(raw)
+    except Exception:
+        if benchmark.name in BUILT_IN:
+            raise
+        return False
 
-    Only beginnings are read, of a folder that of its first file, which may lie in a folder within.
-    What is no file, or cannot be read, is passed over: whoever reads it says so.
+
+@contextmanager
+def plugin_errors(benchmark: Benchmark) -> Iterator[None]:
+    """Raise `MwzevalError`, with the plug-in and the line, for errors in the code of a plug-in."""
+    try:
+        yield
+    except (MwzevalError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        if benchmark.name in BUILT_IN:
+            raise
+        import traceback
+
+        *_, frame = traceback.extract_tb(error.__traceback__)
+        raise MwzevalError(
+            f"the plug-in {benchmark.title} failed at {frame.filename}:{frame.lineno} "
+            f"({type(error).__name__}: {shorten(str(error), 200)}): report it to its authors"
+        ) from error
+
+
+def advice(other: Benchmark, read_as: str) -> str:
+    """Return an error message for a file of another benchmark than it is `read_as` (a title)."""
+    return (
+        f"this looks like a file of {other.title}, and is read as predictions for {read_as} "
+        f"— did you mean --benchmark {other.name}?"
+    )
+
+
+def benchmark_of_files(files: Iterable[str]) -> str | None:
+    """Return the name of the benchmark of the first file that a benchmark recognises.
+
+    Only the beginnings of files are read; of a folder that of its first file, also in a folder
+    inside. Files that do not exist or cannot be read are skipped.
     """
     from mwzeval.files.json_files import beginning_value
 
@@ -217,7 +356,7 @@ def benchmark_of_files(files: Iterable[str]) -> str | None:
             raw = beginning_value(_first_file(file))
         except (MwzevalError, OSError, ValueError):
             continue
-        if known := recognised(raw):
+        if known := recognised(raw, external=True):
             return known.name
     return None
 
@@ -232,26 +371,3 @@ def _first_file(path: str) -> str:
     if not place.is_file():
         raise FileNotFoundError(path)
     return str(place)
-
-
-def benchmark_named(name: str) -> Benchmark:
-    """Return the benchmark that has this name among its `names`. Raises `UsageError`."""
-    families = {import_module(package).NAME: package for package in REGISTRY}
-    package = families.get(name.partition("-")[0])
-    if package is None:
-        raise _unknown(name, tuple(families))
-    benchmark = cast(Benchmark, import_module(f"{package}.benchmark").BENCHMARK)
-    if name not in benchmark.names:
-        raise _unknown(name, benchmark.names)
-    return benchmark
-
-
-def _packages() -> Iterator[Any]:
-    return map(import_module, REGISTRY)
-
-
-def _unknown(name: str, known: Sequence[str]) -> UsageError:
-    return UsageError(
-        f'unknown benchmark "{shorten(name)}"{did_you_mean(name, known)} '
-        f"(known: {', '.join(known)})"
-    )

@@ -17,15 +17,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from typing import NamedTuple
 
 from mwzeval.benchmark import (
+    BUILT_IN,
+    DEFAULT,
+    Benchmark,
     OwnVerb,
     benchmark_named,
     benchmark_of_files,
-    default_benchmark,
-    known_benchmarks,
+    family,
     own_verbs,
+    plugin_errors,
 )
 from mwzeval.errors import MwzevalError, printable
 from mwzeval.output import prepare_streams, warnings_told
@@ -129,7 +131,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _parser(given: Sequence[str], verbs_in_full: frozenset[str]) -> Parser:
-    others = {verb: (of.summary, of.group) for verb, of in _other_verbs().items()}
+    named = _other_verbs(next(iter(verbs_in_full), None))
+    others = {verb: (of.summary, of.group) for verb, of in named.items()}
     known = {**VERBS, **others}
     parser = _Parser(
         prog="mwzeval",
@@ -150,9 +153,16 @@ def _parser(given: Sequence[str], verbs_in_full: frozenset[str]) -> Parser:
     return parser
 
 
-def _other_verbs() -> dict[str, OwnVerb]:
-    """Return the verbs of single benchmarks and those of none."""
-    return {**own_verbs(), **VERBS_OF_NONE}
+def _other_verbs(asked: str | None = None) -> dict[str, OwnVerb]:
+    """Return the verbs of single benchmarks and those of none.
+
+    Plug-ins are searched only if the verb that is asked for is not one of these.
+    """
+    known = {**own_verbs(), **VERBS_OF_NONE}
+    if asked is not None and asked not in known and asked not in VERBS:
+        found = own_verbs(external=True)
+        known |= {verb: of for verb, of in found.items() if verb not in {**known, **VERBS}}
+    return known
 
 
 def _listed(known: Mapping[str, tuple[str, str]]) -> str:
@@ -171,41 +181,44 @@ def _add_arguments(parser: Parser, verb: str, given: Sequence[str]) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     if verb in VERBS:
         command = import_module(f"mwzeval.commands.{verb}")
-        asked = _asked_benchmark(verb, given)
-        benchmark = benchmark_named(asked.benchmark)
-        if asked.by_file:
+        name, by_file = _asked_benchmark(verb, given)
+        benchmark = benchmark_named(name)
+        if by_file:
             parser.why_unknown = (
-                f" (the file looks like one of {asked.benchmark}, whose options these are not: "
+                f" (the file looks like one of {name}, whose options these are not: "
                 "--benchmark names another)"
             )
-        names = ", ".join(known.name for known in known_benchmarks())
+        names = ", ".join(BUILT_IN)
         parser.add_argument(
             "--benchmark",
-            default=asked.benchmark,
+            default=name,
             metavar="NAME",
             help=f"{names} or one of their parts (default: that of the first file, by its shape, "
-            f"else {default_benchmark()}); each has options of its own: {verb} --benchmark NAME "
+            f"else {DEFAULT}); each has options of its own: {verb} --benchmark NAME "
             "--help",
         )
-        run = partial(command.run, benchmark=benchmark)
-        command.add_arguments(parser, benchmark)
+        run = partial(_run_command, command.run, benchmark)
+        with plugin_errors(benchmark):
+            command.add_arguments(parser, benchmark)
     else:
-        command = import_module(_other_verbs()[verb].module)
+        command = import_module(_other_verbs(verb)[verb].module)
         run = command.run
         command.add_arguments(parser)
     parser.set_defaults(run=run, parser=parser, verb=verb)
     parser.description = command.__doc__
 
 
-class _Asked(NamedTuple):
-    """The benchmark that a command is about, and whether it was told by a file."""
+def _run_command(
+    run: Callable[..., int], benchmark: Benchmark, arguments: argparse.Namespace
+) -> int:
+    with plugin_errors(benchmark):
+        return run(arguments, benchmark)
 
-    benchmark: str
-    by_file: bool = False
 
+def _asked_benchmark(verb: str, given: Sequence[str]) -> tuple[str, bool]:
+    """Return the benchmark that a command is about, and whether a file determines it.
 
-def _asked_benchmark(verb: str, given: Sequence[str]) -> _Asked:
-    """Return what `--benchmark` names, else what the first file tells, else the default.
+    It is what `--benchmark` names, else the benchmark of the first file, else the default.
 
     `given` are the arguments of the verb. It is looked for before anything else, because each
     benchmark has options of its own.
@@ -217,17 +230,17 @@ def _asked_benchmark(verb: str, given: Sequence[str]) -> _Asked:
         parser.add_argument(*option, nargs="?")
     known, others = parser.parse_known_args(given)
     if known.benchmark is not None:
-        return _Asked(known.benchmark)
+        return known.benchmark, False
     if verb == "play":
-        names = {known.name for known in known_benchmarks()}
-        if said := next((word for word in given[:1] if word.partition("-")[0] in names), None):
-            return _Asked(said)
+        word = given[0] if given else "-"
+        if not word.startswith("-") and family(word) is not None:
+            return word, False
     if "--items" not in given:  # of these no benchmark knows anything
         # What `live` writes it may go on with.
         files = [*known.input, *others, *([known.output] if verb == "live" else [])]
         if found := benchmark_of_files(_words(word for word in files if word)):
-            return _Asked(found, by_file=True)
-    return _Asked(default_benchmark())
+            return found, True
+    return DEFAULT, False
 
 
 def _words(given: Iterable[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from mwzeval.benchmark import benchmark_named, known_benchmarks
+from mwzeval.benchmark import benchmarks, names_of
 from mwzeval.cli import whole_parser
 from mwzeval.libraries import required
 from mwzeval.output import write_result
@@ -34,7 +34,7 @@ def completion_script(shell: str) -> str:
     """Return the script of a shell. Raises `DependencyError` without shtab."""
     shtab = required("shtab", EXTRA)
     parser = whole_parser()
-    names = [name for known in known_benchmarks() for name in benchmark_named(known.name).names]
+    names = [name for benchmark in benchmarks() for name in names_of(benchmark)]
     for action in _actions(parser):
         if action.dest == "benchmark":
             action.choices = names

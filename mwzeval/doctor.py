@@ -16,8 +16,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from mwzeval.arguments import add_data, add_format
-from mwzeval.benchmark import benchmark_named, known_benchmarks
-from mwzeval.commands.data import status
+from mwzeval.benchmark import plugins
+from mwzeval.commands.data import shelves, status
 from mwzeval.libraries import installing
 from mwzeval.output import write_result
 from mwzeval.report.terminal import printed
@@ -73,15 +73,22 @@ def diagnosis(data: str | None = None) -> Document:
     heading = f"mwzeval {__version__}, Python {platform.python_version()}, {_machine()}"
     extras = [[line] for of in packages for line in _lines_of(of)]
     corpora = [[of["corpus"], of["state"]] for of in files]
+    external = [plugin._asdict() for plugin in plugins()]
+    lines = []
+    for plugin in plugins():
+        lines.append([f"{plugin.name}: {plugin.distribution} {plugin.version}"])
+        state = f"skipped: {plugin.problem}" if plugin.problem else "works"
+        lines += [[INDENT + line] for line in wrap(state, WIDTH)]
     return Document(
         (heading,),
         (
             sheet("Extras", [""], extras),
             sheet("Public files", ["", "files"], corpora),
+            *([sheet("Plug-ins", [""], lines)] if lines else []),
         ),
         tuple(notes),
-        (*packages, *files),
-        {"version": __version__, "extras": packages, "corpora": files},
+        (*packages, *files, *external),
+        {"version": __version__, "extras": packages, "corpora": files, "plugins": external},
     )
 
 
@@ -141,10 +148,7 @@ def _problem(requirement: Requirement) -> str:
 
 def _files(data: str | None) -> Iterator[dict[str, str]]:
     """Yield each corpus with how many of its public files are here, and how many are not."""
-    for known in known_benchmarks():
-        shelf = benchmark_named(known.name).shelf(data, offline=None)
-        if shelf is None:
-            continue
+    for shelf in shelves(data):
         states = status(shelf.root, shelf.corpora)
         for corpus in shelf.corpora:
             of_corpus = [state for state in states if corpus in state.corpora]
@@ -156,7 +160,7 @@ def _files(data: str | None) -> Iterator[dict[str, str]]:
             ]
             yield {
                 "corpus": corpus,
-                "benchmark": known.title,
+                "benchmark": shelf.title,
                 "state": ", ".join(parts),
                 "missing": str(missing) if missing else "",
             }

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.benchmark import optional
 from mwzeval.errors import CHOSEN, InputError, Problem, printable
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
@@ -27,8 +28,9 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 FAILED = 1
 
 
-def add_outcome(parser: argparse.ArgumentParser, gates: str) -> None:
-    """Add where the report is written, gates (`gates` is an example), and how warnings count."""
+def add_outcome(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    """Add where the report is written, gates, and how warnings count."""
+    gates = getattr(benchmark, "gates", "") or f"{[*benchmark.headline, 'SCORE'][0]}=0.5"
     parser.add_argument(
         "-o",
         "--output",
@@ -71,15 +73,27 @@ def warned(
 
 
 def failed_gates(
-    gates: Sequence[Gate], scores: Iterable[Score | Across], aliases: Mapping[str, str]
+    gates: Sequence[Gate],
+    scores: Iterable[Score | Across],
+    benchmark: Benchmark,
+    meta: Mapping[str, Any],
 ) -> list[str]:
     """Return a line for each gate whose score is worse than its number; of runs the mean counts."""
     from mwzeval.comparison.gates import failures, gate_name, resolve_gates
 
+    aliases: Mapping[str, str] = optional(benchmark, "aliases", lambda _: {})(meta)
     named = {gate_name(score.name, score.scope): score for score in scores}
     lower = {name for name, score in named.items() if score.lower_is_better}
     values = {name: score.value for name, score in named.items()}
     return list(failures(resolve_gates(gates, named, aliases, lower), values))
+
+
+def own_document(
+    benchmark: Benchmark, report: Report, arguments: argparse.Namespace
+) -> Document | None:
+    """Return what a benchmark prints of a report instead of the summary; None if nothing."""
+    document: Document | None = optional(benchmark, "document", lambda *_: None)(report, arguments)
+    return document
 
 
 def finish_report(
@@ -96,10 +110,10 @@ def finish_report(
     from mwzeval.report.terminal import printed
     from mwzeval.scores.report import summary
 
-    failed = failed_gates(arguments.fail_under, report.scores, benchmark.aliases(report.meta))
+    failed = failed_gates(arguments.fail_under, report.scores, benchmark, report.meta)
     with warned(arguments, report.warnings):
         document = summary(report)
-        shown = benchmark.document(report, arguments) or document
+        shown = own_document(benchmark, report, arguments) or document
         show = page or partial(printed, shown, arguments.format)
         return finish(arguments, report.to_dict(), document, show, [*failed, *worse])
 

@@ -1,4 +1,4 @@
-"""A small sample of every benchmark in the registry: `tests/NAME/sample_files.py` has to have it.
+"""A small sample of every benchmark: `tests/NAME/sample_files.py` has to have it.
 
 Each such module has `write(folder)`, which returns the `Sample` of its benchmark, made from
 embedded data within a moment. What is tested for all benchmarks is tested with these.
@@ -6,14 +6,39 @@ embedded data within a moment. What is tested for all benchmarks is tested with 
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 
-from mwzeval.benchmark import benchmark_named, known_benchmarks
+from mwzeval import benchmark
+from mwzeval.benchmark import BUILT_IN, benchmark_named
 
-NAMES = tuple(known.name for known in known_benchmarks())
-LIVE_NAMES = tuple(name for name in NAMES if "live" not in benchmark_named(name).lacks)
+NAMES = tuple(BUILT_IN)
+TOY = Path(__file__).parent / "toy"
+"""The folder of a plug-in that the tests install."""
+LIVE_NAMES = tuple(name for name in NAMES if callable(getattr(benchmark_named(name), "live", None)))
+
+
+@contextmanager
+def installed(*folders: Path) -> Iterator[None]:
+    """Let Python find what is installed in folders: modules, and `.dist-info` of plug-ins."""
+    before = list(sys.path)
+    sys.path[:0] = map(str, folders)
+    _forget_plugins()
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+        _forget_plugins()
+
+
+def _forget_plugins() -> None:
+    invalidate_caches()
+    for function in (benchmark.plugins, benchmark._usable, benchmark._loaded):
+        function.cache_clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.benchmark import REGISTRY
+from mwzeval.benchmark import BUILT_IN, GROUP
 from tests.places import ROOT
 from tests.samples import NAMES, write_sample
 from tests.waiting import HANGING
@@ -23,10 +23,10 @@ KNOWING = ("__init__.py", "benchmark.py", "doctor.py")
 SMOKE = """
 import json, sys
 import mwzeval
-from mwzeval.benchmark import known_benchmarks
+from mwzeval.benchmark import benchmarks
 from mwzeval.cli import main
 left, commands = json.loads(sys.argv[1])
-assert [known.name for known in known_benchmarks()] == left
+assert [known.name for known in benchmarks(external=False)] == left
 for command in commands:
     assert main(command) == 0, command
 """
@@ -39,8 +39,11 @@ def lines_naming(name: str, path: Path) -> list[int]:
     return [number for number, line in enumerate(text.splitlines()) if word.search(line)]
 
 
-def test_a_benchmark_is_called_as_its_folder_is() -> None:
-    assert tuple(f"mwzeval.{name}" for name in NAMES) == REGISTRY
+def test_entry_points_are_those_of_the_project() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    section = text.partition(f'[project.entry-points."{GROUP}"]\n')[2].partition("\n[")[0]
+    assert section.strip() == "\n".join(f'{name} = "{BUILT_IN[name]}"' for name in BUILT_IN)
+    assert all(BUILT_IN[name].startswith(f"mwzeval.{name}.") for name in NAMES)
 
 
 def test_a_benchmark_is_named_in_its_folder_the_registry_and_the_public_names() -> None:

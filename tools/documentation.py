@@ -125,7 +125,7 @@ def _notebook(path: Path) -> str:
 
 def _options() -> str:
     """Return the page that has the help of every verb, and of each benchmark where it differs."""
-    from mwzeval.benchmark import known_benchmarks, own_verbs
+    from mwzeval.benchmark import benchmarks, own_verbs
     from mwzeval.cli import VERBS, VERBS_OF_NONE, parser_of
 
     os.environ["COLUMNS"] = "84"
@@ -135,7 +135,7 @@ def _options() -> str:
     ]
     for verb in VERBS:
         parts.append(f"## {verb}")
-        for known in known_benchmarks():
+        for known in benchmarks(external=False):
             text = _help(parser_of(verb, ["--benchmark", known.name]))
             parts.append(f"### {verb}, {known.title}\n\n```text\n{text}```")
     for verb in (*own_verbs(), *VERBS_OF_NONE):

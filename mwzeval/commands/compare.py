@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.arguments import add_files, add_format, add_items, add_places, add_resampling
+from mwzeval.benchmark import optional
 from mwzeval.commands.systems.items import (
     advising_benchmark,
     advising_items,
@@ -23,7 +24,6 @@ from mwzeval.commands.systems.items import (
     check_without_columns,
 )
 from mwzeval.commands.systems.scoring import (
-    refuse,
     score_all,
     scorer_of,
     systems_of,
@@ -136,9 +136,12 @@ def _of_benchmark(
     from mwzeval.comparison import compare
 
     systems = systems_of(arguments)
-    if any(len(runs) > 1 for runs in systems.values()):
-        refuse(benchmark, "runs")
+    reason = getattr(benchmark, "runs", "")
+    if reason and any(len(runs) > 1 for runs in systems.values()):
+        raise UsageError(reason)
     files, called = _files(systems)
+    compared = optional(benchmark, "compared", lambda _: ((), benchmark.headline))
+    scopes, headline = compared(arguments)
     scorer, words = scorer_of(benchmark, arguments), benchmark.words
     with advising_items(files):
         found = score_all(scorer, files, progress=True)
@@ -150,8 +153,8 @@ def _of_benchmark(
         },
         resampling=_resampling(arguments),
         level=arguments.alpha,
-        scopes=arguments.scopes or benchmark.compared_scopes(arguments),
-        headline=benchmark.compared_scores(arguments),
+        scopes=arguments.scopes or scopes,
+        headline=() if arguments.all else headline,
         intervals=_with_intervals(arguments),
         unit=unit_of(words, [file.scored_table for file in scored.values()]),
     )

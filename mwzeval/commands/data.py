@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from mwzeval.arguments import add_data
-from mwzeval.benchmark import Shelf, benchmark_named, known_benchmarks
-from mwzeval.errors import DataError, UsageError, did_you_mean, printable, shorten
+from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, optional, plugin_errors
+from mwzeval.errors import DataError, MwzevalError, UsageError, did_you_mean, printable, shorten
 from mwzeval.files.cache import checksums_of, remembered_checksums
 from mwzeval.files.downloads import (
     DataRoot,
@@ -30,6 +30,7 @@ from mwzeval.files.downloads import (
     matches,
     state_of,
 )
+from mwzeval.output import tell
 
 Corpora = Mapping[str, tuple[str, ...]]
 """Of each corpus, by its name, the patterns of the places in a data root that it reads."""
@@ -83,8 +84,8 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
         if name == shelf.name:
             return [shelf]
         if name in shelf.corpora:
-            return [replace(shelf, corpora={name: shelf.corpora[name]})]
-    titles = {known.name: known.title for known in known_benchmarks()}
+            return [shelf._replace(corpora={name: shelf.corpora[name]})]
+    titles = {known.name: known.title for known in benchmarks()}
     if name in titles:
         raise UsageError(
             f"the data of {titles[name]} are no public files that could be fetched: name a folder "
@@ -251,27 +252,33 @@ def run(arguments: argparse.Namespace) -> int:
         for path in examples(Path(arguments.folder)):
             print(printable(str(path)))
         return 0
-    shelves = chosen(_shelves(arguments), arguments.corpus)
+    found = chosen(shelves(arguments.data), arguments.corpus)
     if arguments.action == "download":
-        for shelf in shelves:
+        for shelf in found:
             for path in download(shelf.root, shelf.corpora):
                 print(printable(str(path)))
         return 0
     rereads = arguments.action == "verify"
     look = verify if rereads else status
-    states = [look(shelf.root, shelf.corpora) for shelf in shelves]
+    states = [look(shelf.root, shelf.corpora) for shelf in found]
     shown = (
         f"{shelf.title}: {format_states(shelf.root, of_shelf)}\n"
-        for shelf, of_shelf in zip(shelves, states, strict=True)
+        for shelf, of_shelf in zip(found, states, strict=True)
     )
     print("\n".join(shown), end="")
     return max(map(exit_code, states)) if rereads else 0
 
 
-def _shelves(arguments: argparse.Namespace) -> list[Shelf]:
-    """Return the files of every benchmark that has a table of public files."""
-    shelves = (
-        benchmark_named(known.name).shelf(arguments.data, offline=None)
-        for known in known_benchmarks()
-    )
-    return [shelf for shelf in shelves if shelf is not None]
+def shelves(data: str | None) -> Iterator[Shelf]:
+    """Yield the public files of every benchmark that has any."""
+    for benchmark in benchmarks():
+        if hasattr(benchmark, "shelf"):
+            try:
+                with plugin_errors(benchmark):
+                    shelf: Shelf = optional(benchmark, "shelf")(data)
+            except MwzevalError as error:
+                if benchmark.name in BUILT_IN:
+                    raise
+                tell(f"warning: {error}")
+            else:
+                yield shelf

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help="exit with 1 when a score is significantly worse than that of this file (paired "
         "tests, 5 %% after Holm's correction)",
     )
-    add_outcome(parser, benchmark.gates)
+    add_outcome(parser, benchmark)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:

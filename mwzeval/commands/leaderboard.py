@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS, add_resampling
-from mwzeval.commands.systems.scoring import names_of, refuse, scorer_of
+from mwzeval.benchmark import optional
+from mwzeval.commands.systems.scoring import names_of, scorer_of
 from mwzeval.output import warnings_behind, write_result
 from mwzeval.statistics.intervals import CONFIDENCE
 
@@ -38,10 +39,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Print the tables."""
     from mwzeval.report.terminal import printed
 
-    refuse(benchmark, "leaderboard")
+    published = optional(benchmark, "leaderboard")
     entry, warnings = _entry(arguments, benchmark)
     with warnings_behind(warnings):
-        document = benchmark.published(entry, arguments)
+        document = published(entry, arguments)
         write_result(printed(document, arguments.format), arguments.format)
     return 0
 

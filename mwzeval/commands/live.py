@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_format
-from mwzeval.commands.systems.scoring import refuse, scorer_of
-from mwzeval.outcome import FAILED
+from mwzeval.benchmark import optional
+from mwzeval.commands.systems.scoring import scorer_of
+from mwzeval.outcome import FAILED, own_document
 from mwzeval.output import tell, warnings_behind, write_result
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Hold the dialogues, print their scores; return 1 when too many say nothing of the agent."""
     from mwzeval.conversation.pools.options import run_as_asked
 
-    refuse(benchmark, LIVE)
-    setting = benchmark.live(arguments)
+    setting = optional(benchmark, "live")(arguments)
     scorer = scorer_of(benchmark, arguments)
     with ExitStack() as stack:
         output = arguments.output
@@ -93,6 +93,6 @@ def _print_scores(
 
     report = scorer.score(file).report()
     with warnings_behind(report.warnings):
-        own = benchmark.document(report, arguments)
+        own = own_document(benchmark, report, arguments)
         document = own or summary(report)
         write_result(printed(document, arguments.format), arguments.format)

@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from mwzeval.benchmark import benchmark_named
+from mwzeval.benchmark import benchmark_named, optional
 from mwzeval.commands.live import LIVE
-from mwzeval.commands.systems.scoring import refuse, scorer_of
+from mwzeval.commands.systems.scoring import scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import tell
 
@@ -74,8 +74,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     if arguments.name is not None and benchmark_named(arguments.name) is not benchmark:
         raise UsageError(f"name the benchmark before the options: mwzeval play {arguments.name} …")
-    refuse(benchmark, LIVE)
-    refuse(benchmark, "play")
+    live = optional(benchmark, "live")
+    if reason := getattr(benchmark, "play", ""):
+        raise UsageError(reason)
     if arguments.side == "agent":
         arguments.agent = HUMAN
     else:
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     chosen = arguments.seed is None
     seed = arguments.seed = random.SystemRandom().randrange(2**31) if chosen else arguments.seed
     arguments.interrupted = "you left: the dialogue does not count"
-    setting = benchmark.live(arguments)
+    setting = live(arguments)
     # Several dialogues may stand in one file, each with a seed of its own.
     header = run_header(setting, seed=0 if chosen else seed, trials=1, limits=NO_LIMITS)
     with TemporaryDirectory() as folder:

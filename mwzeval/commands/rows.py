@@ -1,4 +1,4 @@
-"""Print the rows behind the scores: the counts of each dialogue (DSTC7: of each example).
+"""Print the rows behind the scores: the counts of each dialogue or example.
 
 A score is a function of the sums of columns.
 """

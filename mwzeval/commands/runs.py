@@ -1,7 +1,7 @@
 """Score several runs of one system: mean ± standard deviation of each score.
 
 The table also shows how much of the variance is between runs and how much between dialogues
-(DSTC7: examples).
+or examples.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     add_files(parser, "the files of two or more runs")
     benchmark.add_arguments(parser, "runs")
     add_format(parser)
-    add_outcome(parser, benchmark.gates)
+    add_outcome(parser, benchmark)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     reports = [run.report() for run in runs.values()]
     scores = across({name: run.scored_table for name, run in runs.items()})
     meta = reports[0].meta
-    failed = failed_gates(arguments.fail_under, scores, benchmark.aliases(meta))
+    failed = failed_gates(arguments.fail_under, scores, benchmark, meta)
     warnings = [warning for report in reports for warning in report.warnings]
     with warned(arguments, warnings):
         document = runs_document(

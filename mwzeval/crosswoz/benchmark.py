@@ -1,22 +1,20 @@
-"""CrossWOZ on the command line: its options, and how its files are found and scored."""
+"""CrossWOZ on the command line: options and scorer."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.benchmark import Benchmark, ScoredFile, Shelf
-from mwzeval.conversation.runs import RunSetting
-from mwzeval.crosswoz import META, NAME, SCORING_REVISION, TITLE
-from mwzeval.crosswoz.command_simulate import add_live, live_setting
+from mwzeval.benchmark import ScoredFile
+from mwzeval.crosswoz import META, NAME
+from mwzeval.crosswoz.command_simulate import add_live
 from mwzeval.crosswoz.corpus.folds import (
     FOLDS,
     RELEASE,
     REVISIONS,
     Gold,
-    corpus_places,
     corpus_root,
     fold_with,
     load_gold,
@@ -26,101 +24,49 @@ from mwzeval.crosswoz.predictions.reading import (
     read_predictions,
     said_in_header,
 )
-from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES, TRACKS
+from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate, validate
-from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.log import is_simulation, log_lines, revision_of
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
 from mwzeval.errors import DataError, Problem, shorten
-from mwzeval.scores.explanation import Words
-
-WORDS = Words("dialogue", "dialogues", "domain")
-ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
-"""Short names of scores for gates."""
 
 
-class CrossWoz(Benchmark):
-    """All tracks of CrossWOZ; a log of simulated dialogues is scored as such."""
-
-    names: Sequence[str] = (NAME, *(f"{NAME}-{track}" for track in TRACKS))
-    words = WORDS
-    revision = SCORING_REVISION
-    reasons: Mapping[str, str] = MEANINGS
-    input_help = (
-        'A correct file: {"_meta": {"dataset": "crosswoz", "split": "test", "track": "dst"}, '
-        '"10264": [{"turn": 0, "state": {"景点": {"评分": "4分以上"}}}, …], …}\n'
-        "docs/crosswoz.md describes the files of each task."
+def add_arguments(parser: ArgumentParser, verb: str) -> None:
+    """Add the corpus and the options of scoring; or the speakers and goals of `live`."""
+    if verb == "live":
+        add_live(parser)
+        return
+    corpus = parser.add_argument_group("corpus")
+    corpus.add_argument(
+        "--revision",
+        choices=tuple(REVISIONS),
+        help="release (the paper's), convlab2 (corrected), or the embedded sample (default: "
+        f"what the file says, else {RELEASE})",
     )
-    headline: Sequence[str] = ("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish")
-    gates = "nlu=90,policy=50"
-    lacks: Mapping[str, str] = {
-        "leaderboard": "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables "
-        "beside ours",
-        "play": "users and systems of CrossWOZ talk in acts or in Chinese: nobody plays them yet",
-    }
-
-    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add which corpus it is, and what is free in scoring; or who talks about what."""
-        if verb == "live":
-            add_live(parser)
-            return
-        corpus = parser.add_argument_group("corpus")
-        corpus.add_argument(
-            "--revision",
-            choices=tuple(REVISIONS),
-            help="release (the paper's), convlab2 (corrected), or the embedded sample (default: "
-            f"what the file says, else {RELEASE})",
-        )
-        corpus.add_argument(
-            "--fold",
-            choices=FOLDS,
-            help="default: what the file says, else the one that has its dialogues",
-        )
-        corpus.add_argument(
-            "--data", metavar="DIR", help="folder with the public files (default: MWZEVAL_DATA)"
-        )
-        scoring = parser.add_argument_group("scoring")
-        scoring.add_argument(
-            "--conditioning",
-            choices=tuple(JOINT_NAMES),
-            help="what states were predicted from (default: what the file says)",
-        )
-        scoring.add_argument(
-            "--allow-partial",
-            action="store_true",
-            help="dialogues of the fold, or of a simulation, may be missing",
-        )
-        scoring.add_argument(
-            "--lenient",
-            action="store_true",
-            help="intents, domains and slots that do not exist count as wrong instead of failing",
-        )
-
-    def scorer(self, arguments: Namespace) -> CrossWozScorer:
-        """Return what scores predictions and simulations."""
-        return CrossWozScorer(
-            _options(arguments.benchmark, arguments),
-            arguments.revision,
-            getattr(arguments, "fold", None),
-            arguments.data,
-        )
-
-    def live(self, arguments: Namespace) -> RunSetting:
-        """Return a simulation. Raises `UsageError`, `DataError`, `InputError`."""
-        return live_setting(arguments)
-
-    def compared_scopes(self, arguments: Namespace) -> Collection[str]:
-        """Return the sides: generated texts have scores of each, and none of both."""
-        return USER, SYSTEM
-
-    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return short names of scores for gates."""
-        return ALIASES
-
-    def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:
-        """Return where the public files are."""
-        return Shelf(TITLE, NAME, corpus_root(data=data, offline=offline), corpus_places())
+    corpus.add_argument(
+        "--fold",
+        choices=FOLDS,
+        help="default: what the file says, else the one that has its dialogues",
+    )
+    corpus.add_argument(
+        "--data", metavar="DIR", help="folder with the public files (default: MWZEVAL_DATA)"
+    )
+    scoring = parser.add_argument_group("scoring")
+    scoring.add_argument(
+        "--conditioning",
+        choices=tuple(JOINT_NAMES),
+        help="what states were predicted from (default: what the file says)",
+    )
+    scoring.add_argument(
+        "--allow-partial",
+        action="store_true",
+        help="dialogues of the fold, or of a simulation, may be missing",
+    )
+    scoring.add_argument(
+        "--lenient",
+        action="store_true",
+        help="intents, domains and slots that do not exist count as wrong instead of failing",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +77,16 @@ class CrossWozScorer:
     revision: str | None
     fold: str | None
     data: str | None
+
+    @classmethod
+    def of(cls, arguments: Namespace) -> CrossWozScorer:
+        """Return what scores the files of a command."""
+        return cls(
+            _options(arguments.benchmark, arguments),
+            arguments.revision,
+            getattr(arguments, "fold", None),
+            arguments.data,
+        )
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
@@ -197,6 +153,3 @@ def _options(name: str, arguments: Namespace) -> Options:
         allow_partial=getattr(arguments, "allow_partial", False),
         strict=getattr(arguments, "strict", False),
     )
-
-
-BENCHMARK = CrossWoz()

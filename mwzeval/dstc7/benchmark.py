@@ -1,26 +1,20 @@
-"""DSTC7 track 1 on the command line: its options, and how its files are found and scored."""
+"""DSTC7 track 1 on the command line: options, scorer and published results."""
 
 from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from mwzeval.benchmark import Benchmark
-from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.board import boards_of, published_document, read_results
 from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
 from mwzeval.dstc7.reading.tracks import (
-    CASES,
     COMPATIBLE,
     COVERAGE,
     METRICS,
     ORDERS,
     PREFIX,
-    TRACK_NAMES,
     Options,
     Track,
     track_from,
@@ -31,112 +25,73 @@ from mwzeval.dstc7.scoring.evaluation import (
     evaluate,
     validate,
 )
-from mwzeval.dstc7.scoring.explanation import MEANINGS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.downloads import DATA_VARIABLE
 from mwzeval.report.leaderboard import Entry
-from mwzeval.scores.explanation import Words
 from mwzeval.scores.sheets import Document
 
-WORDS = Words("example", "examples", "part", goal="right answer")
-ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
 
-
-class SentenceSelection(Benchmark):
-    """All tracks of DSTC7 sentence selection."""
-
-    names: Sequence[str] = (
-        PREFIX,
-        *TRACK_NAMES,
-        *(f"{name}-{case}" for name in TRACK_NAMES if "advising" in name for case in CASES),
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add where the right answers are, and the options of scoring."""
+    gold = parser.add_argument_group(
+        "right answers",
+        f"default: the usual names in --data or {DATA_VARIABLE}, else the embedded sample",
     )
-    words = WORDS
-    revision = SCORING_REVISION
-    reasons: Mapping[str, str] = MEANINGS
-    input_help = (
-        'A correct file: [{"example-id": 100000, "candidate-ranking": '
-        '[{"candidate-id": "A1", "confidence": 0.9}, …]}, …]\n'
-        "docs/dstc7.md describes submissions."
+    gold.add_argument("--targets", metavar="TSV", help="example ids and right answers")
+    gold.add_argument(
+        "--dialogues",
+        metavar="JSON",
+        help="the dialogue file: lets candidates be checked and texts be shown; those of train "
+        "and dev have the right answers themselves",
     )
-    headline: Sequence[str] = ("recall@1", "recall@10", "mrr", "final")
-    gates = "final=0.5,recall10=0.6"
-    lacks: Mapping[str, str] = {
-        "live": "systems of DSTC7 choose among responses to a dialogue that is over: there is "
-        "nobody to talk to",
-    }
+    gold.add_argument("--pool", metavar="TSV", help="the candidates of subtask 2")
+    gold.add_argument("--data", metavar="DIR", help="a folder with these under usual names")
+    gold.add_argument(
+        "--split", choices=SPLITS, default=SPLITS[0], help="of --data (default: %(default)s)"
+    )
+    scoring = parser.add_argument_group("scoring")
+    scoring.add_argument(
+        "--metric",
+        choices=METRICS,
+        default=METRICS[0],
+        help="ranking: the official scores (default); fscore: F over the choices that cover "
+        "most of the probability, from the task description",
+    )
+    scoring.add_argument(
+        "--coverage",
+        type=float,
+        default=COVERAGE,
+        metavar="P",
+        help="the probability that --metric fscore covers (default: %(default)s)",
+    )
+    scoring.add_argument(
+        "--order",
+        choices=ORDERS,
+        default=ORDERS[0],
+        help="what ranks: the list, as in the official scorer (default), or the confidence",
+    )
+    scoring.add_argument(
+        "--compat",
+        choices=(COMPATIBLE,),
+        help="reproduce three faults of the organisers' script of 2018",
+    )
 
-    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add where the right answers are, and what is free in scoring."""
-        gold = parser.add_argument_group(
-            "right answers",
-            f"default: the usual names in --data or {DATA_VARIABLE}, else the embedded sample",
-        )
-        gold.add_argument("--targets", metavar="TSV", help="example ids and right answers")
-        gold.add_argument(
-            "--dialogues",
-            metavar="JSON",
-            help="the dialogue file: lets candidates be checked and texts be shown; those of train "
-            "and dev have the right answers themselves",
-        )
-        gold.add_argument("--pool", metavar="TSV", help="the candidates of subtask 2")
-        gold.add_argument("--data", metavar="DIR", help="a folder with these under usual names")
-        gold.add_argument(
-            "--split", choices=SPLITS, default=SPLITS[0], help="of --data (default: %(default)s)"
-        )
-        scoring = parser.add_argument_group("scoring")
-        scoring.add_argument(
-            "--metric",
-            choices=METRICS,
-            default=METRICS[0],
-            help="ranking: the official scores (default); fscore: F over the choices that cover "
-            "most of the probability, from the task description",
-        )
-        scoring.add_argument(
-            "--coverage",
-            type=float,
-            default=COVERAGE,
-            metavar="P",
-            help="the probability that --metric fscore covers (default: %(default)s)",
-        )
-        scoring.add_argument(
-            "--order",
-            choices=ORDERS,
-            default=ORDERS[0],
-            help="what ranks: the list, as in the official scorer (default), or the confidence",
-        )
-        scoring.add_argument(
-            "--compat",
-            choices=(COMPATIBLE,),
-            help="reproduce three faults of the organisers' script of 2018",
-        )
 
-    def scorer(self, arguments: Namespace) -> SubmissionScorer:
-        """Return what scores submissions."""
-        track = None if arguments.benchmark == PREFIX else arguments.benchmark
-        return SubmissionScorer(track, _Where.of(arguments), _options(arguments))
+def published(entry: Entry | None, arguments: Namespace) -> Document:
+    """Return the published results of a track, or of all tracks.
 
-    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return short names of scores for gates."""
-        return ALIASES
-
-    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
-        """Return the published results of a track, or of all that have any.
-
-        Raises `UsageError` for a system that was scored on other data.
-        """
-        if entry is not None and entry.meta.get("note"):
-            raise UsageError(f"published results are on other data. {entry.meta['note']}")
-        results = read_results()
-        if arguments.benchmark != PREFIX:
-            boards = boards_of(results, track_of(arguments.benchmark))
-        elif entry is not None:
-            boards = boards_of(results, track_of(entry.meta["corpus"], entry.meta["case"]))
-        else:
-            boards = results.boards
-        return published_document(results, boards, entry)
-
-    def shelf(self, data: str | None, *, offline: bool | None) -> None:
-        """Return None: the data are not public files; docs/dstc7.md says how they are named."""
+    Raises `UsageError` for a system that was scored on other data.
+    """
+    if entry is not None and entry.meta.get("note"):
+        raise UsageError(f"published results are on other data. {entry.meta['note']}")
+    results = read_results()
+    if arguments.benchmark != PREFIX:
+        boards = boards_of(results, track_of(arguments.benchmark))
+    elif entry is not None:
+        boards = boards_of(results, track_of(entry.meta["corpus"], entry.meta["case"]))
+    else:
+        boards = results.boards
+    return published_document(results, boards, entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +122,12 @@ class SubmissionScorer:
     track: str | None
     where: _Where
     options: Options
+
+    @classmethod
+    def of(cls, arguments: Namespace) -> SubmissionScorer:
+        """Return what scores the files of a command."""
+        track = None if arguments.benchmark == PREFIX else arguments.benchmark
+        return cls(track, _Where.of(arguments), _options(arguments))
 
     def score(self, file: str, *, progress: bool = False) -> ScoredSubmission:
         """Return a submission scored. Raises `InputError`, `DataError`, `UsageError`."""
@@ -203,6 +164,3 @@ def _gold(arguments: _Where, track: Track) -> Gold:
     if root and (folder := Path(root) / FOLDER).is_dir():
         return gold_in(folder, track, arguments.split)
     return sample_gold(track)
-
-
-BENCHMARK = SentenceSelection()

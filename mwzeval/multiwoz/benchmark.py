@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import argparse
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_data, files_of
-from mwzeval.benchmark import Benchmark
-from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
 from mwzeval.multiwoz.choices import (
     AUTO,
     CONVLAB2,
     CORPUS_NAMES,
-    DEFAULT_CORPUS,
     FOLDS,
     INPUT_FORMATS,
     LIVE,
     RESPONSES,
     RULES,
-    SAMPLE,
-    WITHOUT_FAULTS,
 )
 from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, NUMBERS, PRESETS
-from mwzeval.scores.explanation import Words
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Shelf
-    from mwzeval.conversation.runs import RunSetting
     from mwzeval.multiwoz.file_scorer import PredictionsScorer
     from mwzeval.multiwoz.input_scorer import InputScorer
-    from mwzeval.report.leaderboard import Entry
-    from mwzeval.scores.report import Report
-    from mwzeval.scores.sheets import Document
 
 
 def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] = ()) -> None:
@@ -194,168 +183,100 @@ SCORING = ("evaluate", "rows", "runs", "compare", "power", "report", "plot")
 WITH_CEILING = ("bleu", "success", "richness", "dst", "grounded")
 """Metrics under which gold data do not have 100 percent by definition."""
 
-
-class MultiWoz(Benchmark):
-    """MultiWOZ, and the embedded sample corpus."""
-
-    names: Sequence[str] = (NAME,)
-    words = Words("dialogue", "dialogues", "domain")
-    revision = SCORING_REVISION
-    input_help = (
-        'A correct file: {"sng0073": [{"response": "How about [hotel_name]?", '
-        '"state": {"hotel": {"area": "south"}}}, …], …}\n'
-        "docs/formats.md describes all formats that are read."
-    )
-    headline: Sequence[str] = ("inform", "success", "bleu", "combined")
-    gates = "inform=85,success=70,inform.hotel=80"
-    lacks: Mapping[str, str] = {}
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations may have, and what each means."""
-        from mwzeval.multiwoz.reasons import MEANINGS
-
-        return MEANINGS
-
-    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add metrics, how predictions are read, and what they are held against."""
-        if verb in SCORING:
-            but = " but -g" if verb == "compare" else ""
-            add_dst_rules(add_metrics(parser, f"all that the input allows{but}"))
-        if verb == "explain":
-            tracking = parser.add_argument_group("state tracking (docs/explaining.md)")
-            tracking.add_argument(
-                "-d",
-                "--dst",
-                action="store_true",
-                help="explain states instead of responses: what is missing, spurious or wrong in "
-                "each turn",
-            )
-            add_dst_rules(tracking)
-        if verb == "validate":
-            parser.add_argument(
-                "-d",
-                "--dst",
-                action="store_true",
-                help="check for state tracking alone: without responses",
-            )
-        if verb == "leaderboard":
-            parser.add_argument(
-                "--table",
-                metavar="NAME",
-                help="print only this table: end_to_end, policy_optimization, state_tracking or "
-                "zero_shot (default: all, or with a system the first two, your system in the one "
-                "whose systems have states as it has, predicted or gold)",
-            )
-        if verb in SCORING:
-            add_references(parser)
-        if verb == "live":
-            from mwzeval.multiwoz.live.settings.choosing import add_live
-
-            add_live(parser)
-            add_compat(parser)
-            add_data(parser)
-            add_accounting(parser)
-        else:
-            add_reading(parser)
-            if verb not in ("evaluate", "validate", "leaderboard"):
-                add_compat(parser)
-            if verb in ("runs", "compare", "report"):
-                add_accounting(parser)
-
-    def scorer(self, arguments: Namespace) -> InputScorer:
-        """Return what scores predictions and live dialogues. Raises `UsageError`."""
-        from mwzeval.conversation.accounting.prices import read_prices
-        from mwzeval.multiwoz.input_scorer import InputScorer
-
-        predictions = self._of_predictions(arguments)
-        given = predictions.arguments
-        names = (*_OF_CORPUS, "tools")
-        settings = {name: given[name] for name in names if name in given}
-        prices = getattr(arguments, "prices", None)
-        of_live = {
-            "compat": getattr(arguments, "compat", None),
-            "refusal": _refusal_of_live(arguments),
-            "prices": None if prices is None else read_prices(prices),
-            "exclude_user_faults": getattr(arguments, "exclude_user_faults", False),
-        }
-        return InputScorer(predictions, settings, of_live, given.get("input_format", AUTO))
-
-    def _of_predictions(self, arguments: Namespace) -> PredictionsScorer:
-        from mwzeval.multiwoz.file_scorer import PredictionsScorer
-
-        asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
-        rules = getattr(arguments, "dst_rule", [])
-        of_verb = {
-            "validate": asked,
-            "explain": asked if rules else asked or ("success",),
-            "leaderboard": ("bleu", "success", "richness"),
-            "claims": ("grounded",),
-        }
-        if arguments.verb == "ceiling" and not files_of(arguments, required=False):
-            of_verb["ceiling"] = asked or WITH_CEILING
-        metrics = of_verb.get(arguments.verb, asked)
-        by_default = () if metrics or rules or arguments.verb in of_verb else _BY_DEFAULT
-        if arguments.verb == "compare":
-            by_default = tuple(name for name in by_default if name != "grounded")
-        given = reading(arguments) | {
-            "dst_rules": rules,
-            "references": getattr(arguments, "references", None),
-            "rollouts": getattr(arguments, "rollouts", False),
-        }
-        need_states = arguments.verb in ("compare", "explain") and bool(rules or "dst" in asked)
-        return PredictionsScorer(given, metrics, by_default, need_states)
-
-    def compared_scopes(self, arguments: Namespace) -> Collection[str]:
-        """Return the scope of dialogues without faults of the user where it is asked for."""
-        return (WITHOUT_FAULTS,) if arguments.exclude_user_faults else ()
-
-    def compared_scores(self, arguments: Namespace) -> Sequence[str]:
-        """Return the headline, with that of live runs, unless metrics are chosen."""
-        from mwzeval.multiwoz.live.scored.scores import HEADLINE
-
-        is_chosen = arguments.dst_rule or any(getattr(arguments, name) for _, name, _ in METRICS)
-        return () if arguments.all or is_chosen else (*self.headline, *HEADLINE)
-
-    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return short names of scores: `bleu` is against the corpus' own references."""
-        from mwzeval.multiwoz.corpus.corpora import CORPORA
-
-        return {"bleu": f"bleu.{CORPORA[meta['corpus']].reference_set}"}
-
-    def document(self, report: Report, arguments: Namespace) -> Document | None:
-        """Return live runs in short; None of predictions."""
-        if report.meta["fold"] != LIVE:
-            return None
-        from mwzeval.multiwoz.live.scored.runs import live_document
-
-        details = getattr(arguments, "grounded", False)
-        return live_document(report, details=details)
-
-    def live(self, arguments: Namespace) -> RunSetting:
-        """Return a setting in words or in acts, on the database of a corpus."""
-        from mwzeval.multiwoz.live.settings.choosing import setting_of
-
-        return setting_of(arguments)
-
-    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
-        """Return the published tables of response generation."""
-        from mwzeval.multiwoz.board import published_document
-
-        return published_document(entry, arguments.table)
-
-    def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:
-        """Return where the public files are."""
-        from mwzeval.benchmark import Shelf
-        from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, places
-
-        of = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}
-        of["convlab2"] = ("convlab2/*",)
-        return Shelf(TITLE, NAME, corpus_root(DEFAULT_CORPUS, data, offline=offline), of)
-
-
 _OF_CORPUS = ("corpus", "fold", "rules", "data")
 _BY_DEFAULT = tuple(name for _, name, _ in METRICS)
+
+
+def add_arguments(parser: ArgumentParser, verb: str) -> None:
+    """Add metrics, how predictions are read, and what they are compared with."""
+    if verb in SCORING:
+        but = " but -g" if verb == "compare" else ""
+        add_dst_rules(add_metrics(parser, f"all that the input allows{but}"))
+    if verb == "explain":
+        tracking = parser.add_argument_group("state tracking (docs/explaining.md)")
+        tracking.add_argument(
+            "-d",
+            "--dst",
+            action="store_true",
+            help="explain states instead of responses: what is missing, spurious or wrong in "
+            "each turn",
+        )
+        add_dst_rules(tracking)
+    if verb == "validate":
+        parser.add_argument(
+            "-d",
+            "--dst",
+            action="store_true",
+            help="check for state tracking alone: without responses",
+        )
+    if verb == "leaderboard":
+        parser.add_argument(
+            "--table",
+            metavar="NAME",
+            help="print only this table: end_to_end, policy_optimization, state_tracking or "
+            "zero_shot (default: all, or with a system the first two, your system in the one "
+            "whose systems have states as it has, predicted or gold)",
+        )
+    if verb in SCORING:
+        add_references(parser)
+    if verb == "live":
+        from mwzeval.multiwoz.live.settings.choosing import add_live
+
+        add_live(parser)
+        add_compat(parser)
+        add_data(parser)
+        add_accounting(parser)
+    else:
+        add_reading(parser)
+        if verb not in ("evaluate", "validate", "leaderboard"):
+            add_compat(parser)
+        if verb in ("runs", "compare", "report"):
+            add_accounting(parser)
+
+
+def scorer_of(arguments: Namespace) -> InputScorer:
+    """Return what scores predictions and live dialogues. Raises `UsageError`."""
+    from mwzeval.conversation.accounting.prices import read_prices
+    from mwzeval.multiwoz.input_scorer import InputScorer
+
+    predictions = _scorer_of_predictions(arguments)
+    given = predictions.arguments
+    names = (*_OF_CORPUS, "tools")
+    settings = {name: given[name] for name in names if name in given}
+    prices = getattr(arguments, "prices", None)
+    of_live = {
+        "compat": getattr(arguments, "compat", None),
+        "refusal": _refusal_of_live(arguments),
+        "prices": None if prices is None else read_prices(prices),
+        "exclude_user_faults": getattr(arguments, "exclude_user_faults", False),
+    }
+    return InputScorer(predictions, settings, of_live, given.get("input_format", AUTO))
+
+
+def _scorer_of_predictions(arguments: Namespace) -> PredictionsScorer:
+    from mwzeval.multiwoz.file_scorer import PredictionsScorer
+
+    asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
+    rules = getattr(arguments, "dst_rule", [])
+    of_verb = {
+        "validate": asked,
+        "explain": asked if rules else asked or ("success",),
+        "leaderboard": ("bleu", "success", "richness"),
+        "claims": ("grounded",),
+    }
+    if arguments.verb == "ceiling" and not files_of(arguments, required=False):
+        of_verb["ceiling"] = asked or WITH_CEILING
+    metrics = of_verb.get(arguments.verb, asked)
+    by_default = () if metrics or rules or arguments.verb in of_verb else _BY_DEFAULT
+    if arguments.verb == "compare":
+        by_default = tuple(name for name in by_default if name != "grounded")
+    given = reading(arguments) | {
+        "dst_rules": rules,
+        "references": getattr(arguments, "references", None),
+        "rollouts": getattr(arguments, "rollouts", False),
+    }
+    need_states = arguments.verb in ("compare", "explain") and bool(rules or "dst" in asked)
+    return PredictionsScorer(given, metrics, by_default, need_states)
 
 
 def _refusal_of_live(arguments: Namespace) -> str | None:
@@ -370,6 +291,3 @@ def _refusal_of_live(arguments: Namespace) -> str | None:
     if asked:
         return f"{asked[0]} needs responses to dialogues of the corpus; live runs accept only -g"
     return None
-
-
-BENCHMARK = MultiWoz()

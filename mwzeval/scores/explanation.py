@@ -18,16 +18,6 @@ USER, SYSTEM = "user", "system"
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What a scored unit is called, several of them, a part of one, and what it aims at."""
-
-    unit: str = "dialogue"
-    units: str = "dialogues"
-    scope: str = "domain"
-    goal: str = "goal"
-
-
-@dataclass(frozen=True, slots=True)
 class Reason:
     """Why a 0/1 outcome was lost.
 

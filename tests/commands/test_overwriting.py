@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.benchmark import benchmark_named, known_benchmarks, own_verbs
+from mwzeval.benchmark import benchmarks, own_verbs
 from mwzeval.cli import VERBS, VERBS_OF_NONE, main
 from mwzeval.output_checks import READ, WRITTEN
 
@@ -90,10 +90,10 @@ def test_every_argument_is_known_as_read_written_or_neither() -> None:
         parser = argparse.ArgumentParser()
         import_module(module).add_arguments(parser)
         known.update(free_texts(parser))
-    for verb, benchmark in product(VERBS, known_benchmarks()):
+    for verb, benchmark in product(VERBS, benchmarks(external=False)):
         parser = argparse.ArgumentParser()
         command = import_module(f"mwzeval.commands.{verb}")
-        command.add_arguments(parser, benchmark_named(benchmark.name))
+        command.add_arguments(parser, benchmark)
         known.update(free_texts(parser))
     assert known - {"help"} == {*WRITTEN, *READ, *NOT_READ}
 

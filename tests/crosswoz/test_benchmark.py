@@ -257,7 +257,7 @@ def test_a_corpus_that_is_not_there_is_told_with_the_file_that_asked_for_it(
 
 
 def test_only_known_tracks_are_benchmarks() -> None:
-    assert "crosswoz-dst" in benchmark_named("crosswoz").names
+    assert benchmark_named("crosswoz-dst") is benchmark_named("crosswoz")
     with pytest.raises(UsageError, match='"crosswoz-policy"'):
         benchmark_named("crosswoz-polcy")
 

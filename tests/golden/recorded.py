@@ -10,7 +10,7 @@ from importlib import import_module
 from math import isnan
 from pathlib import Path
 
-from mwzeval.benchmark import REGISTRY
+from mwzeval.benchmark import BUILT_IN
 from mwzeval.scores.score import WHOLE, Score, Signature
 from tests.places import read_json
 
@@ -27,7 +27,7 @@ Groups = Mapping[str, Mapping[str, Number]]
 """Group (a signature, mostly) → name → number, or text."""
 Cases = Mapping[str, Groups]
 
-PACKAGES: Mapping[str, str] = {import_module(package).NAME: package for package in REGISTRY}
+PACKAGES: Mapping[str, str] = {name: f"mwzeval.{name}" for name in BUILT_IN}
 """Benchmark → its package, which has `SCORING_REVISION`."""
 
 

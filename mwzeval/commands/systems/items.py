@@ -47,7 +47,7 @@ def advising_items(files: Iterable[str]) -> Iterator[None]:
 @contextmanager
 def advising_benchmark(files: Iterable[str]) -> Iterator[None]:
     """Say of files without scores of items that a benchmark scores them first: `InputError`."""
-    from mwzeval.benchmark import known_benchmarks, recognised
+    from mwzeval.benchmark import DEFAULT, benchmark_named, recognised
     from mwzeval.conversation.trajectory import is_dialogue, is_header
 
     try:
@@ -58,7 +58,7 @@ def advising_benchmark(files: Iterable[str]) -> Iterator[None]:
         for file in (file for file in files if file in refused):
             raw = beginning_of(file)
             is_live = is_header(raw) or is_dialogue(raw)
-            known = recognised(raw) or (known_benchmarks()[0] if is_live else None)
+            known = recognised(raw) or (benchmark_named(DEFAULT) if is_live else None)
             if known is not None:
                 message = (
                     f"these are {'live dialogues' if is_live else 'predictions'} of {known.title}, "
@@ -83,7 +83,7 @@ def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Column
 
     Raises `UsageError` for options of a benchmark, which has no say in such files.
     """
-    from mwzeval.benchmark import default_benchmark
+    from mwzeval.benchmark import DEFAULT
     from mwzeval.comparison.item_formats import Columns
 
     given = vars(arguments)
@@ -91,7 +91,7 @@ def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Column
     benchmark.add_arguments(own, arguments.verb)
     without = vars(own.parse_args([]))
     wrong = [option for option, default in without.items() if given[option] != default]
-    if arguments.benchmark != default_benchmark():
+    if arguments.benchmark != DEFAULT:
         wrong.insert(0, "benchmark")
     if wrong:
         named = ", ".join(f"--{option.replace('_', '-')}" for option in wrong)

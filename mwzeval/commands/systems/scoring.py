@@ -18,15 +18,9 @@ from mwzeval.progress import counting
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
     from mwzeval.metrics.measure import ScoredTable
-    from mwzeval.scores.explanation import Words
+    from mwzeval.scores.words import Words
 
 ENDINGS = (*COMPRESSED, ".jsonl", ".json", ".csv", ".tsv", ".eval")
-
-
-def refuse(benchmark: Benchmark, what: str) -> None:
-    """Raise `UsageError` with the reason where something has no meaning for a benchmark."""
-    if what in benchmark.lacks:
-        raise UsageError(benchmark.lacks[what])
 
 
 def scorer_of(benchmark: Benchmark, arguments: argparse.Namespace) -> FileScorer:
@@ -34,7 +28,7 @@ def scorer_of(benchmark: Benchmark, arguments: argparse.Namespace) -> FileScorer
 
     Raises `UsageError` for options that contradict each other.
     """
-    return _Recognising(benchmark.scorer(arguments), arguments.benchmark.partition("-")[0])
+    return _Recognising(benchmark.scorer(arguments), benchmark.name, benchmark.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +36,8 @@ class _Recognising:
     """A scorer that tells of which benchmark a file is that it cannot score."""
 
     scorer: FileScorer
-    benchmark: str
+    name: str
+    title: str
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a file scored, as the scorer does."""
@@ -67,13 +62,12 @@ class _Recognising:
 
     def _check(self, file: str) -> None:
         """Raise `InputError` if a file is of another benchmark; standard input is read already."""
-        from mwzeval.benchmark import known_benchmarks, recognised
+        from mwzeval.benchmark import advice, recognised
 
         if file == STANDARD_INPUT or (raw := beginning_of(file)) is None:
             return
-        known = {known.name: known.title for known in known_benchmarks()}
-        if other := recognised(raw, but=self.benchmark):
-            message = other.advice(known[self.benchmark])
+        if other := recognised(raw, but=self.name, external=True):
+            message = advice(other, self.title)
             raise InputError([Problem("other-benchmark", message, file=file)])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mwzeval.arguments import add_files, add_format, add_intervals, files_of
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.benchmark import BENCHMARK, add_metrics, add_reading, add_references
+from mwzeval.multiwoz.benchmark import add_metrics, add_reading, add_references, scorer_of
 from mwzeval.output import warnings_behind, write_output, write_result
 
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     from mwzeval.text import to_json
 
-    scorer = BENCHMARK.scorer(arguments)
+    scorer = scorer_of(arguments)
     resampling = Resampling(arguments.ci) if arguments.ci else None
     if files := files_of(arguments, at_most=1, required=False):
         system: Any = scorer.score(files[0], progress=True)

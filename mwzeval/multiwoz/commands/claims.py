@@ -12,7 +12,7 @@ from typing import Any
 
 from mwzeval.arguments import add_files, file_of
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.benchmark import BENCHMARK, add_reading
+from mwzeval.multiwoz.benchmark import add_reading, scorer_of
 from mwzeval.output import warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the claims; return 0."""
     from mwzeval.text import json_line
 
-    system: Any = BENCHMARK.scorer(arguments).score(file_of(arguments))
+    system: Any = scorer_of(arguments).score(file_of(arguments))
     with warnings_behind(system.warnings):
         text = "".join(
             json_line({"dialogue": dialogue, **asdict(claim)}) + "\n"

@@ -10,7 +10,7 @@ import argparse
 
 from mwzeval.arguments import add_files, add_format, file_of
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.benchmark import BENCHMARK, add_dst_rules, add_reading
+from mwzeval.multiwoz.benchmark import add_dst_rules, add_reading, scorer_of
 from mwzeval.output import warnings_behind, write_result
 
 
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.report.terminal import printed
 
     arguments.dst_rule = arguments.dst_rule or ["exact"]
-    report = BENCHMARK.scorer(arguments).score(file_of(arguments)).report()
+    report = scorer_of(arguments).score(file_of(arguments)).report()
     with warnings_behind(report.warnings):
         write_result(printed(state_errors(report), arguments.format), arguments.format)
     return 0

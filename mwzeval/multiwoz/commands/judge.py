@@ -11,13 +11,13 @@ import argparse
 from mwzeval.arguments import add_files, add_format, add_intervals, file_of
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.benchmark import (
-    BENCHMARK,
     add_accounting,
     add_compat,
     add_corpus,
     add_tools,
 )
 from mwzeval.multiwoz.choices import LIVE
+from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.outcome import add_outcome, finish_report
 
 
@@ -34,13 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_corpus(parser)
     add_intervals(parser)
     add_format(parser)
-    add_outcome(parser, BENCHMARK.gates)
+    add_outcome(parser, MultiWoz())
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score, print and write; return the exit code."""
     from mwzeval.metrics.measure import Resampling
 
-    system = BENCHMARK.scorer(arguments).score(file_of(arguments), progress=not arguments.quiet)
+    system = MultiWoz().scorer(arguments).score(file_of(arguments), progress=not arguments.quiet)
     report = system.report(Resampling(arguments.ci) if arguments.ci else None)
-    return finish_report(arguments, BENCHMARK, report)
+    return finish_report(arguments, MultiWoz(), report)

@@ -13,12 +13,12 @@ from mwzeval.arguments import add_files, add_format, files_of
 from mwzeval.files.reading import STANDARD_INPUT
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.benchmark import (
-    BENCHMARK,
     add_dst_rules,
     add_metrics,
     add_reading,
     add_references,
 )
+from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.outcome import add_outcome, finish_report
 
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ids may be numbered to predict a dialogue more than once: sng0073#12",
     )
     add_format(parser)
-    add_outcome(parser, BENCHMARK.gates)
+    add_outcome(parser, MultiWoz())
 
 
 def _workers(text: str) -> int:
@@ -65,11 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
     files = files_of(arguments)
     if STANDARD_INPUT in files:
         arguments.parser.error("standard input is scored by `mwzeval evaluate`")
-    report = BENCHMARK.scorer(arguments).score_shards(
-        files,
-        dask=arguments.dask,
-        workers=arguments.workers,
-        skip_bad=arguments.skip_bad,
-        progress=not arguments.quiet,
+    report = (
+        MultiWoz()
+        .scorer(arguments)
+        .score_shards(
+            files,
+            dask=arguments.dask,
+            workers=arguments.workers,
+            skip_bad=arguments.skip_bad,
+            progress=not arguments.quiet,
+        )
     )
-    return finish_report(arguments, BENCHMARK, report)
+    return finish_report(arguments, MultiWoz(), report)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mwzeval.benchmark import recognised
+from mwzeval.benchmark import advice, recognised
 from mwzeval.errors import Problem
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, OWN_FORMAT
@@ -100,7 +100,7 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
     nothing is left that could be checked.
     """
     if foreign := recognised(raw, but=NAME):
-        findings.error("other-benchmark", foreign.advice(TITLE))
+        findings.error("other-benchmark", advice(foreign, TITLE))
         return None
     raw = _unwrapped(raw)
     is_detected = input_format == AUTO

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mwzeval.benchmark import recognised
+from mwzeval.benchmark import advice, recognised
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines, read_text
 from mwzeval.files.reading import plain_name
@@ -147,7 +147,7 @@ def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
     expected = " or ".join(f'{{"{form.name}": id, "{form.content}": […]}}' for form in LINE_FORMS)
     for number, line in lines:
         if not (dialogues or whole) and (foreign := recognised(line, but=NAME)):
-            findings.error("other-benchmark", foreign.advice(TITLE))
+            findings.error("other-benchmark", advice(foreign, TITLE))
             break
         form = _form_of(line)
         if form is None or not isinstance(line[form.name], str):

@@ -39,8 +39,9 @@ from mwzeval.report.page.model import (
     signatures_of,
     standings_of,
 )
-from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse, Words
+from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.words import Words
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
 """The files of `script/` in their order in the page, where they are one module."""
@@ -218,7 +219,7 @@ def _packed(
     by_name = [{e.unit: e for e in system.explanations} for system in systems]
     data = {
         "whole": WHOLE,
-        "words": asdict(words),
+        "words": words._asdict(),
         "labels": labels_of(systems),
         "meanings": {k.code: meanings[k.code] for k in kinds if k.code in meanings},
         "systems": [{"letter": letter_of(at), "name": s.name} for at, s in enumerate(systems)],

@@ -1,0 +1,133 @@
+"""CrossWOZ as a benchmark: the class that the entry point names."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
+from mwzeval.crosswoz import META, NAME, TITLE
+
+if TYPE_CHECKING:
+    from mwzeval.conversation.runs import RunSetting
+    from mwzeval.crosswoz.benchmark import CrossWozScorer
+
+_SIMULATED = frozenset({"dialogue_id", "finished", "goal"})
+_FIELDS = frozenset(
+    {
+        "user_acts",
+        "user_response",
+        "user_state",
+        "selected",
+        "system_acts",
+        "system_acts_delex",
+        "system_acts_nlu",
+    }
+)
+"""Fields of an exchange that other benchmarks do not have."""
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+class CrossWoz(Benchmark):
+    """All tracks of CrossWOZ; a log of simulated dialogues is scored as such."""
+
+    api = 1
+    name = NAME
+    title = TITLE
+    headline = ("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish")
+    input_help = (
+        'A correct file: {"_meta": {"dataset": "crosswoz", "split": "test", "track": "dst"}, '
+        '"10264": [{"turn": 0, "state": {"景点": {"评分": "4分以上"}}}, …], …}\n'
+        "docs/crosswoz.md describes the files of each task."
+    )
+    gates = "nlu=90,policy=50"
+    verbs: Mapping[str, OwnVerb] = {
+        "crosswoz": OwnVerb(
+            "statistics, simulation, templates, policy and NLU of CrossWOZ",
+            "mwzeval.crosswoz.command",
+            "benchmarks",
+        ),
+    }
+    leaderboard = "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables beside ours"
+    play = "users and systems of CrossWOZ talk in acts or in Chinese: nobody plays them yet"
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The tracks."""
+        from mwzeval.crosswoz.predictions.tracks import TRACKS
+
+        return NAME, *(f"{NAME}-{track}" for track in TRACKS)
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations have, and what each means."""
+        from mwzeval.crosswoz.scoring.success import MEANINGS
+
+        return MEANINGS
+
+    def recognises(self, raw: Any) -> bool:
+        """Return whether a JSON value, or a line of JSON Lines, is predictions or a simulation."""
+        if not isinstance(raw, Mapping):
+            return False
+        header = raw.get(META)
+        if isinstance(header, Mapping) and "dataset" in header:
+            return bool(header["dataset"] == NAME)
+        if raw.keys() >= _SIMULATED:
+            return True
+        if isinstance(raw.get("dialogue_id"), str):
+            return _is_exchange(raw["dialogue_id"], raw.get("turns"))
+        dialogue = next((name for name in raw if name != META), None)
+        return _is_exchange(dialogue, raw.get(dialogue))
+
+    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
+        """Add the corpus and the options of scoring; or the speakers and goals of `live`."""
+        from mwzeval.crosswoz.benchmark import add_arguments
+
+        add_arguments(parser, verb)
+
+    def scorer(self, arguments: Namespace) -> CrossWozScorer:
+        """Return what scores predictions and simulations."""
+        from mwzeval.crosswoz.benchmark import CrossWozScorer
+
+        return CrossWozScorer.of(arguments)
+
+    def live(self, arguments: Namespace) -> RunSetting:
+        """Return a simulation. Raises `UsageError`, `DataError`, `InputError`."""
+        from mwzeval.crosswoz.command_simulate import live_setting
+
+        return live_setting(arguments)
+
+    def compared(self, arguments: Namespace) -> tuple[Collection[str], Sequence[str]]:
+        """Return the scopes of both sides, since texts have scores of each side only."""
+        from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
+
+        return (USER, SYSTEM), self.headline
+
+    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return short names of scores for gates."""
+        return {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
+
+    def shelf(self, data: str | None) -> Shelf:
+        """Return the public files."""
+        from mwzeval.crosswoz.corpus.folds import corpus_places, corpus_root
+
+        return Shelf(TITLE, NAME, corpus_root(data=data), corpus_places())
+
+
+def _is_exchange(dialogue: Any, exchanges: Any) -> bool:
+    """Tell by the first exchange: its fields, or Chinese in a dialogue that has a number."""
+    if not isinstance(exchanges, list) or not exchanges:
+        return False
+    first = exchanges[0]
+    if not isinstance(first, Mapping):
+        return False
+    if not _FIELDS.isdisjoint(first):
+        return True
+    if not (isinstance(dialogue, str) and dialogue.isdecimal()):
+        return False
+    said, state = first.get("response"), first.get("state")
+    texts = [said] if isinstance(said, str) else []
+    texts += [key for key in state if isinstance(key, str)] if isinstance(state, Mapping) else []
+    return any(_CHINESE.search(text) for text in texts)

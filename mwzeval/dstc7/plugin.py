@@ -1,0 +1,87 @@
+"""DSTC7 as a benchmark: the class that the entry point names."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.benchmark import Benchmark, OwnVerb
+from mwzeval.dstc7 import NAME, TITLE
+from mwzeval.scores.words import Words
+
+if TYPE_CHECKING:
+    from mwzeval.dstc7.benchmark import SubmissionScorer
+    from mwzeval.report.leaderboard import Entry
+    from mwzeval.scores.sheets import Document
+
+_FIELDS = frozenset({"example-id", "candidate-ranking"})
+
+
+class SentenceSelection(Benchmark):
+    """All tracks of DSTC7 sentence selection."""
+
+    api = 1
+    name = NAME
+    title = TITLE
+    words = Words("example", "examples", "part", goal="right answer")
+    headline = ("recall@1", "recall@10", "mrr", "final")
+    input_help = (
+        'A correct file: [{"example-id": 100000, "candidate-ranking": '
+        '[{"candidate-id": "A1", "confidence": 0.9}, …]}, …]\n'
+        "docs/dstc7.md describes submissions."
+    )
+    gates = "final=0.5,recall10=0.6"
+    verbs: Mapping[str, OwnVerb] = {
+        "dstc7": OwnVerb(
+            "baselines, synthetic data and conversions for DSTC7 sentence selection",
+            "mwzeval.dstc7.command",
+            "benchmarks",
+        ),
+    }
+    live = (
+        "systems of DSTC7 choose among responses to a dialogue that is over: there is nobody to "
+        "talk to"
+    )
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The tracks, and the cases of those on advising."""
+        from mwzeval.dstc7.reading.tracks import CASES, TRACK_NAMES
+
+        advising = [name for name in TRACK_NAMES if "advising" in name]
+        return NAME, *TRACK_NAMES, *(f"{name}-{case}" for name in advising for case in CASES)
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations have, and what each means."""
+        from mwzeval.dstc7.scoring.explanation import MEANINGS
+
+        return MEANINGS
+
+    def recognises(self, raw: Any) -> bool:
+        """Return whether a JSON value is a submission, by its first example."""
+        first = raw[0] if isinstance(raw, list) and raw else None
+        return isinstance(first, dict) and not _FIELDS.isdisjoint(first)
+
+    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
+        """Add where the right answers are, and the options of scoring."""
+        from mwzeval.dstc7.benchmark import add_arguments
+
+        add_arguments(parser)
+
+    def scorer(self, arguments: Namespace) -> SubmissionScorer:
+        """Return what scores submissions."""
+        from mwzeval.dstc7.benchmark import SubmissionScorer
+
+        return SubmissionScorer.of(arguments)
+
+    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return short names of scores for gates."""
+        return {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
+
+    def leaderboard(self, entry: Entry | None, arguments: Namespace) -> Document:
+        """Return the published results. Raises `UsageError` for a system scored on other data."""
+        from mwzeval.dstc7.benchmark import published
+
+        return published(entry, arguments)

@@ -1,0 +1,167 @@
+"""MultiWOZ as a benchmark: the class that the entry point names."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
+from mwzeval.multiwoz import NAME, TITLE
+
+if TYPE_CHECKING:
+    from mwzeval.conversation.runs import RunSetting
+    from mwzeval.multiwoz.input_scorer import InputScorer
+    from mwzeval.report.leaderboard import Entry
+    from mwzeval.scores.report import Report
+    from mwzeval.scores.sheets import Document
+
+_FIELDS = frozenset({"response", "active_domains"})
+
+
+class MultiWoz(Benchmark):
+    """MultiWOZ, and the embedded sample corpus."""
+
+    api = 1
+    name = NAME
+    title = TITLE
+    headline = ("inform", "success", "bleu", "combined")
+    input_help = (
+        'A correct file: {"sng0073": [{"response": "How about [hotel_name]?", '
+        '"state": {"hotel": {"area": "south"}}}, …], …}\n'
+        "docs/formats.md describes all formats that are read."
+    )
+    gates = "inform=85,success=70,inform.hotel=80"
+    verbs: Mapping[str, OwnVerb] = {
+        "add-slot-domains": OwnVerb(
+            "fill active_domains from the domains of placeholders",
+            "mwzeval.multiwoz.commands.add_slot_domains",
+            "files",
+        ),
+        "delexicalize": OwnVerb(
+            "put placeholders for what responses say in words, by the database",
+            "mwzeval.multiwoz.commands.delexicalize",
+            "files",
+        ),
+        "tools-schema": OwnVerb(
+            "print the JSON tool schema for systems that call tools",
+            "mwzeval.multiwoz.commands.tools_schema",
+            "agents",
+        ),
+        "predict": OwnVerb(
+            "let an agent answer the corpus' own users, and write predictions",
+            "mwzeval.multiwoz.commands.predict",
+            "agents",
+        ),
+        "tools-serve": OwnVerb(
+            "serve the functions of the database over MCP, for agents with a client of their own",
+            "mwzeval.multiwoz.commands.tools_serve",
+            "agents",
+        ),
+        "ceiling": OwnVerb(
+            "score the gold data: how high the scores of a system can be",
+            "mwzeval.multiwoz.commands.ceiling",
+            "score",
+        ),
+        "claims": OwnVerb(
+            "list what responses in words claim, and whether it is so",
+            "mwzeval.multiwoz.commands.claims",
+            "score",
+        ),
+        "dst-errors": OwnVerb(
+            "count how often each slot of the state is missing, spurious or wrong",
+            "mwzeval.multiwoz.commands.dst_errors",
+            "score",
+        ),
+        "judge": OwnVerb(
+            "score live dialogues like ConvLab-2, with prices, or without faults of the user",
+            "mwzeval.multiwoz.commands.judge",
+            "agents",
+        ),
+        "shards": OwnVerb(
+            "score predictions in many files as one input, here or on a Dask cluster",
+            "mwzeval.multiwoz.commands.shards",
+            "score",
+        ),
+        "baseline": OwnVerb(
+            "run a baseline system over a fold and write its predictions",
+            "mwzeval.multiwoz.commands.baseline",
+            "files",
+        ),
+    }
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations have, and what each means."""
+        from mwzeval.multiwoz.reasons import MEANINGS
+
+        return MEANINGS
+
+    def recognises(self, raw: Any) -> bool:
+        """Return whether a JSON value has the shape of predictions, by its first turn."""
+        turns = next(iter(raw.values()), None) if isinstance(raw, dict) else None
+        first = turns[0] if isinstance(turns, list) and turns else None
+        return isinstance(first, dict) and first.keys() >= _FIELDS
+
+    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
+        """Add metrics, how predictions are read, and what they are compared with."""
+        from mwzeval.multiwoz.benchmark import add_arguments
+
+        add_arguments(parser, verb)
+
+    def scorer(self, arguments: Namespace) -> InputScorer:
+        """Return what scores predictions and live dialogues. Raises `UsageError`."""
+        from mwzeval.multiwoz.benchmark import scorer_of
+
+        return scorer_of(arguments)
+
+    def compared(self, arguments: Namespace) -> tuple[Collection[str], Sequence[str]]:
+        """Return the scope without faults of the user if it is asked for, and the headlines.
+
+        All scores are compared if metrics are chosen.
+        """
+        from mwzeval.multiwoz.benchmark import METRICS
+        from mwzeval.multiwoz.choices import WITHOUT_FAULTS
+        from mwzeval.multiwoz.live.scored.scores import HEADLINE
+
+        is_chosen = arguments.dst_rule or any(getattr(arguments, name) for _, name, _ in METRICS)
+        scopes = (WITHOUT_FAULTS,) if arguments.exclude_user_faults else ()
+        return scopes, () if is_chosen else (*self.headline, *HEADLINE)
+
+    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return short names of scores: `bleu` is that with the corpus' own references."""
+        from mwzeval.multiwoz.corpus.corpora import CORPORA
+
+        return {"bleu": f"bleu.{CORPORA[meta['corpus']].reference_set}"}
+
+    def document(self, report: Report, arguments: Namespace) -> Document | None:
+        """Return the short tables of a live run; None for predictions."""
+        from mwzeval.multiwoz.choices import LIVE
+
+        if report.meta["fold"] != LIVE:
+            return None
+        from mwzeval.multiwoz.live.scored.runs import live_document
+
+        details = getattr(arguments, "grounded", False)
+        return live_document(report, details=details)
+
+    def live(self, arguments: Namespace) -> RunSetting:
+        """Return a setting at the text or act level, on the database of a corpus."""
+        from mwzeval.multiwoz.live.settings.choosing import setting_of
+
+        return setting_of(arguments)
+
+    def leaderboard(self, entry: Entry | None, arguments: Namespace) -> Document:
+        """Return the published tables of response generation."""
+        from mwzeval.multiwoz.board import published_document
+
+        return published_document(entry, arguments.table)
+
+    def shelf(self, data: str | None) -> Shelf:
+        """Return the public files."""
+        from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
+        from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, places
+
+        patterns = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}
+        patterns["convlab2"] = ("convlab2/*",)
+        return Shelf(TITLE, NAME, corpus_root(DEFAULT_CORPUS, data), patterns)

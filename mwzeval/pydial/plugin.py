@@ -1,0 +1,104 @@
+"""PyDial as a benchmark: the class that the entry point names."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
+from mwzeval.pydial import NAME, TITLE
+from mwzeval.scores.words import Words
+
+if TYPE_CHECKING:
+    from mwzeval.conversation.runs import RunSetting
+    from mwzeval.pydial.benchmark import EpisodesScorer
+    from mwzeval.report.leaderboard import Entry
+    from mwzeval.scores.sheets import Document
+
+_HEADER = frozenset({"task", "policy", "legacy", "episodes"})
+_EPISODE = frozenset({"success", "exchanges"})
+
+
+class PyDial(Benchmark):
+    """The tasks of the PyDial benchmark, those of the embedded domains among them."""
+
+    api = 1
+    name = NAME
+    title = TITLE
+    words = Words("dialogue", "dialogues", "task")
+    headline = ("success", "reward")
+    input_help = (
+        'A correct line: {"task": "CR-1", "seed": 0, "dialogue": 0, "success": true, '
+        '"exchanges": 6, "reward": 14}\n'
+        "docs/pydial.md describes episode files."
+    )
+    gates = "success=90,reward=10"
+    verbs: Mapping[str, OwnVerb] = {
+        "pydial": OwnVerb(
+            "reinforcement learning on PyDial's tasks: run, tables, plots, play",
+            "mwzeval.pydial.command",
+            "benchmarks",
+        ),
+    }
+    play = "in PyDial you are the user with `mwzeval pydial play TASK`"
+    runs = (
+        "the runs of a policy are its seeds, which compare finds in a folder and resamples "
+        "together with their dialogues: give the folder of each policy, such as runs/CR-3/dqn"
+    )
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The tasks."""
+        from mwzeval.pydial.tasks import TASKS
+
+        return NAME, *(f"{NAME}-{task}" for task in TASKS)
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations have, and what each means."""
+        from mwzeval.pydial.runs.scoring import MEANINGS
+
+        return MEANINGS
+
+    def recognises(self, raw: Any) -> bool:
+        """Return whether a line of JSON Lines is an episode, or the header before episodes."""
+        if not isinstance(raw, dict):
+            return False
+        header = raw.get("_meta")
+        of_run = isinstance(header, dict) and not _HEADER.isdisjoint(header)
+        return of_run or raw.keys() >= _EPISODE
+
+    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
+        """Add which tests of a run are meant, and how to resample; or the users of `live`."""
+        from mwzeval.pydial.benchmark import add_arguments
+
+        add_arguments(parser, verb)
+
+    def scorer(self, arguments: Namespace) -> EpisodesScorer:
+        """Return what scores episodes."""
+        from mwzeval.pydial.benchmark import EpisodesScorer
+
+        return EpisodesScorer.of(arguments)
+
+    def live(self, arguments: Namespace) -> RunSetting:
+        """Return a setting at the act level. Raises `UsageError`, `DataError`, `InputError`."""
+        from mwzeval.pydial.benchmark import live_setting
+
+        return live_setting(arguments)
+
+    def leaderboard(self, entry: Entry | None, arguments: Namespace) -> Document:
+        """Return the paper's tables, with a system among them.
+
+        Raises `UsageError` for embedded domains, of which nothing is published.
+        """
+        from mwzeval.pydial.benchmark import task_of
+        from mwzeval.pydial.board import published_document
+
+        return published_document(task_of(arguments.benchmark), entry)
+
+    def shelf(self, data: str | None) -> Shelf:
+        """Return the public files. Raises `DataError` for a folder that does not exist."""
+        from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, data_root
+
+        return Shelf(TITLE, NAME, data_root(data), {FOLDER: DOWNLOADED})

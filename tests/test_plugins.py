@@ -1,0 +1,137 @@
+"""Benchmarks of other distributions: found, and skipped with one line if they cannot be used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mwzeval import benchmark
+from mwzeval.benchmark import BUILT_IN, GROUP
+from mwzeval.cli import main
+from tests.places import ROOT
+from tests.samples import TOY, installed, write_sample
+
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+CLASS = """
+from mwzeval.benchmark import Benchmark, OwnVerb
+
+class Bad(Benchmark):
+    api, name, title = 1, "bad", "Bad"
+    verbs = {name: OwnVerb("", "bad_verb", "files") for name in ("evaluate", "bad-verb")}
+"""
+RAISING = (
+    CLASS + "    def METHOD(self, *arguments, **options):\n        raise KeyError('the cause')\n"
+)
+VERB = "def add_arguments(parser):\n    pass\n\ndef run(arguments):\n    return 7\n"
+UNUSABLE = {
+    "no module": ("bad", None, "ModuleNotFoundError"),
+    "raises": ("bad", "raise ValueError('the cause')", "ValueError: the cause"),
+    "exits": ("bad", "raise SystemExit(3)", "SystemExit"),
+    "no class": ("bad", "", "AttributeError"),
+    "no title": (
+        "bad",
+        CLASS.replace('1, "bad", "Bad"', '1, "bad", ""')[:-1] + "\ndel Bad.title",
+        "title",
+    ),
+    "other version": ("bad", CLASS.replace("1,", "2,"), "version 2"),
+    "other name": ("worse", CLASS, '"bad"'),
+    "built-in name": ("multiwoz", CLASS, "mwzeval"),
+    "name of a plug-in": ("toy", CLASS, "mwzeval-toy"),
+}
+
+
+def install(folder: Path, name: str, code: str | None) -> Path:
+    """Install a distribution whose entry point of this name is a class `Bad`."""
+    about = folder / "zbad-2.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: zbad\nVersion: 2.0\n")
+    (about / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = zbad_{folder.name}:Bad\n")
+    (folder / "bad_verb.py").write_text(VERB)
+    if code is not None:
+        (folder / f"zbad_{folder.name}.py").write_text(code)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_what_cannot_be_used_is_skipped_with_one_line(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, code, cause = UNUSABLE[case]
+    bad = install(tmp_path / case.replace(" ", "_").replace("-", "_"), name, code)
+    sample = write_sample("toy", tmp_path)
+    with installed(TOY, bad):
+        assert main(["evaluate", sample.better, "-q"]) == 0
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("warning: zbad 2.0 ")
+        assert cause in line
+        assert main(["evaluate", GOOD, "-q", "--benchmark", "multiwoz"]) == 0
+        assert main(["doctor", "-f", "json"]) == 0
+        good, skipped = json.loads(capsys.readouterr().out)["plugins"]
+        assert (good["name"], good["version"], good["problem"]) == ("toy", "1.0", "")
+        assert (skipped["name"], skipped["version"]) == (name, "2.0")
+        assert cause in skipped["problem"]
+
+
+@pytest.mark.parametrize(
+    ("method", "command", "code"),
+    [
+        ("scorer", "evaluate --benchmark bad better.json", 2),
+        ("add_arguments", "evaluate --benchmark bad better.json", 2),
+        ("shelf", "data status bad", 2),
+        ("shelf", "doctor", 0),
+        ("recognises", "evaluate --benchmark toy better.json", 0),
+        ("recognises", "evaluate better.json", 0),
+        ("recognises", "evaluate --benchmark multiwoz broken.json", 2),
+    ],
+)
+def test_an_error_in_a_plugin_names_it_and_breaks_no_other_benchmark(
+    method: str, command: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = install(tmp_path / f"raises_in_{method}", "bad", RAISING.replace("METHOD", method))
+    write_sample("toy", tmp_path)
+    (tmp_path / "broken.json").write_text("[1]", encoding="utf-8")
+    with installed(TOY, bad):
+        assert main(command.split()) == code
+        error = capsys.readouterr().err
+        assert ("Bad" in error and "the cause" in error) == (method != "recognises"), error
+        assert main(["bad-verb"]) == 7
+        assert main(["evaluate", GOOD, "-q"]) == 0
+
+
+def test_own_entry_points_are_no_plugins(tmp_path: Path) -> None:
+    about = tmp_path / "mwzeval-9.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mwzeval\nVersion: 9\n")
+    entries = "".join(f"{name} = {value}\n" for name, value in BUILT_IN.items())
+    (about / "entry_points.txt").write_text(f"[{GROUP}]\n{entries}")
+    with installed(tmp_path):
+        assert benchmark.plugins() == ()
+
+
+WITHOUT_SCAN = """
+import sys
+from mwzeval.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as stopped:
+    assert not stopped.code
+heavy = {"numpy", "importlib.metadata", "mwzeval_toy", "mwzeval.multiwoz.benchmark"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["completion", "--help"]])
+def test_help_imports_no_scorer_and_searches_no_plugin(words: list[str]) -> None:
+    program = [sys.executable, "-c", WITHOUT_SCAN, *words]
+    path = {"PYTHONPATH": f"{ROOT}:{TOY}", "PATH": ""}
+    subprocess.run(program, env=path, check=True, capture_output=True)
