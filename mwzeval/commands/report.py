@@ -42,20 +42,43 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, explain and write the page."""
     from mwzeval.metrics.measure import Resampling, no_garbage_collection
 
-    files = files_of(arguments)
-    systems = score_all(scorer_of(benchmark, arguments), files, progress=True)
+    systems = score_all(scorer_of(benchmark, arguments), files_of(arguments), progress=True)
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
-    reported = {name: (system.report(resampling), system) for name, system in systems.items()}
     with warnings_behind(*(system.warnings for system in systems.values())):
-        compared = _compared(systems, resampling, benchmark)
         with no_garbage_collection():  # explanations are millions of objects, without a cycle
+            reported = {name: (s.report(resampling), s) for name, s in systems.items()}
+            compared = _compared(systems, resampling, benchmark)
             text = page(reported, benchmark, arguments.title, compared)
         if arguments.output in STANDARD_OUTPUT:
             write_result(text, "html")
-            return 0
-        size = len(text.encode(errors="backslashreplace")) / 1e6
-        write_output(arguments.output, text, f" ({size:.1f} MB)")
-        return 0
+        else:
+            size = len(text.encode(errors="backslashreplace")) / 1e6
+            write_output(arguments.output, text, f" ({size:.1f} MB)")
+    return 0
+
+
+def page(
+    reported: Mapping[str, tuple[Report, ScoredFile]],
+    benchmark: Benchmark,
+    title: str | None = None,
+    compared: Comparison | str | None = None,
+) -> str:
+    """Return the page of systems, name → its report and what was scored (see `to_html`)."""
+    from mwzeval.report.page.html import to_html
+    from mwzeval.report.page.model import page_system, title_of
+
+    shown = [
+        page_system(name, report, system.explain_all())
+        for name, (report, system) in reported.items()
+    ]
+    return to_html(
+        shown,
+        title=title or title_of(shown),
+        words=benchmark.words,
+        meanings=benchmark.reasons,
+        compared=compared,
+        headline=benchmark.headline,
+    )
 
 
 def _compared(
@@ -76,30 +99,3 @@ def _compared(
         )
     except UsageError as error:
         return str(error)
-
-
-def page(
-    reported: Mapping[str, tuple[Report, ScoredFile]],
-    benchmark: Benchmark,
-    title: str | None = None,
-    compared: Comparison | str | None = None,
-) -> str:
-    """Return the page of systems, name → its report and what was scored.
-
-    `compared` is what they are found to differ in, or why nothing is known of it.
-    """
-    from mwzeval.report.page.html import to_html
-    from mwzeval.report.page.model import page_system, title_of
-
-    shown = [
-        page_system(name, report, system.explain_all())
-        for name, (report, system) in reported.items()
-    ]
-    return to_html(
-        shown,
-        title=title or title_of(shown),
-        words=benchmark.words,
-        meanings=benchmark.reasons,
-        compared=compared,
-        headline=benchmark.headline,
-    )

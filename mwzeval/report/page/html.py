@@ -111,7 +111,6 @@ def to_html(
         chart=[row for name in main for row in rows if row.name == name],
         panels=panels_of(systems, standings, scopes=True),
         references=references_of(systems).values(),
-        comparison=comparison,
         compared=about_comparison(comparison) if comparison else (),
         few=about_few(comparison) if comparison else "",
         not_compared=compared if comparison is None else None,
@@ -148,13 +147,11 @@ def _verdicts(
 ) -> tuple[str, ...]:
     """Return sentences for the top of the page: who is better, or the headline of one system."""
     if comparison is not None:
-        measures = tuple(each for each in comparison.measures if each.name in main)
+        measures = tuple(measure for measure in comparison.measures if measure.name in main)
         return verdict(replace(comparison, measures=measures))
-    if len(systems) > 1:
-        return ()
-    found = (s for name in main for s in systems[0].scores if (s.name, s.scope) == (name, WHOLE))
-    shown = [f"{s.label} {s.value:.{s.places}f}" for s in found]
-    return (", ".join(shown),) if shown else ()
+    scores = {s.name: s for s in systems[0].scores if s.scope == WHOLE}
+    shown = [f"{s.label} {s.value:.{s.places}f}" for s in map(scores.get, main) if s]
+    return (", ".join(shown),) if shown and len(systems) == 1 else ()
 
 
 def _alerts(systems: Sequence[PageSystem]) -> dict[str, list[int]]:

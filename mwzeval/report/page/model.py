@@ -72,11 +72,8 @@ def headline_of(systems: Sequence[PageSystem], headline: Iterable[str]) -> list[
     Of a group with a dot in its names, such as `bleu.`, it is the first.
     """
     names = labels_of(systems)
-    found = (
-        next((name for name in names if name == asked or name.startswith(f"{asked}.")), None)
-        for asked in headline
-    )
-    return [name for name in found if name is not None]
+    found = ([n for n in names if n == asked or n.startswith(f"{asked}.")] for asked in headline)
+    return [matching[0] for matching in found if matching]
 
 
 def letter_of(place: int) -> str:
