@@ -475,77 +475,6 @@ class Sums:
         )
 
 
-@dataclass(slots=True)
-class Accumulation:
-    """What has been found so far: counts, warnings, and the sums under each choice of sources.
-
-    Where states and domains come from, and whether responses are taken to be lexicalised, depends
-    on every turn of an input. So there are sums for each choice that may still turn out to be the
-    right one: with gold states for all, in case a turn without a state comes, as well as with the
-    predicted ones as long as none has come; and delexicalised as well as not, because which kind of
-    responses most are is known at the end.
-    """
-
-    census: Census = field(default_factory=Census)
-    findings: Findings = field(default_factory=Findings)
-    sums: dict[Sources, Sums] = field(default_factory=dict)
-
-    def add(self, census: Census, findings: Findings, part: Iterable[ScoredDialogues]) -> None:
-        """Add the next part, which was evaluated under each choice that is still possible.
-
-        Its dialogues must be others than before (see `repeated`).
-        """
-        evaluations = {evaluation.sources: evaluation for evaluation in part}
-        self._keep(evaluations)
-        for sources, sums in self.sums.items():
-            sums.add(evaluations[sources])
-        self.census.merge(census)
-        self.findings.merge(findings)
-
-    def merge(self, later: Accumulation) -> None:
-        """Add what was found in parts that came after these, with other dialogues."""
-        if later.census.turns:
-            self._keep(later.sums)
-            for sources, sums in self.sums.items():
-                sums.merge(later.sums[sources])
-            self.census.merge(later.census)
-            self.findings.merge(later.findings)
-
-    def _keep(self, choices: Iterable[Sources]) -> None:
-        """Forget the choices that a next part rules out; the first part brings all there are."""
-        if self.census.turns:
-            self.sums = {sources: self.sums[sources] for sources in self.common(choices)}
-        else:
-            self.sums = {sources: Sums() for sources in choices}
-
-    def common(self, choices: Iterable[Sources]) -> list[Sources]:
-        """Return the choices that remain after a part with these."""
-        return [s for s in choices if s in self.sums or not self.census.turns]
-
-    def repeated(self, census: Census, file: str | None) -> list[Problem]:
-        """Return an error for each dialogue of a next part that was given before."""
-        return [
-            Problem("repeated-dialogue", "the dialogue was given before", file=file, dialogue=name)
-            for name in self.census.seen.common(census.seen)
-        ]
-
-
-def evaluate_under(
-    scorer: Scorer, dialogues: Dialogues, metrics: Metrics, choices: Iterable[Sources]
-) -> list[ScoredDialogues]:
-    """Return the evaluation of a part under each choice; those that are alike are made once."""
-    made: dict[Sources, ScoredDialogues] = {}
-    evaluations = []
-    for sources in choices:
-        alike = replace(sources, lexicalized=scorer.delexicalizes(sources))
-        if alike not in made:
-            made[alike] = ScoredDialogues.of(
-                scorer, dialogues, metrics, sources=sources, is_part=True
-            )
-        evaluations.append(replace(made[alike], sources=sources))
-    return evaluations
-
-
 def decided(choices: Iterable[Sources], census: Census) -> Sources:
     """Return, of the choices that remain, the one that the whole input leads to."""
     lexicalized = Sources.of_census(census).lexicalized
@@ -569,7 +498,7 @@ def possible_sources(census: Census) -> tuple[Sources, ...]:
 
 
 OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses"})
-"""Keys of signatures that say what was scored, not how."""
+"""Keys of signatures that depend on the input and not on how it is scored."""
 
 Choose = Callable[[Census], Sequence[Sources]]
 """Returns the choices of sources under which a part is to be scored, given its counts."""
@@ -582,10 +511,12 @@ class IncrementalEvaluator:
     comes from another process. Made by `Evaluator.incremental`; `merge` takes another one's
     parts as if they had come after the own ones. It pickles without gold data.
 
-    Without a declaration (see `Evaluator.incremental`) each part is scored for every case that may
-    still come about: with its own states and domains, and with those that replace them once a turn
-    comes without; in words and with placeholders, unless the evaluator was told what responses
-    are. That is up to eight times the work where all turns have both.
+    Where states and domains come from, and whether responses are taken to be lexicalised, depends
+    on every turn of an input. So sums are kept for each choice that may still turn out to be the
+    right one: with gold states, in case a turn without a state comes, as well as with predicted
+    ones as long as none has come; in words and with placeholders, unless the evaluator's options
+    state what responses are. That is up to eight times the work where all turns have states and
+    domains. A declaration (see `Evaluator.incremental`) avoids it.
     """
 
     def __init__(self, evaluator: Evaluator, choose: Choose = possible_sources) -> None:
@@ -601,18 +532,15 @@ class IncrementalEvaluator:
 
     def reset(self) -> None:
         """Forget all parts."""
-        self._found = Accumulation()
+        self.census = Census()
+        self._findings = Findings()
+        self._sums: dict[Sources, Sums] = {}
         self._corpus: str | None = None
-        self._how: Mapping[str, Signature] = {}
+        self._how: dict[str, Signature] = {}
 
     def blank(self) -> IncrementalEvaluator:
         """Return one that scores alike and has no part yet."""
         return IncrementalEvaluator(self._evaluator, self._choose)
-
-    @property
-    def census(self) -> Census:
-        """What the input is made of so far."""
-        return self._found.census
 
     def update(self, predictions: Predictions, *, file: str | None = None) -> None:
         """Add a part: predictions as `Evaluator.evaluate` takes them, in order.
@@ -629,12 +557,22 @@ class IncrementalEvaluator:
                 raise InputError([_undeclared(part.census, file)])
             scorer, metrics = part.scorer, self._evaluator.metrics
             corpus = scorer.gold.corpus
-            self._check(corpus, {}, part.census, choices, file)
-            remaining = self._found.common(choices)
-            evaluations = evaluate_under(scorer, part.dialogues, metrics, remaining)
-            how = {} if self._how else how_scored(evaluations)
-            self._found.add(part.census, findings, evaluations)
-            self._corpus, self._how = corpus, {**self._how, **how}
+            remaining = self._remaining(corpus, {}, part.census, choices, file)
+            evaluations: dict[Sources, ScoredDialogues] = {}
+            for sources in remaining:
+                # Two choices that make the same of responses are scored once.
+                alike = replace(sources, lexicalized=scorer.delexicalizes(sources))
+                if alike not in evaluations:
+                    evaluations[alike] = ScoredDialogues.of(
+                        scorer, part.dialogues, metrics, sources=sources, is_part=True
+                    )
+            how = self._how or _how_scored(evaluations.values())
+            for sources, sums in remaining.items():
+                alike = replace(sources, lexicalized=scorer.delexicalizes(sources))
+                sums.add(evaluations[alike])
+            self._sums, self._corpus, self._how = remaining, corpus, how
+            self.census.merge(part.census)
+            self._findings.merge(findings)
 
     def merge(self, later: IncrementalEvaluator) -> None:
         """Add the parts of another one, as if they had come after those of this one.
@@ -643,11 +581,15 @@ class IncrementalEvaluator:
         differently (another corpus, other metrics, rules or versions).
         """
         if later._corpus is not None:
-            found = later._found
-            file = found.findings.file
-            self._check(later._corpus, later._how, found.census, tuple(found.sums), file)
-            self._found.merge(found)
-            self._corpus, self._how = later._corpus, {**self._how, **later._how}
+            remaining = self._remaining(
+                later._corpus, later._how, later.census, later._sums, later._findings.file
+            )
+            for sources, sums in remaining.items():
+                sums.merge(later._sums[sources])
+            self._sums, self._corpus = remaining, later._corpus
+            self._how = {**self._how, **later._how}
+            self.census.merge(later.census)
+            self._findings.merge(later._findings)
 
     def compute(self, *, file: str | None = None) -> Report:
         """Return the scores of all parts, as `Evaluator.evaluate` does; more may follow.
@@ -658,56 +600,60 @@ class IncrementalEvaluator:
         """
         if self._corpus is None:
             raise InputError([Problem("empty", "there is no dialogue in it")])
-        census, evaluator = self._found.census, self._evaluator
+        census, evaluator = self.census, self._evaluator
         scorer = evaluator.scorer(self._corpus)
-        sources = decided(self._found.sums, census)
+        sources = decided(self._sums, census)
         findings = Findings(file)
-        findings.merge(self._found.findings)
+        findings.merge(self._findings)
         findings.sort_warnings()
         covered = evaluator.conclude(scorer, census, findings)
         checked = CheckedPredictions({}, scorer, covered, tuple(findings.warnings), census)
-        evaluation = self._found.sums[sources].scored_dialogues(scorer, evaluator.metrics, sources)
+        evaluation = self._sums[sources].scored_dialogues(scorer, evaluator.metrics, sources)
         return ScoredPredictions(checked, evaluation, scored_table(evaluation)).report()
 
-    def _check(
+    def _remaining(
         self,
         corpus: str,
         how: Mapping[str, Signature],
         census: Census,
-        choices: Sequence[Sources],
+        choices: Iterable[Sources],
         file: str | None,
-    ) -> None:
-        """Raise what keeps a part from being added."""
-        if self._corpus is None:
-            return
-        self._check_alike(corpus, how)
-        repeated = self._found.repeated(census, file)
-        if repeated:
-            raise InputError(repeated)
-        if not self._found.common(choices):
-            raise UsageError(
-                "parts that were declared to have predicted states or domains do not add up with "
-                "parts that were declared to have none"
-            )
+    ) -> dict[Sources, Sums]:
+        """Return the sums to which a part is added: those that its `choices` do not rule out.
 
-    def _check_alike(self, corpus: str, how: Mapping[str, Signature]) -> None:
-        what = {} if corpus == self._corpus else {"corpus": f"{self._corpus} and {corpus}"}
+        Raises what keeps the part from being added.
+        """
+        if self._corpus is None:
+            return {sources: Sums() for sources in choices}
+        different = {} if corpus == self._corpus else {"corpus": f"{self._corpus} and {corpus}"}
         for name, signature in how.items():
             if name in self._how:
                 mine, theirs = dict(self._how[name].choices), dict(signature.choices)
                 for key in self._how[name].differences(signature):
                     if key in mine and key in theirs:
-                        what.setdefault(key, f"{mine[key]} and {theirs[key]}")
-        if what:
-            listed = "; ".join(f"{key}: {values}" for key, values in what.items())
+                        different.setdefault(key, f"{mine[key]} and {theirs[key]}")
+        if different:
+            listed = "; ".join(f"{key}: {values}" for key, values in different.items())
             raise UsageError(f"parts that are scored differently do not add up ({listed})")
+        if repeated := [*self.census.seen.common(census.seen)]:
+            message = "the dialogue was given before"
+            raise InputError(
+                Problem("repeated-dialogue", message, file=file, dialogue=name) for name in repeated
+            )
+        remaining = {s: self._sums[s] for s in choices if s in self._sums}
+        if not remaining:
+            raise UsageError(
+                "parts that were declared to have predicted states or domains do not add up with "
+                "parts that were declared to have none"
+            )
+        return remaining
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_evaluator": self._evaluator.unloaded()}
 
 
-def how_scored(evaluations: Sequence[ScoredDialogues]) -> dict[str, Signature]:
-    """Return the signature of each score without what it says about the input."""
+def _how_scored(evaluations: Iterable[ScoredDialogues]) -> dict[str, Signature]:
+    """Return the signature of each score without the keys that depend on the input."""
     signatures = {}
     for evaluation in evaluations:
         scores = scored_table(evaluation)
