@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import resource
 import statistics
@@ -35,13 +34,13 @@ REPETITIONS = 3
 def write_shards(predictions: Path, folder: Path) -> list[str]:
     """Write rollouts of the test fold in shards; return their paths."""
     systems = [json.loads((predictions / f"{name}.json").read_bytes()) for name in SYSTEMS]
-    lines = []
-    for number, (place, name) in itertools.product(itertools.count(), enumerate(systems[0])):
-        turns = systems[(place + number) % len(systems)].get(name, systems[0][name])
+    names, lines = list(systems[0]), []
+    for number in range(DIALOGUES):
+        rollout, place = divmod(number, len(names))
+        name = names[place]
+        turns = systems[(place + rollout) % len(systems)].get(name, systems[0][name])
         turns = [{k: v for k, v in turn.items() if k != "active_domains"} for turn in turns]
-        lines.append(json.dumps({"dialogue": f"{name}#{number}", "turns": turns}) + "\n")
-        if len(lines) == DIALOGUES:
-            break
+        lines.append(json.dumps({"dialogue": f"{name}#{rollout}", "turns": turns}) + "\n")
     shards: list[str] = []
     for first in range(0, DIALOGUES, DIALOGUES_OF_A_SHARD):
         path = folder / f"{len(shards):05}.jsonl.zst"

@@ -1,8 +1,8 @@
-"""What the site has beside `docs/`: a hook of MkDocs, which mkdocs.yml names.
+"""Pages of the site outside `docs/`: a hook of MkDocs, which mkdocs.yml names.
 
-Pages of `docs/` link to other files of the repository (the README, results of benchmarks, whole
-programs), and these to each other. On the site such files are below `repository/`; Markdown and
-notebooks become pages. One page more, `options.md`, is the help of every verb.
+Pages of `docs/` link to other files of the repository (the README, results of benchmarks,
+programs), and these link to each other. On the site such files are below `repository/`; Markdown
+and notebooks become pages. Another page, `options.md`, is the help of all verbs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 
 
 class Examples(griffe.Extension):
-    """Shows the examples of docstrings as code, wherever they stand."""
+    """Shows the examples of docstrings as code."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Put fences around each example of a docstring."""
@@ -38,17 +38,20 @@ class Examples(griffe.Extension):
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add what pages link to, and what that links to, and the page of options."""
+    """Add the files that can be reached from pages, and the page of options."""
     pages = [f"docs/{file.src_uri}" for file in files.documentation_pages()]
     for path in _linked([*pages, *START]):
         if not path.startswith("docs/"):
-            files.append(_file(config, path))
+            here: dict[str, Any] = {"abs_src_path": str(ROOT / path)}
+            if path.endswith(".ipynb"):
+                here = {"content": _notebook(ROOT / path)}
+            files.append(File.generated(config, _on_site(path), **here))
     files.append(File.generated(config, "options.md", content=_options()))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return the text of a page with links that lead to where files are on the site."""
+    """Return the text of a page with links to the places of files on the site."""
     places = {_on_site(path): path for path in _linked(START)}
     path = places.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     if page.file.src_uri == "options.md":
@@ -58,7 +61,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     def relinked(match: re.Match[str]) -> str:
         target = _target(path, match[1])
         if not (ROOT / target).exists():
-            return match[1]  # text that only looks like a link, which MkDocs tells
+            return match[1]  # text that looks like a link, which MkDocs reports
         return posixpath.relpath(_on_site(target), here or ".")
 
     return LINK.sub(relinked, markdown)
@@ -69,17 +72,11 @@ def _linked(pages: Any) -> list[str]:
     found = list(pages)
     for path in found:
         if path.endswith(".md"):
-            for target in _targets(path):
-                if target not in found:
+            for link in LINK.findall((ROOT / path).read_text(encoding="utf-8")):
+                target = _target(path, link)
+                if target not in found and (ROOT / target).is_file():
                     found.append(target)
     return found
-
-
-def _targets(path: str) -> Iterator[str]:
-    for link in LINK.findall((ROOT / path).read_text(encoding="utf-8")):
-        target = _target(path, link)
-        if (ROOT / target).is_file():
-            yield target
 
 
 def _target(path: str, link: str) -> str:
@@ -94,14 +91,8 @@ def _on_site(path: str) -> str:
     return re.sub(r"\.ipynb$", ".md", place)
 
 
-def _file(config: MkDocsConfig, path: str) -> File:
-    if path.endswith(".ipynb"):
-        return File.generated(config, _on_site(path), content=_notebook(ROOT / path))
-    return File.generated(config, _on_site(path), abs_src_path=str(ROOT / path))
-
-
 def _notebook(path: Path) -> str:
-    """Return a notebook as Markdown: its texts, its code, and what that printed."""
+    """Return a notebook as Markdown: its texts, its code and its output."""
     parts = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
@@ -124,11 +115,13 @@ def _notebook(path: Path) -> str:
 
 
 def _options() -> str:
-    """Return the page that has the help of every verb, and of each benchmark where it differs."""
+    """Return the page with the help of all verbs, by benchmark where it differs."""
     from mwzeval.benchmark import benchmarks, own_verbs
     from mwzeval.cli import VERBS, VERBS_OF_NONE, parser_of
 
     os.environ["COLUMNS"] = "84"
+    # Without the last line, the place of pages on this machine.
+    help_of = argparse.ArgumentParser.format_help
     parts = [
         "# Every option",
         "What `mwzeval VERB --help` prints. The [tables](command_line.md) are shorter.",
@@ -136,19 +129,14 @@ def _options() -> str:
     for verb in VERBS:
         parts.append(f"## {verb}")
         for known in benchmarks(external=False):
-            text = _help(parser_of(verb, ["--benchmark", known.name]))
+            text = help_of(parser_of(verb, ["--benchmark", known.name]))
             parts.append(f"### {verb}, {known.title}\n\n```text\n{text}```")
     for verb in (*own_verbs(), *VERBS_OF_NONE):
         parser = parser_of(verb)
-        parts.append(f"## {verb}\n\n```text\n{_help(parser)}```")
+        parts.append(f"## {verb}\n\n```text\n{help_of(parser)}```")
         for name, below in _actions(parser):
-            parts.append(f"### {verb} {name}\n\n```text\n{_help(below)}```")
+            parts.append(f"### {verb} {name}\n\n```text\n{help_of(below)}```")
     return "\n\n".join(parts) + "\n"
-
-
-def _help(parser: argparse.ArgumentParser) -> str:
-    """Return the help without the last line, which says where pages are on this machine."""
-    return argparse.ArgumentParser.format_help(parser)
 
 
 def _actions(parser: Any, before: str = "") -> Iterator[tuple[str, Any]]:

@@ -97,7 +97,9 @@ def changed(node: ast.AST, parent: ast.AST) -> Iterator[ast.AST]:
             yield ast.Compare(node.left, [SWAPS[type(op)]()], node.comparators)  # type: ignore[list-item]
         case ast.BoolOp() if type(node.op) in SWAPS:
             yield ast.BoolOp(SWAPS[type(node.op)](), node.values)  # type: ignore[arg-type]
-        case ast.BinOp() if type(node.op) in SWAPS and not _text(node):
+        case ast.BinOp() if type(node.op) in SWAPS and not (
+            _is_text(node.left) or _is_text(node.right)
+        ):
             yield ast.BinOp(node.left, SWAPS[type(node.op)](), node.right)  # type: ignore[arg-type]
         case ast.UnaryOp(op=ast.Not()):
             yield node.operand
@@ -117,12 +119,11 @@ def changed(node: ast.AST, parent: ast.AST) -> Iterator[ast.AST]:
         yield ast.UnaryOp(ast.Not(), parent.test)
 
 
-def _text(node: ast.BinOp) -> bool:
-    return any(
-        isinstance(part, ast.JoinedStr)
-        or (isinstance(part, ast.Constant) and isinstance(part.value, str))
-        for part in (node.left, node.right)
-    )
+def _is_text(node: ast.expr) -> bool:
+    match node:
+        case ast.JoinedStr() | ast.Constant(value=str()):
+            return True
+    return False
 
 
 def mutants(file: str) -> list[Mutant]:

@@ -59,10 +59,10 @@ def version() -> str:
         "CITATION.cff": r"(?m)^version: (.+)$",
         "CHANGELOG.md": r"(?m)^## (\d\S*)",
     }
-    found = {}
+    found: dict[str, str] = {}
     for name, pattern in patterns.items():
-        match = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"))
-        found[name] = match[1] if match else "none"
+        matches = re.findall(pattern, (ROOT / name).read_text(encoding="utf-8"))
+        found[name] = matches[0] if matches else "none"
     if len(set(found.values())) > 1:
         sys.exit(f"versions differ: {found}")
     return found["CITATION.cff"]

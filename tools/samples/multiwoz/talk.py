@@ -146,7 +146,9 @@ class Talk:
         unspoken = tuple((s, v) for s, v in wishes.items() if "{" + s not in template)
         if self.casual:
             template, values = template.lower(), {s: v.lower() for s, v in values.items()}
-        self._say("user", kind, "", act, template, values, asked, unspoken)
+        act = self._act(act)
+        segment = Segment(kind, "", self.domain, act, template, values, asked, unspoken)
+        self.segments["user"].append(segment)
 
     def tell(self, kind: str, slot: str, value: str) -> None:
         """Let the user say a value of a slot."""
@@ -167,11 +169,11 @@ class Talk:
         key = key or self.domain
         template = self.deck.deal(usable(ways or phrases("operator", kind, key), shown))
         if template:
-            self._say("operator", kind, key, act, template, shown, asked)
+            segment = Segment(kind, key, self.domain, self._act(act), template, shown, asked)
+            self.segments["operator"].append(segment)
 
-    def _say(self, speaker: str, kind: str, key: str, act: str, *rest: object) -> None:
-        act = act if "-" in act else f"{self.domain.capitalize()}-{act}"
-        self.segments[speaker].append(Segment(kind, key, self.domain, act, *rest))  # type: ignore[arg-type]
+    def _act(self, act: str) -> str:
+        return act if "-" in act else f"{self.domain.capitalize()}-{act}"
 
     def inform(self, slot: str, value: str, wording: str = "") -> None:
         """Annotate a wish of the user, and how it was worded."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from tools.samples.multiwoz.world import phrases
+from tools.samples.multiwoz.world import PHRASES, phrases
 
 NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
@@ -13,13 +13,6 @@ NUMBERS = (
 _SMALL_WORDS = ("and", "of", "the", "on", "at")
 _PROPER = ("name", "departure", "destination", "day", "bookday", "address")
 _LOWER_CASE_FOODS = ("vegetarian",)
-_KINDS = {
-    "swimmingpool": "swimming pool",
-    "concerthall": "concert hall",
-    "boat": "boat trip",
-    "architecture": "historic building",
-    "entertainment": "games venue",
-}
 _FIELD = re.compile(r"\{([a-z]+)[0-9]*\}")
 _ARTICLE = re.compile(r"\b([aA])\(n\) (\{[a-z]+[0-9]*\}|\w)")
 
@@ -111,7 +104,9 @@ def spoken(slot: str, value: str) -> str:
         )
     if slot == "food" and value not in _LOWER_CASE_FOODS:
         return value.capitalize()
-    return value.upper() if slot == "postcode" else _KINDS.get(value, value)
+    return (
+        value.upper() if slot == "postcode" else PHRASES.get(("world", "type", value), (value,))[0]
+    )
 
 
 def times_in_words(clock: str) -> list[str]:
