@@ -238,8 +238,9 @@ def _warn_of_other_items(rows: Rows, item: str, findings: Findings) -> None:
     """Warn where another column may be the item as well, and tells rows apart otherwise."""
     values = list(map(str, rows.values(item)))
     number = len(set(values))
+    names = rows.names
     usual = NAMES["item"].split()
-    for other in (name for known in usual for name in rows.names if name.lower() == known):
+    for other in (name for known in usual for name in names if name.lower() == known):
         pairs = set(zip(values, map(str, rows.values(other)), strict=True))
         found = len({pair[1] for pair in pairs})
         if not len(pairs) == number == found:

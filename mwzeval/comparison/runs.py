@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.alignment import check_alike
+from mwzeval.comparison.alignment import check_alike, key_of, measures_of
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure, observed
 from mwzeval.scores.table import Table
@@ -75,46 +75,38 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
     if len(runs) < 2:
         raise UsageError("--runs needs at least two predictions files, one for each run")
     check_alike(runs)
-    first, *others = runs.values()
+    first = next(iter(runs.values()))
     units = first.table.units
     tables = [scored.table.select(units) for scored in runs.values()]
-    additive = (
-        _additive([_measure(scored, measure) for scored in runs.values()], tables)
-        for measure in first.measures
-    )
-    of_types = (
-        _across(measure, [measure.value, *(_value(s, measure) for s in others)], len(units), None)
-        for measure in first.type_measures
-    )
-    return (*additive, *of_types)
-
-
-def _additive(of_runs: list[Measure], tables: list[Table]) -> Across:
-    measure = of_runs[0]
-    values = [of_run.value(observed(table)) for of_run, table in zip(of_runs, tables, strict=True)]
-    cases = measure.cases
-    n = len(tables[0].units) if cases is None else round(tables[0].column(cases).sum())
-    is_mean = measure.known is None and measure.block == 1
-    return _across(measure, values, n, _components(of_runs, tables) if is_mean else None)
-
-
-def _across(
-    measure: Measure | TypeMeasure,
-    values: list[float],
-    n: int,
-    components: VarianceComponents | None,
-) -> Across:
-    return Across(
-        name=measure.name,
-        label=measure.label,
-        scope=measure.scope,
-        places=measure.places,
-        n=n,
-        values=tuple(values),
-        over=across_runs(values),
-        components=components,
-        lower_is_better=isinstance(measure, Measure) and measure.lower_is_better,
-    )
+    by_key = [{key_of(m): m for m in measures_of(scored)} for scored in runs.values()]
+    found = []
+    for measure in measures_of(first):
+        of_runs = [measures[key_of(measure)] for measures in by_key]
+        n, components, lower_is_better = len(units), None, False
+        if isinstance(measure, Measure):
+            lower_is_better = measure.lower_is_better
+            if measure.cases is not None:
+                n = round(float(tables[0].column(measure.cases).sum()))
+        additive = [m for m in of_runs if isinstance(m, Measure)]
+        values = [m.value for m in of_runs if isinstance(m, TypeMeasure)] or [
+            m.value(observed(table)) for m, table in zip(additive, tables, strict=True)
+        ]
+        if additive and additive[0].known is None and additive[0].block == 1:
+            components = _components(additive, tables)
+        found.append(
+            Across(
+                name=measure.name,
+                label=measure.label,
+                scope=measure.scope,
+                places=measure.places,
+                n=n,
+                values=tuple(values),
+                over=across_runs(values),
+                components=components,
+                lower_is_better=lower_is_better,
+            )
+        )
+    return tuple(found)
 
 
 def _components(of_runs: list[Measure], tables: list[Table]) -> VarianceComponents | None:
@@ -143,13 +135,3 @@ def pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
         whole = measure.of(observed(table))[0]
         without = measure.of(dict(zip(table.columns, left_out.T, strict=True)))
     return np.asarray(n * whole - (n - 1) * without, dtype=np.float64)
-
-
-def _measure(scored: ScoredTable, like: Measure) -> Measure:
-    return next(m for m in scored.measures if (m.name, m.scope) == (like.name, like.scope))
-
-
-def _value(scored: ScoredTable, like: TypeMeasure) -> float:
-    return next(
-        m.value for m in scored.type_measures if (m.name, m.scope) == (like.name, like.scope)
-    )

@@ -116,18 +116,6 @@ def test_what_cannot_be_compared_is_one_clear_line(
     assert '"second"' in refused(*halves)
 
 
-def test_the_problems_of_all_files_are_shown_together(run: Run, tmp_path: Path) -> None:
-    files = []
-    for name in ("one", "two"):
-        path = tmp_path / f"{name}.json"
-        path.write_text("[", encoding="utf-8")
-        files.append(str(path))
-    code, _, err = run(*files)
-    assert code == 2
-    assert "one.json" in err
-    assert "two.json" in err
-
-
 def test_one_table_is_of_the_whole(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     files = (file_of("good"), file_of("no-phone"), *FEW, "-s", "--table", "half-width")
     code, out, _ = run(*files)

@@ -241,15 +241,3 @@ def test_the_work_grows_as_the_rows_do(tmp_path: Path) -> None:
         file.write_text("\n".join(["item,cluster,score", *lines]), encoding="utf-8")
         made.append(calls(lambda: read(file)))  # noqa: B023
     assert made[1] < 4.2 * made[0]
-
-
-@pytest.mark.integration
-def test_a_table_of_many_columns_is_read(tmp_path: Path) -> None:
-    more = [f"c{number}" for number in range(60_000)]
-    file = tmp_path / "wide.csv"
-    lines = (["item", "score", *more], ["a", "1", *more], ["b", "0", *more])
-    file.write_text("".join(f"{','.join(line)}\n" for line in lines), encoding="utf-8")
-    assert read(file)[0].table.units == ("a", "b")
-    file.write_text(file.read_text(encoding="utf-8").replace("c59999", "c1"), encoding="utf-8")
-    with pytest.raises(InputError, match=r'line 1.*"c1"'):
-        read(file)
