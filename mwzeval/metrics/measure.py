@@ -240,38 +240,6 @@ def _percentage(parts: Sequence[str], whole: str, sums: Sums) -> NDArray[np.floa
     return np.asarray(100 * sum(sums[part] for part in parts) / sums[whole])
 
 
-def of_chosen(
-    table: Table, measures: Iterable[Measure], chosen: NDArray[np.bool_], scope: str
-) -> tuple[Table, tuple[Measure, ...]]:
-    """Return the columns and scores of 0/1 outcomes of some units alone, as a further scope.
-
-    `chosen` says of each unit whether it is meant. The columns are 0 in all others, so that they
-    stand beside those of the table, and resamples are of all units. Scores of parts, those that are
-    no outcomes, and those of which no unit is left are not among the scores.
-    """
-    outcomes = [
-        m for m in measures if m.scope == WHOLE and m.outcome and m.cases and m.scale == 100
-    ]
-    names = dict.fromkeys(name for m in outcomes for name in (m.outcome, m.cases) if name)
-    values = [table.column(name) * chosen for name in names]
-    columns = tuple(f"{scope}: {name}" for name in names)
-    stacked = np.column_stack(values) if values else np.zeros((len(table.units), 0))
-    own = Table(table.units, columns, stacked)
-    sums = own.sums()
-    return own, tuple(
-        replace(
-            m,
-            scope=scope,
-            of=percentage(f"{scope}: {m.outcome}", of=f"{scope}: {m.cases}"),
-            outcome=f"{scope}: {m.outcome}",
-            cases=f"{scope}: {m.cases}",
-            known=None,
-        )
-        for m in outcomes
-        if sums[f"{scope}: {m.cases}"]
-    )
-
-
 def observed(table: Table) -> Sums:
     """Return the column sums in the form that score functions take, arrays of shape (1,)."""
     return dict(zip(table.columns, table.values.sum(axis=0)[:, np.newaxis], strict=True))

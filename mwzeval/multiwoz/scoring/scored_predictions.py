@@ -15,7 +15,6 @@ from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collecti
 from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
-from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.normalization.spacing import natural_spacing
@@ -23,7 +22,6 @@ from mwzeval.multiwoz.predictions.census import Census, Coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
-    DomainGoal,
     NeedsOffer,
     Progress,
 )
@@ -52,15 +50,20 @@ SHOWN_VENUES = 3
 
 
 def explain(scorer: Scorer, dialogue: NormalizedDialogue) -> Explanation:
-    """Return what became of a dialogue, turn by turn, and why what was lost was lost."""
+    """Return the outcomes of a dialogue, what each turn did, and why Inform or Success failed."""
     case = Case.of(scorer, dialogue)
-    names = _Names(scorer.database)
     explanation = Explanation(
         unit=dialogue.name,
         outcomes=_outcomes(case.outcome()),
-        goal=tuple(_goal_facts(case, names)),
-        turns=tuple(_turn_views(case, scorer.gold.dialogues[dialogue.name], names)),
-        reasons=reasons(case),
+        goal=tuple(_goal_facts(case)),
+        turns=tuple(_turn_views(case, scorer.gold.dialogues[dialogue.name])),
+        reasons=tuple(
+            Reason(
+                *(loss.code, loss.outcome, loss.domain, loss.turn, loss.text),
+                evidence=KINDS[loss.kind].evidence,
+            )
+            for loss in losses(case)
+        ),
     )
     return explanation if dialogue.mentions is None else _with_words(explanation, scorer, dialogue)
 
@@ -106,12 +109,6 @@ def words_of(scorer: Scorer, dialogue: NormalizedDialogue) -> Words:
     )
 
 
-def explain_all(scorer: Scorer, dialogues: Dialogues, sources: Sources) -> Iterator[Explanation]:
-    """Yield the explanations of checked dialogues, in their order."""
-    for name, turns in dialogues.items():
-        yield explain(scorer, scorer.normalize(name, turns, sources))
-
-
 def explanation_as_written(
     scorer: Scorer, name: str, turns: Sequence[Turn], sources: Sources
 ) -> Explanation:
@@ -155,17 +152,6 @@ def _done(turn: Turn) -> Iterator[Fact]:
             yield Fact("booked", spelled(slots), domain)
 
 
-def reasons(case: Case) -> tuple[Reason, ...]:
-    """Return why Inform or Success was lost; nothing when neither was."""
-    return tuple(
-        Reason(
-            *(loss.code, loss.outcome, loss.domain, loss.turn, loss.text),
-            evidence=KINDS[loss.kind].evidence,
-        )
-        for loss in losses(case)
-    )
-
-
 def _outcomes(outcome: DialogueOutcome) -> dict[str, dict[str, bool | None]]:
     whole: dict[str, bool | None] = {"inform": outcome.inform, "success": outcome.success}
     return {WHOLE: whole} | {
@@ -174,18 +160,18 @@ def _outcomes(outcome: DialogueOutcome) -> dict[str, dict[str, bool | None]]:
     }
 
 
-def _goal_facts(case: Case, names: _Names) -> Iterator[Fact]:
+def _goal_facts(case: Case) -> Iterator[Fact]:
     for domain, wanted in case.goal.items():
         constraints = case.constraints[domain]
         yield Fact("wants", spelled(constraints), domain)
         if wanted.needs_offer is not NeedsOffer.NEVER:
             satisfying = case.database.query(domain, constraints)
-            yield Fact("satisfied by", names.counted(domain, satisfying), domain)
+            yield Fact("satisfied by", _venues(case, domain, satisfying), domain)
         if wanted.requested:
             yield Fact("asks for", ", ".join(sorted(wanted.requested)), domain)
 
 
-def _turn_views(case: Case, gold: GoldDialogue, names: _Names) -> Iterator[TurnView]:
+def _turn_views(case: Case, gold: GoldDialogue) -> Iterator[TurnView]:
     progress = Progress(case.goal)
     has_offered: set[str] = set()
     states: dict[str, tuple[Mapping[str, str], Fact]] = {}
@@ -202,10 +188,10 @@ def _turn_views(case: Case, gold: GoldDialogue, names: _Names) -> Iterator[TurnV
         for domain, act in acts.items():
             if act.found is not None:
                 has_offered.add(domain)
-                facts.append(Fact("matched", names.counted(domain, act.found), domain))
-        for domain, wanted in case.goal.items():
+                facts.append(Fact("matched", _venues(case, domain, act.found), domain))
+        for domain in case.goal:
             if domain in has_offered:
-                facts.append(_offer(domain, progress.offered[domain], wanted, names))
+                facts.append(_offer(case, domain, progress.offered[domain]))
             if new := progress.provided[domain] - before[domain]:
                 facts.append(Fact(PROVIDED, ", ".join(sorted(new)), domain))
         yield TurnView(
@@ -218,29 +204,23 @@ def _turn_views(case: Case, gold: GoldDialogue, names: _Names) -> Iterator[TurnV
         )
 
 
-def _offer(domain: str, offered: tuple[str, ...], wanted: DomainGoal, names: _Names) -> Fact:
-    remark = ""
-    if offered and wanted.needs_offer is not NeedsOffer.NEVER:
-        satisfying = len(wanted.satisfying.intersection(offered))
+def _offer(case: Case, domain: str, offered: tuple[str, ...]) -> Fact:
+    goal, remark = case.goal[domain], ""
+    if offered and goal.needs_offer is not NeedsOffer.NEVER:
+        satisfying = len(goal.satisfying.intersection(offered))
         share = {0: "none", len(offered): "all"}.get(satisfying, str(satisfying))
         remark = f" (satisfying the goal: {share})"
-    return Fact(ON_OFFER, names.counted(domain, offered, remark), domain)
+    return Fact(ON_OFFER, _venues(case, domain, offered, remark), domain)
 
 
-class _Names:
-    """Venues by what they are called."""
-
-    def __init__(self, database: Database) -> None:
-        self._of = database.names
-
-    def counted(self, domain: str, ids: Sequence[str], remark: str = "") -> str:
-        """Return how many venues there are, a remark, and the first of their names."""
-        if not ids:
-            return "no venue"
-        shown = [self._of.get((domain, venue), venue) for venue in ids[:SHOWN_VENUES]]
-        rest = ", …" if len(ids) > SHOWN_VENUES else ""
-        kind = "venue" if len(ids) == 1 else "venues"
-        return f"{len(ids)} {kind}{remark}: {', '.join(shown)}{rest}"
+def _venues(case: Case, domain: str, ids: Sequence[str], remark: str = "") -> str:
+    """Return the number of venues, a remark, and the first of their names."""
+    if not ids:
+        return "no venue"
+    shown = [case.database.names.get((domain, venue), venue) for venue in ids[:SHOWN_VENUES]]
+    rest = ", …" if len(ids) > SHOWN_VENUES else ""
+    kind = "venue" if len(ids) == 1 else "venues"
+    return f"{len(ids)} {kind}{remark}: {', '.join(shown)}{rest}"
 
 
 DEPENDENCIES = (

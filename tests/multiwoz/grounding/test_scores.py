@@ -20,7 +20,7 @@ from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
 from mwzeval.multiwoz.predictions.reading import Turn
-from mwzeval.multiwoz.scoring.scored_predictions import explain_all
+from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import WHOLE
@@ -282,14 +282,21 @@ def test_less_hallucination_is_better() -> None:
     assert not better
 
 
+def explanations(checked: CheckedPredictions) -> list[Explanation]:
+    scorer, sources = checked.scorer, Sources.of(checked.dialogues.values())
+    return [
+        explain(scorer, scorer.normalize(name, turns, sources))
+        for name, turns in checked.dialogues.items()
+    ]
+
+
 @pytest.fixture(scope="module")
 def explained() -> dict[str, Explanation]:
     predictions = respoken(
         sample_predictions(WORDS), lambda said: said.replace("01632960132", "01632960640")
     )
     checked = evaluator().checked(predictions)
-    sources = Sources.of(checked.dialogues.values())
-    found = {e.unit: e for e in explain_all(checked.scorer, checked.dialogues, sources)}
+    found = {e.unit: e for e in explanations(checked)}
     assert len(found) == len(predictions)
     return found
 
@@ -325,8 +332,7 @@ def test_a_wrong_number_is_told_with_the_right_one(explained: dict[str, Explanat
 
 def test_predictions_with_placeholders_are_explained_as_before() -> None:
     checked = evaluator().checked(sample_predictions("good"))
-    sources = Sources.of(checked.dialogues.values())
-    for explanation in explain_all(checked.scorer, checked.dialogues, sources):
+    for explanation in explanations(checked):
         assert set(explanation.outcomes[WHOLE]) == {"inform", "success"}
 
 

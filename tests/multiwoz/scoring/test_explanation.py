@@ -18,7 +18,7 @@ from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, DomainGoal, NeedsO
 from mwzeval.multiwoz.scoring.losses import losses, repaired
 from mwzeval.multiwoz.scoring.reasons import KINDS, SLOT_NAMES, Loss
 from mwzeval.multiwoz.scoring.repairs import Case
-from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain_all
+from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Sources
 from mwzeval.scores.explanation import Explanation, Fact, count_reasons
 from mwzeval.scores.score import WHOLE
@@ -443,8 +443,7 @@ def test_values_may_be_any_text() -> None:
 @pytest.fixture(scope="module")
 def explained() -> dict[str, Explanation]:
     checked = sample_evaluator("2021").checked(sample_predictions("weak-tracker"))
-    sources = Sources.of(checked.dialogues.values())
-    everything = list(explain_all(checked.scorer, checked.dialogues, sources))
+    everything = [explain(checked.scorer, dialogue) for dialogue in normalized(checked)]
     assert [explanation.unit for explanation in everything] == list(checked.dialogues)
     return {explanation.unit: explanation for explanation in everything}
 

@@ -18,7 +18,7 @@ from mwzeval.conversation.accounting.prices import Prices
 from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_ERROR
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign, of_chosen
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign, percentage
 from mwzeval.metrics.trials import of_items
 from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import LIVE, SAMPLE, WITHOUT_FAULTS
@@ -113,7 +113,7 @@ class ScoredRun:
         more = tuple(accounts.measures(used.sums(), lambda name: signature)) if names else ()
         if exclude_user_faults:
             chosen = _without_faults(run, level, names, findings)
-            own, again = of_chosen(table, filter(_is_no_end, measures), chosen, WITHOUT_FAULTS)
+            own, again = _of_chosen(table, measures, chosen)
             table, measures = table.beside(own), (*measures, *again)
         table, measures = table.beside(used), (*measures, *more)
         items = {name: _item(one.item) for name, one in run.dialogues.items()}
@@ -264,8 +264,36 @@ def _without_faults(
     return np.array(without, dtype=bool)
 
 
-def _is_no_end(measure: Measure) -> bool:
-    return not measure.name.startswith("end.")
+def _of_chosen(
+    table: Table, measures: Iterable[Measure], chosen: NDArray[np.bool_]
+) -> tuple[Table, tuple[Measure, ...]]:
+    """Return columns and scores of the 0/1 outcomes of the chosen dialogues, as a further scope.
+
+    The columns are 0 in all other dialogues, so that they fit the table, and resamples are of all.
+    Endings, scores of parts, and scores without a chosen case are left out.
+    """
+    outcomes = [
+        (m, m.outcome, m.cases)
+        for m in measures
+        if m.scope == WHOLE and m.outcome and m.cases and not m.name.startswith("end.")
+    ]
+    names = dict.fromkeys(name for _, *columns in outcomes for name in columns)
+    values = np.zeros((len(table.units), len(names)))
+    for index, name in enumerate(names):
+        values[:, index] = table.column(name) * chosen
+    own = Table(table.units, tuple(f"{WITHOUT_FAULTS}: {name}" for name in names), values)
+    sums = own.sums()
+    return own, tuple(
+        replace(
+            m,
+            scope=WITHOUT_FAULTS,
+            of=percentage(f"{WITHOUT_FAULTS}: {outcome}", of=f"{WITHOUT_FAULTS}: {cases}"),
+            outcome=f"{WITHOUT_FAULTS}: {outcome}",
+            cases=f"{WITHOUT_FAULTS}: {cases}",
+        )
+        for m, outcome, cases in outcomes
+        if sums[f"{WITHOUT_FAULTS}: {cases}"]
+    )
 
 
 def _checksum(goal: Goal) -> str:
