@@ -16,6 +16,7 @@ from mwzeval.multiwoz.formats.adaptation import marks
 from mwzeval.multiwoz.predictions.reading import read_predictions
 from tests.multiwoz.formats.rendering import to_messages, to_sgd, to_unified
 from tests.places import ROOT, sample_predictions
+from tests.report.pages import readable
 
 TURN = {"response": "a"}
 MESSAGE = {"role": "user", "content": "a"}
@@ -148,7 +149,7 @@ def test_the_page_shows_what_a_file_of_another_format_predicts(
     (tmp_path / "system.json").write_text(json.dumps(to_unified(sample_predictions("good"))))
     arguments = ["-o", "-", "--samples", "50", "--corpus", "sample"]
     assert main(["report", str(tmp_path / "system.json"), *arguments]) == 0
-    page = capsys.readouterr().out
+    page = readable(capsys.readouterr().out)
     assert "joint_accuracy" in page  # which is scored of predicted states only
 
 

@@ -208,7 +208,7 @@ def test_grounded_counts_stand_beside_the_verdicts() -> None:
     # A name, a number: both known, and the number is another's.
     assert row["mentions.total"] == 2
     assert row["belonging.total"] == 1
-    assert "consistent.total" not in row
+    assert row["consistent.total"] == 0
     assert (row["grounded_inform.total"], row["grounded_success.total"]) == (1, 0)
 
 
