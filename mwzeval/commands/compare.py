@@ -15,21 +15,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.arguments import add_files, add_format, add_items, add_places, add_resampling
-from mwzeval.benchmark import optional
-from mwzeval.commands.systems.items import (
-    advising_benchmark,
-    advising_items,
-    asked_columns,
-    check_without_columns,
+from mwzeval.arguments import (
+    add_files,
+    add_format,
+    add_items,
+    add_places,
+    add_resampling,
+    files_of,
+    named_runs,
 )
-from mwzeval.commands.systems.scoring import (
+from mwzeval.benchmark import optional
+from mwzeval.commands.systems import (
+    advising_items,
+    check_without_columns,
+    names_of,
+    read_items,
     score_all,
     scorer_of,
-    systems_of,
     unit_of,
 )
 from mwzeval.errors import Problem, UsageError, conditions, shorten
+from mwzeval.files.reading import STANDARD_INPUT
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
@@ -135,7 +141,7 @@ def _of_benchmark(
     """Compare files that the benchmark scores."""
     from mwzeval.comparison import compare
 
-    systems = systems_of(arguments)
+    systems = _systems(arguments)
     reason = getattr(benchmark, "runs", "")
     if reason and any(len(runs) > 1 for runs in systems.values()):
         raise UsageError(reason)
@@ -166,6 +172,37 @@ def _of_benchmark(
     return comparison, [file.warnings for file in scored.values()]
 
 
+def _systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
+    """Return the files of the systems of a comparison, those of their runs, by their names.
+
+    A file is a system, and so is `NAME=RUN,RUN`; a name that comes again has further runs. Less
+    than two systems are bad use. Raises `UsageError` for a run or name that is given twice.
+    """
+    given = [(argument, named_runs(argument)) for argument in files_of(arguments)]
+    single = [argument for argument, named in given if named is None]
+    names = names_of(single)
+    called = iter(names)
+    systems: dict[str, tuple[str, ...]] = {}
+    for argument, named in given:
+        name, files = named or (next(called), (argument,))
+        if named and name in names:
+            raise UsageError(f'two systems are called "{shorten(name)}": give one another name')
+        systems[name] = (*systems.get(name, ()), *files)
+    if len(systems) < 2:
+        arguments.parser.error(
+            "give at least 2 files, or systems with several runs as NAME=RUN,RUN; the baseline "
+            "comes first"
+        )
+    for name, files in systems.items():
+        if "" in files:
+            raise UsageError(f'a run of "{shorten(name)}" has no file: {shorten(",".join(files))}')
+        if again := next((file for file in files if files.count(file) > 1), None):
+            raise UsageError(f'a run of "{shorten(name)}" is given twice: {shorten(again)}')
+    if sum(files.count(STANDARD_INPUT) for files in systems.values()) > 1:
+        raise UsageError("standard input (-) can be read only once")
+    return systems
+
+
 def _files(systems: Mapping[str, Sequence[str]]) -> tuple[list[str], Mapping[str, str]]:
     """Return the files of all systems, each once, and what they are called in the result."""
     from mwzeval.files.reading import shortest_ends
@@ -181,14 +218,13 @@ def _files(systems: Mapping[str, Sequence[str]]) -> tuple[list[str], Mapping[str
 def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> tuple[Comparison, Warnings]:
     """Compare files that say the scores of their items themselves."""
     from mwzeval.comparison import compare
-    from mwzeval.comparison.items import may_be_lower, read_items
+    from mwzeval.comparison.items import may_be_lower
 
     if arguments.scopes:
         raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
-    systems = systems_of(arguments)
+    systems = _systems(arguments)
     files, called = _files(systems)
-    with advising_benchmark(files):
-        items = read_items(files, asked_columns(arguments, benchmark))
+    items = read_items(files, arguments, benchmark)
     comparison = compare(
         {name: {called[run]: items.scored[run] for run in runs} for name, runs in systems.items()},
         resampling=_resampling(arguments),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS, add_files, add_format, add_intervals, files_of
 from mwzeval.commands.report import page
-from mwzeval.commands.systems.scoring import names_of, scorer_of
+from mwzeval.commands.systems import names_of, scorer_of
 from mwzeval.outcome import add_outcome, finish_report
 from mwzeval.statistics.intervals import CONFIDENCE
 

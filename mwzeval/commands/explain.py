@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.systems.scoring import score_all, scorer_of
+from mwzeval.commands.systems import score_all, scorer_of
 from mwzeval.conversation.trajectory import item_and_trial
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output import warnings_behind, write_result

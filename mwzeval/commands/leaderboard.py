@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS, add_resampling
 from mwzeval.benchmark import optional
-from mwzeval.commands.systems.scoring import names_of, scorer_of
+from mwzeval.commands.systems import names_of, scorer_of
 from mwzeval.output import warnings_behind, write_result
 from mwzeval.statistics.intervals import CONFIDENCE
 

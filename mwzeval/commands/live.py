@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_format
 from mwzeval.benchmark import optional
-from mwzeval.commands.systems.scoring import scorer_of
+from mwzeval.commands.systems import scorer_of
 from mwzeval.outcome import FAILED, own_document
 from mwzeval.output import tell, warnings_behind, write_result
 

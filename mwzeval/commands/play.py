@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.benchmark import benchmark_named, optional
 from mwzeval.commands.live import LIVE
-from mwzeval.commands.systems.scoring import scorer_of
+from mwzeval.commands.systems import scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import tell
 

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
-from mwzeval.commands.systems.scoring import score_all, scorer_of
+from mwzeval.commands.systems import score_all, scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_output
 from mwzeval.statistics.intervals import CONFIDENCE

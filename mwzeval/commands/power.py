@@ -12,18 +12,18 @@ it is known how alike they are. Items of one cluster (--cluster-column) are not 
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, add_items, add_places, files_of
-from mwzeval.commands.systems.items import (
-    advising_benchmark,
+from mwzeval.commands.systems import (
     advising_items,
     are_items,
-    asked_columns,
     check_without_columns,
+    names_of,
+    read_items,
+    score_all,
+    scorer_of,
 )
-from mwzeval.commands.systems.scoring import all_of, names_of, scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_result
 
@@ -111,7 +111,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     same, and impossible levels.
     """
     from mwzeval.comparison.alignment import check_comparable
-    from mwzeval.comparison.items import read_items
     from mwzeval.comparison.power import TwoSided, pilot_of, power_document
     from mwzeval.report.terminal import printed
 
@@ -124,16 +123,14 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.parser.error(f"give one pilot run, or two: {len(files)} were given")
     clusters, in_corpus, name = None, None, arguments.score
     if is_of_items := arguments.items or any(map(are_items, files)):
-        with advising_benchmark(files):
-            items = read_items(files, asked_columns(arguments, benchmark))
+        items = read_items(files, arguments, benchmark)
         tables = [items.scored[file] for file in files]
         clusters, warnings = items.clusters, list(items.warnings.values())
         name = name and name.lower()  # as columns are called
     else:
         check_without_columns(arguments)
-        scorer = scorer_of(benchmark, arguments)
         with advising_items(files):
-            scored = all_of(partial(scorer.score, file) for file in files)
+            scored = [*score_all(scorer_of(benchmark, arguments), files).values()]
         tables = [file.scored_table for file in scored]
         warnings = [tuple(file.warnings) for file in scored]
         in_corpus = _items_of_corpus(scored[0])

@@ -9,7 +9,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, file_of
-from mwzeval.commands.systems.scoring import scorer_of
+from mwzeval.commands.systems import scorer_of
 from mwzeval.output import warnings_behind, write_result
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, files_of
-from mwzeval.commands.systems.scoring import score_all, scorer_of
+from mwzeval.commands.systems import score_all, scorer_of
 from mwzeval.outcome import add_outcome, failed_gates, finish, warned
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, file_of
-from mwzeval.commands.systems.scoring import scorer_of
+from mwzeval.commands.systems import scorer_of
 from mwzeval.errors import InputError, Problem
 from mwzeval.output import warning_lines, write_result
 

@@ -16,7 +16,7 @@ import pytest
 
 from mwzeval.arguments import named_runs
 from mwzeval.cli import main
-from mwzeval.commands.systems.scoring import names_of
+from mwzeval.commands.systems import names_of
 from tests.places import ROOT, sample_predictions
 
 MWZEVAL = str(Path(sys.executable).with_name("mwzeval"))

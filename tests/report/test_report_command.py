@@ -12,7 +12,7 @@ import pytest
 
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
-from mwzeval.commands.systems.scoring import names_of
+from mwzeval.commands.systems import names_of
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, read_json, sample_predictions
 from tests.report.pages import data_of, readable
