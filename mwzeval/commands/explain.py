@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 
 def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> None:
-    from mwzeval.report.explanation_text import explanation_text
+    from mwzeval.report.explanation import explanation_text
     from mwzeval.report.terminal import output_look
     from mwzeval.text import plain, to_json
 
@@ -141,7 +141,7 @@ def _against(
     Raises `UsageError` for systems that cannot be compared.
     """
     from mwzeval.comparison.alignment import check_comparable, common_units
-    from mwzeval.report.explanation_text import against_text
+    from mwzeval.report.explanation import against_text
     from mwzeval.report.terminal import output_look
     from mwzeval.scores.explanation import count_outcomes, lost_to_other
     from mwzeval.text import plain, to_json
@@ -231,7 +231,7 @@ def _listed(
 
     Raises `UsageError` for a reason that has no meaning and that no unit has.
     """
-    from mwzeval.report.explanation_text import histogram_text, listing_text
+    from mwzeval.report.explanation import histogram_text, listing_text
     from mwzeval.report.terminal import output_look
     from mwzeval.text import to_json
 

@@ -92,14 +92,6 @@ def test_similar_figures_and_systems_are_marked() -> None:
     assert texts(Board("", {}, COLUMNS, (marked,))) == [["x ≈", "9.0", "1.5≈"]]
 
 
-def test_sources_have_a_column_if_they_are_wanted() -> None:
-    rows = (row("x", 9, source="site"), row("y", 5))
-    board = Board("", {}, COLUMNS, rows, ranked_by="a", with_sources=True)
-    sheet = board.with_own(own(7, reach=1)).sheet()
-    assert sheet.header == ("", "A", "B", "source")
-    assert [line[-1].text for line in sheet.rows] == ["site", "", "", ""]
-
-
 def test_systems_side_by_side_have_the_best_of_each_line_marked() -> None:
     board = Board(
         "title", {}, COLUMNS, (row("x", 9, 1.0), row("y", 5, 2.0)), heading="Of", transposed=True

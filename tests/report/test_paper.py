@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from functools import cache
 
@@ -16,7 +14,6 @@ from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.scores.score import Signature
 from mwzeval.scores.sheets import FORMATS, Document, render
 from mwzeval.scores.table import Table
-from mwzeval.statistics.tests import holm
 
 FEW = Resampling(samples=300, seed=7)
 UNITS = tuple(f"d{number:03}" for number in range(120))
@@ -97,21 +94,6 @@ def test_the_best_is_bold_and_what_does_not_differ_from_it_has_a_dagger(
     assert not any(bold or "†" in mark for (_, c), (_, bold, mark) in shown.items() if c == "Words")
 
 
-def test_daggers_are_corrected_over_all_pairs() -> None:
-    systems = {name: scored(rate, number) for number, (name, rate) in enumerate(RATES.items())}
-    names = list(systems)
-    pairs = [(b, a) for i, a in enumerate(names) for b in names[i + 1 :]]
-    for measure in of_single_runs().measures:
-        alone = []
-        for system, other in pairs:
-            pair = compare({other: systems[other], system: systems[system]}, resampling=FEW)
-            difference = pair.measure(measure.name).of(system).difference
-            assert difference is not None
-            assert difference.p_value is not None
-            alone.append(difference.p_value)
-        assert measure.pairs == dict(zip(pairs, holm(alone), strict=True))
-
-
 def test_intervals_are_those_of_a_report_and_of_several_runs_wider_than_none() -> None:
     comparison = of_single_runs()
     for number, (name, rate) in enumerate(RATES.items()):
@@ -188,7 +170,3 @@ def test_every_format_has_every_system_and_the_caption(format_name: str) -> None
         assert r"\textbf{" in text
         assert r"$^\dagger$" in text
         assert r"Error $\downarrow$" in text
-    if format_name == "csv":
-        records = list(csv.DictReader(io.StringIO(text)))
-        assert len(records) == 16
-        assert {record["runs"] for record in records} == {"1", "3"}

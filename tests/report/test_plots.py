@@ -69,16 +69,6 @@ def test_a_figure_is_what_its_ending_says_and_always_the_same(figure: str, endin
     assert not re.search(rb"\b20[0-9]{2}-[01][0-9]-", drawn)
 
 
-@pytest.mark.integration
-def test_configured_styles_change_nothing_and_are_left_alone() -> None:
-    import matplotlib
-
-    usual = FIGURES["scores"]("svg")
-    with matplotlib.rc_context({"font.size": 30, "axes.grid": True, "figure.dpi": 33}):
-        assert FIGURES["scores"]("svg") == usual
-        assert matplotlib.rcParams["font.size"] == 30
-
-
 def test_a_figure_is_a_column_wide(svgs: dict[str, bytes]) -> None:
     for svg in svgs.values():
         width = re.search(rb'<svg [^>]*width="([\d.]+)pt"', svg)
@@ -230,15 +220,6 @@ def test_legends_say_which_intervals_there_are(svgs: dict[str, bytes]) -> None:
     assert "score" not in texts(plot_scores(bare, ["found"], format_name="svg"))
 
 
-def test_colours_have_a_bar_from_nothing_to_all(svgs: dict[str, bytes]) -> None:
-    percent = placed(svgs["parts"])
-    ends = {text: x for text, x, _ in percent if text in ("0", "100")}
-    assert ends["0"] < ends["100"]
-    assert "%" in [text for text, _, _ in percent]
-    lost = placed(svgs["counted reasons"])
-    assert "talks, less is better" in [text for text, _, _ in lost]
-
-
 @pytest.mark.parametrize(
     ("values", "unit", "ends"),
     [
@@ -287,15 +268,6 @@ def test_the_command_draws_the_sample(
     assert shown.out == ""
     assert str(figure) in shown.err
     assert {"sample-good", "sample-weak-tracker"} <= set(texts(figure.read_bytes()))
-
-
-def test_the_command_draws_the_scores_asked_for(tmp_path: Path) -> None:
-    figure = tmp_path / "figure.svg"
-    chosen = ["--scores", "dst.slot_f1,bleu.sample", "--width", "6.9"]
-    assert main(["plot", GOOD, *chosen, "-o", str(figure)]) == 0
-    shown = texts(figure.read_bytes())
-    assert {"Slot F1", "BLEU (sample)"} <= set(shown)
-    assert "Inform" not in shown
 
 
 @pytest.mark.parametrize("name", ["figure.jpg", "figure", "svg"])

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval import PredictedTurn, Predictions
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import parser_of
 from mwzeval.comparison import Comparison, compare
@@ -59,16 +58,6 @@ def plain(frame: Any) -> list[dict[str, Any]]:
         {name: None if value is None or value != value else value for name, value in row.items()}
         for row in json.loads(json.dumps(rows, default=lambda missing: None))
     ]
-
-
-@pytest.mark.usefixtures("pandas")
-def test_a_frame_has_the_scores_of_the_json_report_to_the_last_bit(report: Report) -> None:
-    frame = report.to_frame()
-    evaluator = Evaluator(True, True, True, corpus="sample", confidence=0.95, samples=50)
-    written = json.loads(json.dumps(evaluator.evaluate(sample_predictions("good")).to_dict()))
-    assert plain(frame) == written["meta"]["scores"]
-    inform = frame.query("score == 'inform'").set_index("scope")["value"]
-    assert inform.to_dict() == written["success"]["inform"]
 
 
 @pytest.mark.usefixtures("pandas")
@@ -153,12 +142,6 @@ def test_results_are_printed_as_the_command_line_prints_them(
     assert "\n" not in repr(report)
     assert len(repr(report)) < 400
     assert len(repr(report.table)) < 100
-
-
-def test_what_is_scored_may_be_typed() -> None:
-    turn: PredictedTurn = {"response": "[hotel_name] it is", "active_domains": ["hotel"]}
-    predictions: Predictions = {"smp0021": [turn]}
-    assert Evaluator(success=True, corpus="sample").evaluate(predictions).score("inform").n == 1
 
 
 @pytest.mark.usefixtures("pandas")

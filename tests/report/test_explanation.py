@@ -1,4 +1,4 @@
-"""Explanations on a terminal, of dialogues with calls of functions."""
+"""Explanations on a terminal: in colours, in Chinese, and of dialogues with calls of functions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from collections.abc import Callable
 
 import pytest
 
-from mwzeval.report.explanation_text import (
+from mwzeval.report.explanation import (
     against_text,
     explanation_text,
     histogram_text,
     listing_text,
 )
-from mwzeval.scores.explanation import count_outcomes, lost_to_other
+from mwzeval.scores.explanation import (
+    Explanation,
+    Fact,
+    Reason,
+    TurnView,
+    Utterance,
+    count_outcomes,
+    lost_to_other,
+)
+from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import BOLD, GREEN, PLAIN, RED, Look
+from mwzeval.text import width_of
 from tests.report.page.conversations import conversation
 
 
@@ -74,3 +84,31 @@ def test_what_was_won_and_lost_has_its_colour() -> None:
     assert f"\x1b[{BOLD};{RED}m✗ Turn 1\x1b[0m" in text
     assert f"\x1b[{GREEN}m  ✓ hotel, asks: phone\x1b[0m" in text
     assert f"\x1b[{GREEN}m✓\x1b[0m" in explanation_text(WON, look=Look(colours=True))
+
+
+REASONS = (
+    Reason("wrong-constraint:酒店类型", "inform", "酒店", 0, "“石桥客栈” has “高档型”"),
+    Reason("no-venue", "inform", "attraction", 0, "no venue was named"),
+)
+TURN = TurnView(
+    (Utterance("user", "我要的酒店评分得是4.5分以上，" * 8),), (Fact("系统行为", "推荐", "酒店"),)
+)
+CHINESE = Explanation("1", {WHOLE: {"inform": False}}, (), (TURN,), REASONS)
+
+
+def test_columns_of_a_listing_begin_below_each_other() -> None:
+    _, *lines = listing_text([CHINESE]).splitlines()
+    for cells in (("wrong-constraint:酒店类型", "no-venue"), ("“石桥客栈”", "no venue was named")):
+        (start,) = {
+            width_of(line.partition(cell)[0]) for line, cell in zip(lines, cells, strict=True)
+        }
+        assert start > 0
+
+
+@pytest.mark.parametrize("width", [None, 60])
+def test_chinese_is_broken_where_lines_end(width: int | None) -> None:
+    text = explanation_text(CHINESE, look=Look(width=width))
+    assert max(map(width_of, text.splitlines())) <= (width or 96)
+    (fact,) = [line for line in text.splitlines() if "推荐" in line]
+    (said,) = [line for line in text.splitlines() if "user" in line]
+    assert width_of(fact.partition("酒店:")[0]) == width_of(said.partition("我")[0])
