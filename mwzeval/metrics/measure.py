@@ -9,9 +9,9 @@ formula.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -153,45 +153,49 @@ class ScoredTable:
         return self.table if self.trials is None else self.trials.table
 
     def scores(self, resampling: Resampling | None = None) -> tuple[Score, ...]:
-        """Return all scores, with intervals when it is said how to find them."""
-        sums = observed(self.table)
+        """Return all scores, with intervals as `resampling` says, without it with none."""
+        sums, units = observed(self.table), self.table.count
         resampled = _Resampled(self.table, resampling) if resampling else None
-        scores = [
-            Score(
-                name=measure.name,
-                label=measure.label,
-                value=measure.value(sums),
-                n=self.table.count if measure.cases is None else round(sums[measure.cases][0]),
-                signature=measure.signature,
-                places=measure.places,
-                scope=measure.scope,
-                interval=resampled.interval(measure, sums) if resampled else None,
-                lower_is_better=measure.lower_is_better,
-                unit=measure.unit,
-            )
-            for measure in self.measures
-        ]
-        scores += self._type_scores(resampling)
-        return tuple(_signed(score, resampling) for score in scores)
-
-    def _type_scores(self, resampling: Resampling | None) -> Iterable[Score]:
-        units = self.table.count
+        scores = []
+        for measure in self.measures:
+            cases = units if measure.cases is None else round(sums[measure.cases][0])
+            interval = resampled.interval(measure, sums) if resampled else None
+            scores.append(_score(measure, measure.value(sums), cases, interval, resampling))
         intervals: list[Interval | None] = [None] * len(self.type_measures)
         if self.type_measures and resampling and units > 1:
             jackknives = self.count_types().jackknives([m.of for m in self.type_measures])
             intervals = [jackknife.interval(resampling.confidence) for jackknife in jackknives]
-        for measure, interval in zip(self.type_measures, intervals, strict=True):
-            yield Score(
-                name=measure.name,
-                label=measure.label,
-                value=measure.value,
-                n=units,
-                signature=measure.signature,
-                places=measure.places,
-                scope=measure.scope,
-                interval=interval,
-                unit=measure.unit,
-            )
+        for of_types, interval in zip(self.type_measures, intervals, strict=True):
+            scores.append(_score(of_types, of_types.value, units, interval, resampling))
+        return tuple(scores)
+
+
+def _score(
+    measure: Measure | TypeMeasure,
+    value: float,
+    n: int,
+    interval: Interval | None,
+    resampling: Resampling | None,
+) -> Score:
+    """Return a score; its signature has the choices of its interval."""
+    signature = measure.signature
+    if resampling is not None and interval is not None:
+        choices = {"ci": f"{100 * resampling.confidence:g}%-{interval.method}"}
+        if interval.method == "bootstrap":
+            choices |= {"samples": str(resampling.samples), "seed": str(resampling.seed)}
+        signature = signature.extended(choices)
+    return Score(
+        name=measure.name,
+        label=measure.label,
+        value=value,
+        n=n,
+        signature=signature,
+        places=measure.places,
+        scope=measure.scope,
+        interval=interval,
+        lower_is_better=isinstance(measure, Measure) and measure.lower_is_better,
+        unit=measure.unit,
+    )
 
 
 class _Resampled:
@@ -243,17 +247,6 @@ def _percentage(parts: Sequence[str], whole: str, sums: Sums) -> NDArray[np.floa
 def observed(table: Table) -> Sums:
     """Return the column sums in the form that score functions take, arrays of shape (1,)."""
     return dict(zip(table.columns, table.values.sum(axis=0)[:, np.newaxis], strict=True))
-
-
-def _signed(score: Score, resampling: Resampling | None) -> Score:
-    """Return the score with its interval's choices in its signature."""
-    if resampling is None or score.interval is None:
-        return score
-    method = score.interval.method
-    choices = {"ci": f"{100 * resampling.confidence:g}%-{method}"}
-    if method == "bootstrap":
-        choices |= {"samples": str(resampling.samples), "seed": str(resampling.seed)}
-    return replace(score, signature=score.signature.extended(choices))
 
 
 def named(scores: Sequence[Score], name: str, scope: str = WHOLE) -> Score:

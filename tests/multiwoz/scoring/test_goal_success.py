@@ -118,17 +118,6 @@ def test_the_last_offer_decides(name: str, found: list[Any], inform: bool) -> No
     assert (outcome.inform, outcome.success) == (inform, inform), name
 
 
-def test_success_is_not_asked_in_any_domain_when_inform_failed() -> None:
-    goal = {
-        "hotel": DomainGoal(frozenset("a"), frozenset()),
-        "train": DomainGoal(frozenset("b"), frozenset()),
-    }
-    outcome = judge(goal, [{"hotel": DomainTurn(("a",), frozenset())}])
-    assert [outcome.domains[d].inform for d in goal] == [True, False]
-    assert [outcome.domains[d].success for d in goal] == [None, None]
-    assert not outcome.success
-
-
 @examples(200)
 @given(st.lists(worlds(), max_size=6))
 def test_rates_are_percentages_of_the_dialogues_with_the_domain(worlds: list[Any]) -> None:
