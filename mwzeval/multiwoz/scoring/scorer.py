@@ -174,28 +174,18 @@ class Scorer:
         sources = Sources.of([turns], is_told=True)
         if self.responses != AUTO:
             return sources
-        wording = Wording.of(turn.response or "" for turn in turns)
-        lexicalized = wording.lexicalized or self._tell_words(
-            name, turns, sources, wording.with_placeholder
-        )
-        return replace(sources, lexicalized=lexicalized)
-
-    def _tell_words(
-        self, name: str, turns: Sequence[Turn], sources: Sources, at_least: int
-    ) -> bool:
-        """Tell whether so many turns of a dialogue say in words what tells words from placeholders.
-
-        No more turns are read than decide it.
-        """
-        states, domains = self._situation(name, turns, sources)
-        found = self.delexicalizer.each_turn(
-            [turn.response or "" for turn in turns], states, domains
-        )
-        missing, left = at_least, len(turns)
-        while 0 < missing <= left:
-            missing -= any(mention.slot in TELLING for mention in next(found))
-            left -= 1
-        return missing <= 0
+        responses = [turn.response or "" for turn in turns]
+        wording = Wording.of(responses)
+        if not wording.lexicalized:
+            found = self.delexicalizer.each_turn(responses, *self._situation(name, turns, sources))
+            # No more turns are read than decide whether as many have names as have placeholders.
+            missing, left = wording.with_placeholder, len(turns)
+            while 0 < missing <= left:
+                missing -= any(mention.slot in TELLING for mention in next(found))
+                left -= 1
+            if missing > 0:
+                return sources
+        return replace(sources, lexicalized=True)
 
     def kind(self, sources: Sources) -> Responses:
         """Return what the responses of such an input are taken to be."""
@@ -270,15 +260,15 @@ class Scorer:
 
         Weights of grounded scores are for dialogues in words.
         """
-        said = self._grounded_reward(dialogue) if weights.grounded else None
-        return reward(self.goal(dialogue.name), self._acts(dialogue), weights, said)
-
-    def _grounded_reward(self, dialogue: NormalizedDialogue) -> GroundedReward:
-        grounded = self.grounded(dialogue)
-        of_turn: list[list[tuple[bool, bool | None]]] = [[] for _ in dialogue.turns]
-        for judged in grounded.judged:
-            of_turn[judged.turn].append((judged.known, judged.agrees))
-        return GroundedReward(grounded.outcome, tuple(map(MentionCounts.of, of_turn)))
+        grounded_reward = None
+        if weights.grounded:
+            grounded = self.grounded(dialogue)
+            of_turn: list[list[tuple[bool, bool | None]]] = [[] for _ in dialogue.turns]
+            for judged in grounded.judged:
+                of_turn[judged.turn].append((judged.known, judged.agrees))
+            counts = tuple(map(MentionCounts.of, of_turn))
+            grounded_reward = GroundedReward(grounded.outcome, counts)
+        return reward(self.goal(dialogue.name), self._acts(dialogue), weights, grounded_reward)
 
     def _acts(self, dialogue: NormalizedDialogue) -> Iterator[dict[str, DomainTurn]]:
         booked = self.gold.dialogues[dialogue.name].booked
