@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.benchmark import benchmark_of_files, recognised
+from mwzeval.benchmark import recognised
 from mwzeval.cli import main, parser_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -45,63 +45,34 @@ def foreign_files() -> Iterator[tuple[str, Path]]:
                 yield benchmark, path
 
 
-def proposed(verb: list[str], file: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the benchmark that the error of a verb names, as the option says it."""
-    assert main([*verb, file]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    (line,) = printed.err.splitlines()
-    return line.rpartition("--benchmark ")[2].removesuffix("?")
+E2E = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
 
 
-def test_evaluate_names_the_benchmark_of_every_example_file(
-    capsys: pytest.CaptureFixture[str],
+def test_an_error_names_the_benchmark_of_the_file(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    verb = ["evaluate", "--benchmark", "multiwoz", "-bs"]
-    for benchmark, path in foreign_files():
-        assert proposed(verb, str(path), capsys) == benchmark, path
-
-
-@pytest.mark.parametrize("read_as", ["crosswoz", "dstc7", "dstc7-ubuntu-1", "pydial"])
-def test_other_benchmarks_name_it_too(read_as: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert proposed(["evaluate", "--benchmark", read_as], GOOD, capsys) == "multiwoz"
-
-
-@pytest.mark.parametrize("name", ["test-400.jsonl", "episodes", "episodes.json"])
-@pytest.mark.parametrize("lines", [EPISODES, EPISODES[1:]], ids=["header", "no header"])
-def test_evaluate_names_pydial_whatever_its_episodes_are_called(
-    name: str,
-    lines: list[dict[str, Any]],
-    elsewhere: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (elsewhere / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert proposed(["evaluate", "--benchmark", "multiwoz", "-s"], name, capsys) == "pydial"
-
-
-@pytest.mark.parametrize(
-    "verb",
-    [["explain"], ["report"], ["compare", "-s", GOOD], ["rows", "-s"]],
-)
-def test_other_verbs_say_it_too(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
-    named = [verb[0], "--benchmark", "multiwoz", *verb[1:]]
-    assert proposed(named, file, capsys) == "crosswoz"
+    for name, lines in (("test-400.jsonl", EPISODES), ("episodes", EPISODES[1:])):
+        (elsewhere / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    for command, file, named in (
+        *(("evaluate --benchmark multiwoz -bs", file, name) for name, file in foreign_files()),
+        *((f"evaluate --benchmark {name}", GOOD, "multiwoz") for name in ("crosswoz", "pydial")),
+        ("evaluate --benchmark dstc7-ubuntu-1", GOOD, "multiwoz"),
+        ("evaluate --benchmark multiwoz -s", "test-400.jsonl", "pydial"),
+        ("evaluate --benchmark multiwoz -s", "episodes", "pydial"),
+        ("explain --benchmark multiwoz", E2E, "crosswoz"),
+        ("report --benchmark multiwoz", E2E, "crosswoz"),
+        (f"compare --benchmark multiwoz -s {GOOD}", E2E, "crosswoz"),
+    ):
+        assert main([*command.split(), str(file)]) == 2, command
+        out, err = capsys.readouterr()
+        (line,) = err.splitlines()
+        assert (out, line.rpartition("--benchmark ")[2].removesuffix("?")) == ("", named), command
 
 
 def test_validate_lists_it_as_the_only_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
-    assert main(["validate", "--benchmark", "multiwoz", file]) == 2
+    assert main(["validate", "--benchmark", "multiwoz", E2E]) == 2
     (problem,) = json.loads(capsys.readouterr().out)["problems"]
     assert problem["kind"] == "other-benchmark"
-
-
-@pytest.mark.parametrize("verb", [["evaluate", "-q"], ["validate"], ["explain"]])
-def test_the_file_of_a_run_says_its_benchmark_itself(
-    verb: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*verb, str(ROOT / "predictions" / SIMULATION)]) == 0
-    assert "--benchmark" not in capsys.readouterr().err
 
 
 def meant(*given: str) -> Any:
@@ -141,25 +112,14 @@ def test_a_folder_that_is_called_like_the_verb_tells_nothing(
 def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
     with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "--split", "dev", file])
+        main(["evaluate", "--split", "dev", E2E])
     assert stopped.value.code == 2
     wrong, _, _ = capsys.readouterr().err.splitlines()
     assert all(name in wrong for name in ("--split", "crosswoz", "--benchmark"))
     with pytest.raises(SystemExit):
-        main(["evaluate", "--benchmark", "crosswoz", file, "--split", "dev"])
+        main(["evaluate", "--benchmark", "crosswoz", E2E, "--split", "dev"])
     assert "crosswoz" not in capsys.readouterr().err
-
-
-def test_a_file_too_many_is_no_option_of_another_benchmark(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["leaderboard", GOOD, GOOD])
-    assert stopped.value.code == 2
-    wrong, _, _ = capsys.readouterr().err.splitlines()
-    assert wrong.endswith(f": {GOOD}")
 
 
 def test_values_are_recognised_as_files_are() -> None:
@@ -193,12 +153,11 @@ def test_a_shape_tells_the_benchmark_or_nothing(raw: Any, option: str | None) ->
     assert (known.name if known else None) == option
 
 
-@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-def test_predictions_for_multiwoz_are_never_taken_for_others(system: str) -> None:
-    predictions = sample_predictions(system)
-    assert recognised(predictions, but="multiwoz") is None
-    for dialogue, turns in predictions.items():
-        assert recognised({"dialogue": dialogue, "turns": turns}, but="multiwoz") is None
+def test_predictions_for_multiwoz_are_never_taken_for_others() -> None:
+    for system in SAMPLE_SYSTEMS:
+        predictions = sample_predictions(system)
+        lines = ({"dialogue": name, "turns": turns} for name, turns in predictions.items())
+        assert not any(recognised(raw, but="multiwoz") for raw in (predictions, *lines))
 
 
 def live_file(path: Path, header: Any, *, compressed: bool = False) -> str:
@@ -219,15 +178,11 @@ def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: P
     assert meant(GOOD, odd, "nowhere.jsonl") == "multiwoz"
 
 
-def test_a_header_may_say_anything_of_its_benchmark(tmp_path: Path) -> None:
-    file = tmp_path / "run.jsonl"
-    file.write_text('{"mwzeval_live": 1, "benchmark": ["multiwoz"]}\n')
-    assert benchmark_of_files([str(file)]) is None
-
-
 def test_a_header_is_recognised_as_that_of_its_benchmark() -> None:
     for name in ("multiwoz", "crosswoz"):
-        known = recognised({"mwzeval_live": 1, "benchmark": name}, but="dstc7")
+        header = {"mwzeval_live": 1, "benchmark": name}
+        known = recognised(header, but="dstc7")
         assert known is not None
         assert known.name == name
-        assert recognised({"mwzeval_live": 1, "benchmark": name}, but=name) is None
+        assert recognised(header, but=name) is None
+    assert recognised({"mwzeval_live": 1, "benchmark": ["multiwoz"]}) is None

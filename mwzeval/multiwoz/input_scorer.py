@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.benchmark import recognised
 from mwzeval.conversation.files import is_live, live_text
-from mwzeval.errors import Problem, UsageError
-from mwzeval.files.json_files import decoded
+from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.files.json_files import beginning_value, decoded
 from mwzeval.files.reading import expand, first_line, read_bytes
+from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, LIVE
 from mwzeval.multiwoz.file_scorer import PredictionsScorer
 
@@ -70,16 +73,23 @@ class InputScorer:
         """Return the report of predictions in many files, patterns among them, as one input.
 
         `dask` is the address of a Dask scheduler, or `local` for a cluster of `workers` processes.
-        Raises as `evaluate_shards` and `cluster`, and `UsageError` for live dialogues.
+        Raises as `evaluate_shards` and `cluster`, and `UsageError` for live dialogues
+        and files of other benchmarks.
         """
         from mwzeval.multiwoz.shards import evaluate_shards
 
         shards = expand(files)
-        if self._is_live(first_line(shards[0])):
-            raise UsageError(
-                f"{shards[0]} is of live dialogues, and shards are for predictions: join the files "
-                "of a run (`cat part-*.jsonl > run.jsonl`), and evaluate that file"
-            )
+        with suppress(InputError):  # of a bad shard, which is listed later
+            if self._is_live(first_line(shards[0])):
+                raise UsageError(
+                    f"{shards[0]} is of live dialogues, and shards are for predictions: join the "
+                    "files of a run (`cat part-*.jsonl > run.jsonl`), and evaluate that file"
+                )
+            if other := recognised(beginning_value(shards[0]), but=NAME):
+                raise UsageError(
+                    f"{shards[0]} is of {other.title}, and shards are for predictions of {TITLE}: "
+                    "put the dialogues or examples into one file, and evaluate that file"
+                )
         evaluate = partial(
             evaluate_shards,
             *(self.predictions.evaluator_of_shards(), shards),

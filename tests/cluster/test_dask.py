@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.cluster.dask import cluster
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -274,23 +273,3 @@ def test_workers_that_do_not_start_are_told(
         cluster("local", 1),
     ):
         pass
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ("--dask elsewhere", "elsewhere"),
-        ("--dask tcp://127.0.0.1:8786 --workers 2", "--dask local"),
-    ],
-)
-def test_what_is_no_cluster_is_refused(
-    words: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-    arguments = ["-bs", "--corpus", "sample", "-o", str(tmp_path / "report.json"), *words.split()]
-    try:
-        code = main(["shards", *arguments, *paths])
-    except SystemExit as stopped:
-        code = int(stopped.code or 0)
-    assert code == 2
-    assert named in capsys.readouterr().err

@@ -20,7 +20,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.shards import evaluate_shards
 from mwzeval.text import to_json
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
-from tests.places import sample_predictions
+from tests.places import ROOT, sample_predictions
 
 ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.zst", ".jsonl.zst", ".txt")
 Result = tuple[int, str, str]
@@ -140,51 +140,35 @@ def test_any_place_that_fsspec_knows_can_be_read(run: Callable[..., Result]) -> 
         memory.rm("/runs", recursive=True)
 
 
-def broken(predictions: Predictions, how: str) -> tuple[str, bytes]:
+def broken(predictions: Predictions) -> dict[str, tuple[str, bytes | None, str]]:
+    """Return ways to break a shard: the ending and content of its file, and part of the error."""
     text = lines_of(predictions)
     first = next(iter(predictions))
-    repeated = {first: predictions[first]}
-    table: dict[str, tuple[str, bytes]] = {
-        "half a gzip": (".jsonl.gz", gzip.compress(text)[:-20]),
-        "half a zstd": (".jsonl.zst", zstandard.compress(text)[:-20]),
-        "not zstd": (".jsonl.zst", b"once upon a time"),
-        "nothing": (".jsonl", b""),
-        "an empty gzip file": (".jsonl.gz", b""),
-        "half a line": (".jsonl", text[:-30]),
-        "no JSON": (".json", b"{"),
-        "a list": (".json", b"[]"),
-        "odd bytes": (".jsonl", text + b"\xff\xfe\n"),
-        "an unknown dialogue": (".jsonl", text + b'{"dialogue": "smp9999", "turns": [{}]}\n'),
-        "too many turns": (".jsonl", lines_of({first: [*predictions[first] * 30]})),
-        "twice in one": (".jsonl", text + lines_of(repeated)),
-        "another corpus": (".jsonl", b'{"dialogue": "mul0001", "turns": [{"response": "a"}]}\n'),
+    repeated = lines_of({first: predictions[first]})
+    return {
+        "half a gzip": (".jsonl.gz", gzip.compress(text)[:-20], ".gz"),
+        "half a line": (".jsonl", text[:-30], "line 20"),
+        "an unknown dialogue": (
+            *(".jsonl", text + b'{"dialogue": "smp9999", "turns": [{}]}\n'),
+            'dialogue "smp9999"',
+        ),
+        "gone": (".jsonl", None, ""),
+        "half a zstd": (".jsonl.zst", zstandard.compress(text)[:-20], ".zst"),
+        "nothing": (".jsonl", b"", "empty"),
+        "no JSON": (".json", b"{", "line 1"),
+        "a list": (".json", b"[]", "dialogue"),
+        "odd bytes": (".jsonl", text + b"\xff\xfe\n", "line 21, byte 1"),
+        "too many turns": (".jsonl", lines_of({first: [*predictions[first] * 30]}), "turns"),
+        "twice in one": (".jsonl", text + repeated, "dialogue"),
     }
-    return table[how]
 
 
-BROKEN = {
-    "half a gzip": ".gz",
-    "half a line": "line 20",
-    "an unknown dialogue": 'dialogue "smp9999"',
-    "half a zstd": ".zst",
-    "not zstd": ".zst",
-    "nothing": "empty",
-    "an empty gzip file": ".gz",
-    "no JSON": "line 1",
-    "a list": "dialogue",
-    "odd bytes": "line 21, byte 1",
-    "too many turns": "turns",
-    "twice in one": "dialogue",
-    "another corpus": 'dialogue "mul0001"',
-}
+KINDS = list(broken(dict(list(sample_predictions("good").items())[:2])))
 
 
 @pytest.mark.parametrize(
     "how",
-    [
-        *list(BROKEN)[:3],
-        *(pytest.param(how, marks=pytest.mark.integration) for how in list(BROKEN)[3:]),
-    ],
+    [*KINDS[:4], *(pytest.param(how, marks=pytest.mark.integration) for how in KINDS[4:])],
 )
 def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     run: Callable[..., Result],
@@ -196,50 +180,40 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     monkeypatch.setattr(shards, "BATCH", 5)
     first, second, third = cut(sample_predictions("good"), [20, 40])
     paths = write_shards(tmp_path, [first, {}, third])
-    ending, content = broken(second, how)
-    bad = Path(paths[1]).with_name(f"part-001{ending}")
+    ending, content, named = broken(second)[how]
     Path(paths[1]).unlink()
-    bad.write_bytes(content)
-    pattern = str(tmp_path / "part-*")
-    code, shown, said = run(pattern)
+    bad = tmp_path / f"part-001{ending}"
+    if content is not None:
+        bad.write_bytes(content)
+    paths[1] = str(bad)
+    code, shown, said = run(*paths)
     assert (code, shown) == (2, "")
     assert f"{bad}: " in said
-    assert BROKEN[how] in said
+    assert named in said
     assert not (tmp_path / "report.out").exists()
 
-    code, shown, said = run(pattern, "--skip-bad")
+    code, shown, said = run(*paths, "--skip-bad")
     assert code == 0, said
     assert f"warning: {bad.name}: " in said
     report = reported(tmp_path)
     (skipped,) = report["meta"].pop("skipped_shards")
     assert skipped["shard"] == bad.name
-    assert BROKEN[how] in "\n".join(skipped["problems"])
+    assert named in "\n".join(skipped["problems"])
     assert report["meta"]["warnings"].pop()["kind"] == "skipped-shard"
-    expected = evaluator.evaluate({**first, **third}, file=pattern).to_dict()
+    whole = " ".join(Path(path).name for path in paths)
+    expected = evaluator.evaluate({**first, **third}, file=whole).to_dict()
     assert report == json.loads(to_json(expected))
-    assert run(pattern, "--skip-bad", "--strict")[0] == 2
-
-
-def test_a_shard_that_is_gone_is_a_bad_one(run: Callable[..., Result], tmp_path: Path) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-    Path(paths[1]).unlink()
-    code, _, said = run(*paths)
-    assert (code, said.startswith(f"error: {paths[1]}: "), said.count("\n")) == (2, True, 1)
-    code, shown, _ = run(*paths, "--skip-bad")
-    assert (code, "30 of 62 dialogues" in shown) == (0, True)
+    assert run(*paths, "--skip-bad", "--strict")[0] == 2
 
 
 def test_all_bad_shards_are_named_at_once(run: Callable[..., Result], tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
-    for path in paths[1:]:
+    for path in paths:
         Path(path).write_bytes(b"{}\n")
-    code, _, said = run(*paths)
-    assert code == 2
-    assert all(f"{path}: line 1" in said for path in paths[1:])
-    Path(paths[0]).write_bytes(b"")
-    code, _, said = run(*paths, "--skip-bad")
-    assert code == 2, "nothing would be left"
-    assert all(path in said for path in paths)
+    for options in ((), ("--skip-bad",)):  # nothing would be left
+        code, _, said = run(*paths, *options)
+        assert code == 2
+        assert all(f"{path}: line 1" in said for path in paths)
 
 
 def test_a_dialogue_in_two_shards_is_named_with_both(
@@ -267,6 +241,14 @@ def test_what_cannot_be_had_of_shards_is_refused(
     ):
         code, shown, said = run(*paths, *words.split())
         assert (code, shown, named in said) == (2, "", True), words
+
+
+def test_shards_are_for_predictions_of_multiwoz(run: Callable[..., Result]) -> None:
+    for name in ("crosswoz-sample-dst.json", "dstc7-overlap/Ubuntu_subtask_4.json"):
+        file = str(ROOT / "predictions" / name)
+        code, _, said = run(file, "--skip-bad")
+        assert (code, said.startswith(f"error: {file} ")) == (2, True)
+        assert "predictions of MultiWOZ" in said
 
 
 def test_gates_hold_for_shards(run: Callable[..., Result], tmp_path: Path) -> None:

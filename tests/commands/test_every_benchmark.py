@@ -213,14 +213,6 @@ def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample
     assert "Ours" in parsed(ran.out, "html")
 
 
-def test_warnings_are_errors_where_they_are_asked_to_be(run: Run) -> None:
-    for command in ("evaluate BETTER", "validate BETTER"):
-        plain, strict = run(command), run(f"{command} --strict")
-        assert plain.code == 0
-        warned = "warning" in (plain.out if command.startswith("validate") else plain.err)
-        assert strict.code == (2 if warned else 0)
-
-
 def test_a_gate_holds_or_fails(name: str, run: Run) -> None:
     assert run("evaluate WORSE -q").code == 0
     values = {
@@ -265,21 +257,11 @@ def test_what_another_system_won_is_listed(run: Run) -> None:
     assert "Traceback" not in refused.err
 
 
-def test_validate_says_as_json_whether_a_file_can_be_scored(run: Run) -> None:
-    assert parsed(run("validate BETTER").out, "json")["valid"] is True
-    for verb in ("validate -i", "evaluate", "explain"):
-        refused = run(f"{verb} INVALID")
-        assert refused.code == 2
-        assert "Traceback" not in refused.err
-        assert verb[0] != "v" or parsed(refused.out, "json")["valid"] is False
-
-
-@in_full
 @pytest.mark.integration
-def test_figures_are_drawn(name: str, run: Run) -> None:
-    for kind in ("scores", "reasons", *(("scopes", "domains") if name == "multiwoz" else ())):
-        ran = run(f"plot BETTER WORSE --kind {kind} -o figure.svg {FEW}")
-        assert ran.code == 0, ran.err
+@pytest.mark.parametrize("name", ["toy"])
+def test_figures_are_drawn(run: Run) -> None:
+    for kind in ("scores", "reasons"):
+        assert run(f"plot BETTER WORSE --kind {kind} -o figure.svg {FEW}").code == 0
         assert "<svg" in Path("figure.svg").read_text(encoding="utf-8")
 
 
@@ -350,30 +332,6 @@ def test_help_of_every_verb_has_the_options_of_the_benchmark(name: str, run: Run
         assert ran.code == 0
         assert "--benchmark NAME" in ran.out
         assert ("--targets" in ran.out, "--maybe" in ran.out) == (name == "dstc7", name == "toy")
-
-
-BY_PLACE = {
-    "evaluate": "-o report.json",
-    "validate": "",
-    "explain": "",
-    "power": "--difference 5",
-    "report": f"-o page.html {FEW}",
-    "compare": f"{FEW}",
-    "leaderboard": FEW,
-}
-"""Verbs that read a file of predictions, with what else they need."""
-
-
-@alone
-def test_inputs_come_with_or_without_i(name: str, run: Run) -> None:
-    for verb, more in BY_PLACE.items():
-        files = ["BETTER", "WORSE"] if verb == "compare" else ["BETTER"]
-        by_place, by_option = (
-            run(f"{verb} {' '.join(words)} {more}")
-            for words in (files, [f"-i {file}" for file in files])
-        )
-        assert by_place[:2] == by_option[:2]
-        assert by_place.code == (2 if verb == "leaderboard" else 0)  # published are other data
 
 
 def test_inputs_tell_their_benchmark(

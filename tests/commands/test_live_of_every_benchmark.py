@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
-from tests.samples import LIVE_NAMES, NAMES, LiveSample, live_sample
+from tests.samples import LIVE_NAMES, LiveSample, live_sample
 
 OWN = """
 import time
@@ -110,14 +109,6 @@ def test_a_file_of_a_run_is_scored_and_explained_by_itself(
     assert f"{len(dialogues)} of {len(dialogues)} dialogues" in scored
     assert main(["explain", str(RUN), next(iter(dialogues))]) == 0
     assert next(iter(dialogues)) in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in LIVE_NAMES])
-def test_where_there_is_nobody_to_talk_to_a_sentence_says_so(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["live", "--benchmark", name, "--agent", "x"]) == 2
-    assert getattr(benchmark_named(name), "live") in capsys.readouterr().err  # noqa: B009
 
 
 @pytest.mark.parametrize("end", ["agent_error", "infrastructure"])
