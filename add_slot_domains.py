@@ -2,7 +2,7 @@
 
 import sys
 
-from mwzeval.cli import run_verb
+from mwzeval.cli import main
 
 if __name__ == "__main__":
-    sys.exit(run_verb("add-slot-domains", "add_slot_domains.py"))
+    sys.exit(main(["add-slot-domains", *sys.argv[1:]]))

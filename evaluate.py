@@ -2,7 +2,7 @@
 
 import sys
 
-from mwzeval.cli import run_verb
+from mwzeval.cli import main
 
 if __name__ == "__main__":
-    sys.exit(run_verb("evaluate", "evaluate.py"))
+    sys.exit(main(["evaluate", *sys.argv[1:]]))

@@ -1,29 +1,46 @@
-"""Arguments that several verbs share."""
+"""Arguments that several verbs share, and checks of the files that they name.
+
+An argument that names a file to read has `type=InputFile`, so that no output overwrites it.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import stat
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from mwzeval.errors import UsageError
-from mwzeval.files.reading import STANDARD_INPUT
+from mwzeval.errors import UsageError, shorten
+from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.statistics.bootstrap import SAMPLES, SEED
 from mwzeval.statistics.intervals import CONFIDENCE
 
+STANDARD_OUTPUT = ("-", "/dev/stdout")
+OUTPUTS = ("output", "mentions")
+"""Arguments that name what is written."""
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
 """Formats of tables; some verbs have more."""
+
+
+class InputFile(str):
+    """The name of a file, pattern or folder that is read as a whole."""
+
+    __slots__ = ()
 
 
 def add_files(
     parser: argparse.ArgumentParser, what: str, metavar: str = "INPUT", *, several: bool = True
 ) -> None:
     """Add files or folders, with `-i` or without; `files_of` or `file_of` returns them."""
-    parser.add_argument("files", nargs="*", metavar=metavar, help="the same as -i")
+    parser.add_argument("files", type=InputFile, nargs="*", metavar=metavar, help="the same as -i")
     parser.add_argument(
         "-i",
         "--input",
+        type=InputFile,
         action="append",
         default=[],
         metavar=metavar,
@@ -168,3 +185,74 @@ def _places(text: str) -> int:
     if not 0 <= places <= 12:
         raise ValueError(text)
     return places
+
+
+Identity = tuple[int, int] | str
+"""Device and inode; of what does not exist the path without symbolic links."""
+
+
+def refuse_overwriting(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` when two outputs, or an output and an input, are the same file.
+
+    Files are the same whatever they are called: by `..`, symbolic or hard links, patterns.
+    """
+    given = vars(arguments)
+    written: dict[Identity, str] = {}
+    for option in OUTPUTS:
+        path = given.get(option)
+        if not isinstance(path, str) or path == STANDARD_INPUT or not (identity := _identity(path)):
+            continue
+        if identity in written:
+            other = written[identity]
+            raise UsageError(f"--{option} and --{other} are the same file: {shorten(path, 300)}")
+        written[identity] = option
+    for path in _inputs(list(given.values())) if written else ():
+        identity = _identity(path)
+        if identity in written:
+            option = written[identity]
+            raise UsageError(
+                f"--{option} {shorten(given[option], 300)} is also read ({shorten(path, 300)}), "
+                "and would be overwritten: name another file"
+            )
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Raise `MwzevalError` when an output cannot be written: before the work, not after it.
+
+    `-o` of parsers with the default `writes_folder` is a folder, which is made when it is needed.
+    """
+    from mwzeval.files.writing import check_writable
+
+    for option in OUTPUTS:
+        path = getattr(arguments, option, None)
+        is_folder = option == "output" and getattr(arguments, "writes_folder", False)
+        if isinstance(path, str) and path not in STANDARD_OUTPUT and not is_folder:
+            check_writable(path)
+
+
+def _inputs(value: Any) -> Iterator[str]:
+    """Yield the names of input files in an argument, patterns as the files that match."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _inputs(item)
+    elif isinstance(value, InputFile):
+        yield value
+        if runs := named_runs(value):
+            yield from _inputs(list(map(InputFile, runs[1])))
+        if any(sign in value for sign in "*?[") and not is_url(value):
+            import glob
+
+            yield from glob.iglob(value, recursive=True)  # noqa: PTH207
+
+
+def _identity(path: str) -> Identity | None:
+    """Return the identity of a file or folder; None of devices, pipes and impossible names."""
+    try:
+        status = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else Path(path).stat()
+    except FileNotFoundError:
+        return os.path.realpath(path)
+    except (OSError, ValueError, AttributeError):
+        return None
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        return status.st_dev, status.st_ino
+    return None

@@ -1,10 +1,8 @@
 """The command line: verbs, arguments, exit codes. Nothing is computed here.
 
-Exit codes: 0 fine, 1 a gate failed, 2 bad use or bad input. Results go to standard output,
-everything else to standard error. When the reader of either has gone (`| head`), the command ends
-without a word, with 141: as tools that a shell sees end by SIGPIPE (128 + 13).
-
-No verb writes over what it reads: outputs are held against inputs before anything is read.
+Exit codes: 0 success, 1 a gate failed, 2 wrong usage or bad input, 130 interrupted, 141 the reader
+of a pipe has gone (128 + SIGPIPE, as a shell sees other tools end). Results go to standard output,
+everything else to standard error.
 """
 
 from __future__ import annotations
@@ -13,10 +11,11 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
+from typing import Any, NoReturn
 
 from mwzeval.benchmark import (
     BUILT_IN,
@@ -29,9 +28,8 @@ from mwzeval.benchmark import (
     own_verbs,
     plugin_errors,
 )
-from mwzeval.errors import MwzevalError, printable
+from mwzeval.errors import MwzevalError, did_you_mean, printable, shorten
 from mwzeval.output import prepare_streams, warnings_told
-from mwzeval.parser import BAD_USE, Parser
 from mwzeval.version import __version__
 
 GROUPS = {
@@ -75,112 +73,140 @@ VERBS_OF_NONE = {
 }
 """Verbs that are about no benchmark, or about all."""
 
-ABOUT = "The standard numbers for task-oriented dialogue systems."
-WIDEST = 18
-INTERRUPTED = 130
-READER_GONE = 141
+BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
+
+MOVED = {
+    "--all": "--worst N lists N, in place of 10",
+    "--ceiling": "`mwzeval ceiling FILE` prints the scores of gold data next to those of FILE",
+    "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
+    "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",
+    "--dask": "`mwzeval shards FILE --dask ADDRESS` scores files on a cluster",
+    "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
+    "--exclude-user-faults": "`mwzeval judge` has it",
+    "--fail-over": "--fail-under is for scores that are better when lower, too",
+    "--jobs": "a comparison takes one process",
+    "--offline": "set MWZEVAL_OFFLINE=1",
+    "--per-dialogue": "`mwzeval rows FILE` prints the counts of each dialogue",
+    "--per-example": "`mwzeval rows FILE` prints the counts of each example",
+    "--places": "`mwzeval compare` and `power` have it; CSV and JSON have all digits",
+    "--prices": "`mwzeval judge`, `live`, `compare` and `report` have it",
+    "--report": "give the file of the system",
+    "--rollouts": "`mwzeval shards --rollouts FILE` scores rollouts",
+    "--runs": "`mwzeval runs FILE FILE` scores several runs",
+    "--samples": "1,000 resamples are drawn; `Evaluator(samples=…, seed=…)` draws others",
+    "--seed": "1,000 resamples are drawn; `Evaluator(samples=…, seed=…)` draws others",
+    "--shards": "`mwzeval shards FILE FILE` scores files as one input",
+    "--signatures": "files, pipes and -f json have the signatures",
+    "--skip-bad-shards": "`mwzeval shards` has --skip-bad",
+    "-j": "a comparison takes one process",
+}
+"""Options of earlier versions, and what replaces them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `mwzeval VERB …` and return the exit code."""
-    return _run(partial(_parsed, arguments))
+    """Run `mwzeval VERB …` and return the exit code; Ctrl-C is heeded from the first import on."""
+    parsed = None
+    try:
+        prepare_streams()
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        with _imports():
+            parsed = command_parser(given).parse_args(given)
+        from mwzeval.arguments import check_outputs, refuse_overwriting  # `--help` ends above
+
+        refuse_overwriting(parsed)
+        check_outputs(parsed)
+        with warnings_told():
+            code: int = parsed.run(parsed)
+        sys.stdout.flush()
+    except MwzevalError as error:
+        return _failed(f"error: {error}")
+    except MemoryError:
+        return _failed("error: the input does not fit into memory")
+    except KeyboardInterrupt:
+        # Verbs that write as they go say what is left, and how to go on.
+        _failed(f"interrupted; {getattr(parsed, 'interrupted', 'nothing was written')}")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # What is still to be written goes nowhere: Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _failed(printable(f"error: {place}{error.strerror or error}"))
+    return code
 
 
-def run_verb(verb: str, program: str) -> int:
-    """Run one verb as a program of its own (`python evaluate.py …`) and return the exit code."""
-    return _run(lambda: parser_of(verb, sys.argv[1:], program).parse_args())
+def _failed(message: str) -> int:
+    with suppress(OSError):
+        print(_with_documentation(message), file=sys.stderr)
+        sys.stderr.flush()
+    return BAD_USE
 
 
-def parser_of(
-    verb: str, arguments: Sequence[str] = (), program: str | None = None
-) -> argparse.ArgumentParser:
-    """Return the parser of a verb, with the options of the benchmark that `arguments` name.
+@contextmanager
+def _imports() -> Iterator[None]:
+    """Disable the garbage collector while modules are imported, which stay."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
 
-    `program` is what usage calls it. Raises `UsageError` for an unknown benchmark.
+
+def command_parser(given: Sequence[str] | None = None) -> Parser:
+    """Return the parser of `mwzeval`, with the arguments of the verb in `given`.
+
+    Without `given` it has those of all verbs, for the default benchmark. Raises `UsageError` for an
+    unknown benchmark.
     """
-    parser = _Parser(prog=program or f"mwzeval {verb}")
-    parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
-    _add_arguments(parser, verb, arguments)
-    return parser
-
-
-class _Parser(Parser):
-    def format_help(self) -> str:
-        return _with_documentation(super().format_help())
-
-
-def _with_documentation(text: str) -> str:
-    """Return a text; where it names a page of docs/, with a last line that says where these are."""
-    if "docs/" not in text:
-        return text
-    from mwzeval.files.downloads import embedded
-
-    return f"{text.rstrip()}\ndocs/ is {embedded('docs')}{text[len(text.rstrip()) :]}"
-
-
-def whole_parser() -> argparse.ArgumentParser:
-    """Return the parser of all verbs with all their arguments, those of the default benchmark."""
-    return _parser([], frozenset((*VERBS, *_other_verbs())))
-
-
-def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    asked = [word for word in given if not word.startswith("-")][:1]
-    # Only this verb is needed, and modules take their time.
-    return _parser(given, frozenset(asked)).parse_args(given)
-
-
-def _parser(given: Sequence[str], verbs_in_full: frozenset[str]) -> Parser:
-    named = _other_verbs(next(iter(verbs_in_full), None))
-    others = {verb: (of.summary, of.group) for verb, of in named.items()}
-    known = {**VERBS, **others}
-    parser = _Parser(
+    verbs = {
+        verb: OwnVerb(about[0], f"mwzeval.commands.{verb}", about[1])
+        for verb, about in VERBS.items()
+    }
+    verbs |= {**own_verbs(), **VERBS_OF_NONE}
+    words = given or ()
+    asked = next((word for word in words if not word.startswith("-")), None)
+    if asked is not None and asked not in verbs:  # a search for plug-ins takes time
+        verbs = {**own_verbs(external=True), **verbs}
+    parser = Parser(
         prog="mwzeval",
         usage="mwzeval [--help] [--version] VERB ...",
-        description=f"{ABOUT}\n\n{_listed(known)}",
+        description=_listed(verbs),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
-    verbs = parser.add_subparsers(
+    subparsers = parser.add_subparsers(
         dest="verb", metavar="VERB", required=True, prog="mwzeval", help=argparse.SUPPRESS
     )
-    for verb, (summary, _) in known.items():
-        of_verb = verbs.add_parser(verb, help=summary)
-        if verb in verbs_in_full:
+    for verb, about in verbs.items():
+        subparser = subparsers.add_parser(verb, help=about.summary)
+        if given is None or verb == asked:  # modules take their time
             # The verb itself is no file, though a folder may be called like it.
-            place = given.index(verb) if verb in given else -1
-            _add_arguments(of_verb, verb, [*given[: max(place, 0)], *given[place + 1 :]])
+            place = words.index(verb) if verb == asked else 0
+            _add_arguments(subparser, verb, about.module, [*words[:place], *words[place + 1 :]])
     return parser
 
 
-def _other_verbs(asked: str | None = None) -> dict[str, OwnVerb]:
-    """Return the verbs of single benchmarks and those of none.
-
-    Plug-ins are searched only if the verb that is asked for is not one of these.
-    """
-    known = {**own_verbs(), **VERBS_OF_NONE}
-    if asked is not None and asked not in known and asked not in VERBS:
-        found = own_verbs(external=True)
-        known |= {verb: of for verb, of in found.items() if verb not in {**known, **VERBS}}
-    return known
-
-
-def _listed(known: Mapping[str, tuple[str, str]]) -> str:
-    """Return verbs and what each is for, by group."""
-    parts = []
+def _listed(verbs: dict[str, OwnVerb]) -> str:
+    """Return what `mwzeval` is, and the verbs of each group with their summaries."""
+    lines = ["The standard numbers for task-oriented dialogue systems."]
     for group, title in GROUPS.items():
-        lines = [
-            f"  {verb:<{WIDEST}}{summary}" for verb, (summary, of) in known.items() if of == group
+        lines += ["", f"{title}:"]
+        lines += [
+            f"  {verb:<17} {about.summary}" for verb, about in verbs.items() if about.group == group
         ]
-        parts.append("\n".join([f"{title}:", *lines]))
-    return "\n\n".join(parts)
+    return "\n".join([*lines, "", "`mwzeval VERB --help` lists the options of a verb."])
 
 
-def _add_arguments(parser: Parser, verb: str, given: Sequence[str]) -> None:
+def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str]) -> None:
     """Add the arguments of a verb, those of the benchmark that is asked for among them."""
+    command = import_module(module)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = command.__doc__
+    run = command.run
     if verb in VERBS:
-        command = import_module(f"mwzeval.commands.{verb}")
         name, by_file = _asked_benchmark(verb, given)
         benchmark = benchmark_named(name)
         if by_file:
@@ -197,15 +223,12 @@ def _add_arguments(parser: Parser, verb: str, given: Sequence[str]) -> None:
             f"else {DEFAULT}); each has options of its own: {verb} --benchmark NAME "
             "--help",
         )
-        run = partial(_run_command, command.run, benchmark)
+        run = partial(_run_command, run, benchmark)
         with plugin_errors(benchmark):
             command.add_arguments(parser, benchmark)
     else:
-        command = import_module(_other_verbs(verb)[verb].module)
-        run = command.run
         command.add_arguments(parser)
     parser.set_defaults(run=run, parser=parser, verb=verb)
-    parser.description = command.__doc__
 
 
 def _run_command(
@@ -253,52 +276,58 @@ def _words(given: Iterable[str]) -> Iterator[str]:
             yield from runs[1]
 
 
-@contextmanager
-def _imports() -> Iterator[None]:
-    """Let the collector of garbage rest while modules are imported, which stay."""
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collecting:
-            gc.enable()
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are three lines: the mistake, a short usage, and where help is.
+
+    Nothing that is printed has characters that a terminal would obey. `why_unknown` is why an
+    option may be unknown here.
+    """
+
+    why_unknown = ""
+
+    def format_help(self) -> str:
+        """Return the help, with the folder of pages that it names."""
+        return _with_documentation(super().format_help())
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong, and exit with 2."""
+        needed = [a for a in self._actions if a.required or not a.option_strings]
+        formatter = argparse.HelpFormatter(f"{self.prog} [options]", width=1_000)
+        formatter.add_usage(self.usage, needed, [])
+        usage = formatter.format_help().strip()
+        for line in (f"{self.prog}: error: {message}", usage, f"all options: {self.prog} --help"):
+            print(printable(line), file=sys.stderr)
+        self.exit(BAD_USE)
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Parse all arguments: what the parser of a verb does not know is an error of that verb."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            option = next((word for word in unknown if word.startswith("-")), "")
+            name = option.partition("=")[0]
+            if name in MOVED:
+                self.error(f"{name} is no option of this verb any more: {MOVED[name]}")
+            advice = did_you_mean(name, self._option_string_actions)
+            words = shorten(" ".join(unknown), 200) + (advice if option else "")
+            self.error(f"unrecognized arguments: {words}{self.why_unknown if option else ''}")
+        return known, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse what is none of the choices, with the closest of them instead of all."""
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        advice = did_you_mean(str(value), choices)
+        known = "" if advice else f" ({', '.join(choices)})"
+        raise argparse.ArgumentError(action, f'unknown "{shorten(str(value))}"{advice}{known}')
 
 
-def _run(parse: Callable[[], argparse.Namespace]) -> int:
-    """Parse, run the verb, and return the exit code; Ctrl-C is heeded from the first import on."""
-    arguments = None
-    try:
-        prepare_streams()
-        with _imports():
-            arguments = parse()
-        from mwzeval.output_checks import check_outputs, refuse_overwriting  # `--help` ends above
+def _with_documentation(text: str) -> str:
+    """Return a text; where it names a page of docs/, with a last line that says where these are."""
+    if "docs/" not in text:
+        return text
+    from mwzeval.files.downloads import embedded
 
-        refuse_overwriting(arguments)
-        check_outputs(arguments)
-        with warnings_told():
-            code: int = arguments.run(arguments)
-        sys.stdout.flush()
-    except MwzevalError as error:
-        return _failed(f"error: {error}")
-    except MemoryError:
-        return _failed("error: the input does not fit into memory")
-    except KeyboardInterrupt:
-        # Verbs that write as they go say what is left, and how to go on.
-        _failed(f"interrupted; {getattr(arguments, 'interrupted', 'nothing was written')}")
-        return INTERRUPTED
-    except BrokenPipeError:
-        # What is still to be written goes nowhere: Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _failed(printable(f"error: {place}{error.strerror or error}"))
-    return code
-
-
-def _failed(message: str) -> int:
-    with suppress(OSError):
-        print(_with_documentation(message), file=sys.stderr)
-        sys.stderr.flush()
-    return BAD_USE
+    return f"{text.rstrip()}\ndocs/ is {embedded('docs')}{text[len(text.rstrip()) :]}"

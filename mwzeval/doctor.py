@@ -1,4 +1,4 @@
-"""Tell what is here and what is missing: versions, optional packages, public files.
+"""Show what is installed and what is missing: versions, optional packages, public files.
 
 Nothing is downloaded, and nothing is changed.
 """
@@ -8,16 +8,15 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
-from textwrap import wrap
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from mwzeval.arguments import add_data, add_format
 from mwzeval.benchmark import plugins
-from mwzeval.commands.data import shelves, status
+from mwzeval.commands.data import file_states, shelves
 from mwzeval.libraries import installing
 from mwzeval.output import write_result
 from mwzeval.report.terminal import printed
@@ -42,8 +41,6 @@ PURPOSES = {
 }
 """What the extras are for."""
 
-INDENT, WIDTH = "  ", 68
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
@@ -59,32 +56,41 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def diagnosis(data: str | None = None) -> Document:
-    """Return what is here: the program, packages of extras, and public files of each benchmark."""
+    """Return the versions, the packages of each extra, and the public files of each corpus."""
     packages, files = list(_packages()), list(_files(data))
     notes = []
-    if any(of["missing"] for of in packages):
+    if any(row["missing"] for row in packages):
         notes.append(f"To install an extra: {installing('EXTRA')}.")
-    if any(of["missing"] for of in files):
+    if any(row["missing"] for row in files):
         notes.append(
             "Missing files are downloaded when they are needed (`mwzeval data download NAME` does "
-            "it now), or read from a folder that MWZEVAL_DATA or --data names. A sample of every "
-            "benchmark comes along."
+            "it now), or read from a folder that MWZEVAL_DATA or --data names. The samples of all "
+            "benchmarks are part of mwzeval."
         )
-    heading = f"mwzeval {__version__}, Python {platform.python_version()}, {_machine()}"
-    extras = [[line] for of in packages for line in _lines_of(of)]
-    corpora = [[of["corpus"], of["state"]] for of in files]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    machine = f"{platform.system()} {platform.machine()}, {cores} cores"
+    extras = [
+        [
+            f"{row['extra']}: {row['purpose']}",
+            f"missing: {row['missing']}" if row["missing"] else "installed",
+        ]
+        for row in packages
+    ]
+    corpora = [[row["corpus"], row["state"]] for row in files]
     external = [plugin._asdict() for plugin in plugins()]
-    lines = []
-    for plugin in plugins():
-        lines.append([f"{plugin.name}: {plugin.distribution} {plugin.version}"])
-        state = f"skipped: {plugin.problem}" if plugin.problem else "works"
-        lines += [[INDENT + line] for line in wrap(state, WIDTH)]
+    lines = [
+        [
+            f"{plugin.name}: {plugin.distribution} {plugin.version}",
+            f"skipped: {plugin.problem}" if plugin.problem else "works",
+        ]
+        for plugin in plugins()
+    ]
     return Document(
-        (heading,),
+        (f"mwzeval {__version__}, Python {platform.python_version()}, {machine}",),
         (
-            sheet("Extras", [""], extras),
+            sheet("Extras", ["", ""], extras),
             sheet("Public files", ["", "files"], corpora),
-            *([sheet("Plug-ins", [""], lines)] if lines else []),
+            *([sheet("Plug-ins", ["", ""], lines)] if lines else []),
         ),
         tuple(notes),
         (*packages, *files, *external),
@@ -92,64 +98,44 @@ def diagnosis(data: str | None = None) -> Document:
     )
 
 
-def _lines_of(of: Mapping[str, str]) -> Iterator[str]:
-    """Yield what an extra is for, and below that its packages, in lines for narrow terminals."""
-    yield f"{of['extra']}: {of['purpose']}"
-    state = f"missing: {of['missing']}" if of["missing"] else of["found"]
-    # A package and its version stay on one line, by a blank at which no line is broken.
-    text = ", ".join(part.replace(" ", "\xa0") for part in state.split(", "))
-    for line in wrap(text, WIDTH, break_on_hyphens=False):
-        yield INDENT + line.replace("\xa0", " ")
-
-
-def _machine() -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{platform.system()} {platform.machine()}, {cores} cores"
-
-
 def _packages() -> Iterator[dict[str, str]]:
-    """Yield each extra with the packages of it that are here, and those that are not."""
+    """Yield each extra with its packages that are installed, and those that are missing."""
     try:
         lines = requires("mwzeval") or []
     except PackageNotFoundError:  # a checkout that is not installed
         return
     requirements = [Requirement(line) for line in lines]
     for extra, purpose in PURPOSES.items():
-        of_extra = [each for each in requirements if _is_of(each, extra)]
-        problems = {canonicalize_name(each.name): _problem(each) for each in of_extra}
-        found = [f"{each.name} {version(each.name)}" for each in of_extra if not _problem(each)]
+        found = []
+        missing: dict[str, str] = {}
+        for requirement in requirements:
+            marker = requirement.marker
+            if marker is None or marker.evaluate({"extra": ""}):
+                continue  # needed without any extra
+            if not marker.evaluate({"extra": extra}):
+                continue
+            name = canonicalize_name(requirement.name)
+            try:
+                installed = version(requirement.name)
+            except PackageNotFoundError:
+                missing[name] = name
+                continue
+            if requirement.specifier.contains(installed, prereleases=True):
+                found.append(f"{requirement.name} {installed}")
+            else:
+                missing[name] = f"{name}{requirement.specifier} (not {installed})"
         yield {
             "extra": extra,
             "purpose": purpose,
             "found": ", ".join(found),
-            "missing": ", ".join(problem for problem in problems.values() if problem),
+            "missing": ", ".join(missing.values()),
         }
-
-
-def _is_of(requirement: Requirement, extra: str) -> bool:
-    """Tell whether an extra brings a package here, and not without it."""
-    marker = requirement.marker
-    if marker is None or marker.evaluate({"extra": ""}):
-        return False
-    return marker.evaluate({"extra": extra})
-
-
-def _problem(requirement: Requirement) -> str:
-    """Return the name of a package that is missing or has another version; "" for others."""
-    name = canonicalize_name(requirement.name)
-    try:
-        found = version(requirement.name)
-    except PackageNotFoundError:
-        return name
-    if requirement.specifier.contains(found, prereleases=True):
-        return ""
-    return f"{name}{requirement.specifier} (not {found})"
 
 
 def _files(data: str | None) -> Iterator[dict[str, str]]:
     """Yield each corpus with how many of its public files are here, and how many are not."""
     for shelf in shelves(data):
-        states = status(shelf.root, shelf.corpora)
+        states = file_states(shelf.root, shelf.corpora)
         for corpus in shelf.corpora:
             of_corpus = [state for state in states if corpus in state.corpora]
             missing = sum(state.state == "missing" for state in of_corpus)

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.arguments import STANDARD_OUTPUT
 from mwzeval.benchmark import optional
 from mwzeval.errors import CHOSEN, InputError, Problem, printable
 from mwzeval.output import tell, warnings_behind, write_output, write_result
-from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
+from collections.abc import Sequence
 from itertools import product
+
+from mwzeval.cli import command_parser
 
 VERBS = {"evaluate.py": "evaluate", "add_slot_domains.py": "add-slot-domains"}
 
@@ -23,3 +27,11 @@ def words(command: str) -> list[str]:
         return [VERBS[arguments[0]], *arguments[1:]]
     assert program == "mwzeval"
     return arguments
+
+
+def parser_of(verb: str, arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser of a verb, as for a command with these arguments."""
+    for action in command_parser([verb, *arguments])._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            parser: argparse.ArgumentParser = action.choices[verb]
+    return parser

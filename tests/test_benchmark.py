@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from mwzeval.benchmark import recognised
-from mwzeval.cli import main, parser_of
+from mwzeval.cli import main
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.evaluator import Evaluator
+from tests.command_lines import parser_of
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
 ODD: tuple[Any, ...] = ({}, [], [[]], None, 1, "x", {"1": None}, {"1": [None]})

@@ -230,20 +230,6 @@ def test_a_place_that_cannot_be_written_is_named(
     assert (elsewhere / "file").read_text() == "mine"
 
 
-def test_a_link_as_output_keeps_pointing_where_it_does(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (elsewhere / "kept").mkdir()
-    target, link = elsewhere / "kept" / "real.json", elsewhere / "link.json"
-    target.write_text("old")
-    link.symlink_to(target)
-    done = run_here(monkeypatch, "evaluate", "-s", "-q", "-i", GOOD, "-o", "link.json")
-    assert done.returncode == 0
-    assert link.is_symlink()
-    assert read_json(target) == read_json(link)
-    assert names(elsewhere / "kept") == ["real.json"]
-
-
 def test_predictions_come_from_standard_input(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -361,44 +347,6 @@ def test_added_domains_are_scored(elsewhere: Path, monkeypatch: pytest.MonkeyPat
     assert run_here(monkeypatch, "evaluate", "-s", "-i", "out.json").returncode == 0
     signature = read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["signatures"]["inform"]
     assert "domains:predicted" in signature
-
-
-def test_data_status_tells_which_files_are_there(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done = run_here(monkeypatch, "data", "status")
-    assert (done.returncode, done.stderr) == (0, b"")
-    shown = done.stdout.decode()
-    assert "db/restaurant_db.json" in shown
-    assert "missing" in shown
-    for corpus in (f"multiwoz-2.{version}" for version in range(5)):
-        assert corpus in shown
-    (elsewhere / "db").mkdir()
-    (elsewhere / "db" / "hotel_db.json").write_text("[]")
-    done = run_here(monkeypatch, "data", "verify", "--data", ".")
-    assert done.returncode == 1
-    assert b"db/hotel_db.json" in done.stdout
-
-
-def test_examples_are_copied_and_score(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run_here(monkeypatch, "data", "examples", "here")
-    assert (done.returncode, done.stderr) == (0, b"")
-    copied = {Path(line).relative_to("here") for line in done.stdout.decode().splitlines()}
-    assert {Path(f"sample-{system}.json") for system in SAMPLE_SYSTEMS} <= copied
-    here = elsewhere / "here"
-    assert {path.relative_to(here) for path in here.rglob("*") if path.is_file()} == copied
-    assert run_here(monkeypatch, "evaluate", "-s", "-i", "here/sample-good.json").returncode == 0
-
-
-def test_the_page_of_one_system_goes_to_standard_output(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    evaluate = ("evaluate", "-s", "-f", "html", "-i", GOOD)
-    done = run_here(monkeypatch, *evaluate, "-o", "report.json")
-    assert done.returncode == 0
-    assert done.stdout.startswith(b"<!doctype html>")
-    assert b"sample-good" in done.stdout
-    assert read_json(elsewhere / "report.json")["success"]
 
 
 @pytest.mark.integration

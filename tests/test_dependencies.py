@@ -24,8 +24,8 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Absent())
 sys.argv = ["evaluate.py", "-bsr", "-i", {file!r}, "-o", {output!r}]
-from mwzeval.cli import run_verb
-sys.exit(run_verb("evaluate", "evaluate.py"))
+from mwzeval.cli import main
+sys.exit(main(["evaluate", *sys.argv[1:]]))
 """
 
 

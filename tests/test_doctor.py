@@ -45,15 +45,3 @@ def test_public_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["multiwoz-2.4"]["state"] == "1 of 8, 1 not as published"
     assert found["multiwoz-2.4"]["missing"] == "7"
     assert found["pydial"]["state"] == "0 of 6"
-
-
-def test_packages_are_listed_in_lines_that_any_terminal_shows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = [f"no-package-of-this-name-{number}" for number in range(6)]
-    lines = [f'{name}>=1; extra == "offline"' for name in names]
-    monkeypatch.setattr("mwzeval.doctor.requires", lambda name: lines)
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out.partition("Public files")[0].splitlines()
-    assert max(map(len, shown)) <= 72
-    assert ", ".join(names) in " ".join(line.strip() for line in shown)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from mwzeval.benchmark import BUILT_IN, benchmark_named, own_verbs
-from mwzeval.cli import VERBS, VERBS_OF_NONE, main, parser_of, whole_parser
+from mwzeval.cli import VERBS, VERBS_OF_NONE, command_parser, main
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
 from mwzeval.multiwoz.live.losses import SENTENCES
 from mwzeval.multiwoz.live.scored.levels import ACT_SENTENCES
@@ -21,7 +21,7 @@ from mwzeval.multiwoz.reasons import MEANINGS
 from mwzeval.multiwoz.scoring.reasons import KINDS
 from mwzeval.multiwoz.tracking.state_errors import ERRORS
 from mwzeval.version import __version__
-from tests.command_lines import words
+from tests.command_lines import parser_of, words
 from tests.documents import blocks_of
 from tests.places import ROOT
 from tests.samples import NAMES
@@ -110,7 +110,7 @@ def test_commands_that_documents_name_have_these_options(
 
 def test_commands_and_pages_that_the_package_names_exist() -> None:
     named = named_in_the_package(r"`(mwzeval [a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)?)")
-    known = set(commands(whole_parser()))
+    known = set(commands(command_parser()))
     assert len(named) > 5
     for command in named:
         verb = " ".join(command.split()[:2])

@@ -22,54 +22,75 @@ from mwzeval.arguments import add_data
 from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, optional, plugin_errors
 from mwzeval.errors import DataError, MwzevalError, UsageError, did_you_mean, printable, shorten
 from mwzeval.files.cache import checksums_of, remembered_checksums
-from mwzeval.files.downloads import (
-    DataRoot,
-    PublicFile,
-    State,
-    embedded,
-    matches,
-    state_of,
-)
+from mwzeval.files.downloads import DataRoot, PublicFile, State, embedded, matches, state_of
 from mwzeval.output import tell
 
 Corpora = Mapping[str, tuple[str, ...]]
-"""Of each corpus, by its name, the patterns of the places in a data root that it reads."""
+"""The name of each corpus → patterns of the places in a data root that it reads."""
+ACTIONS = {
+    "status": "which files are there",
+    "download": "fetch files into the user's cache",
+    "verify": "compare checksums with the published ones",
+}
+STATES = ("published", "different", "unverified", "unlisted", "missing")
+SCORES_DIFFER = (
+    "Scores computed with files that are not the published ones are not scores on the published "
+    "data; the checksum in their signature shows it."
+)
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """A file in a data root: is it the published one?
-
-    "different" is a published file with other content, "unverified" a published one whose checksums
-    are not listed, "unlisted" a file that a corpus would read but that nobody published. `found` is
-    the git blob id of what is there, None when missing.
-    """
-
-    local: str
-    state: State | Literal["unlisted"]
-    corpora: tuple[str, ...]
-    file: PublicFile | None
-    found: str | None
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether scores that use this file are not those of the published data."""
-        return self.state in ("different", "unlisted")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, what in ACTIONS.items():
+        action = actions.add_parser(name, help=what)
+        action.add_argument(
+            "corpus", nargs="?", metavar="NAME", help="a benchmark or corpus (default: all)"
+        )
+        add_data(action)
+    examples = actions.add_parser("examples", help="copy the example predictions into a folder")
+    examples.add_argument("folder", nargs="?", default="predictions", metavar="DIR")
 
 
-def status(root: DataRoot, corpora: Corpora) -> list[FileState]:
-    """Return the state of every file of these corpora; unchanged files are not read again."""
-    return _states(root, corpora, reread=False)
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; return 1 when `verify` finds a file that is not the published one, else 0."""
+    if arguments.action == "examples":
+        _print_paths(examples(Path(arguments.folder)))
+        return 0
+    found = chosen(shelves(arguments.data), arguments.corpus)
+    if arguments.action == "download":
+        for shelf in found:
+            patterns = [pattern for of in shelf.corpora.values() for pattern in of]
+            _print_paths(shelf.root.fetch(shelf.root.published_matching(patterns)))
+        return 0
+    rereads = arguments.action == "verify"
+    states = [file_states(shelf.root, shelf.corpora, reread=rereads) for shelf in found]
+    shown = (
+        f"{shelf.title}: {format_states(shelf.root, files)}\n"
+        for shelf, files in zip(found, states, strict=True)
+    )
+    print("\n".join(shown), end="")
+    return int(rereads and any(file.is_foreign for files in states for file in files))
 
 
-def verify(root: DataRoot, corpora: Corpora) -> list[FileState]:
-    """Return the state of every file of these corpora after reading all of them."""
-    return _states(root, corpora, reread=True)
+def shelves(data: str | None) -> Iterator[Shelf]:
+    """Yield the public files of every benchmark that has any."""
+    for benchmark in benchmarks():
+        if hasattr(benchmark, "shelf"):
+            try:
+                with plugin_errors(benchmark):
+                    shelf: Shelf = optional(benchmark, "shelf")(data)
+            except MwzevalError as error:
+                if benchmark.name in BUILT_IN:
+                    raise
+                tell(f"warning: {error}")
+            else:
+                yield shelf
 
 
-def exit_code(states: Iterable[FileState]) -> int:
-    """Return 1 when a file that is there is not the published one, else 0; missing is fine."""
-    return int(any(state.is_foreign for state in states))
+def _print_paths(paths: Iterable[Path]) -> None:
+    for path in paths:
+        print(printable(str(path)))
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
@@ -96,15 +117,6 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
         f'unknown benchmark or corpus "{shorten(name)}"{did_you_mean(name, known)} '
         f"(known: {', '.join(known)})"
     )
-
-
-def download(root: DataRoot, corpora: Corpora) -> list[Path]:
-    """Return the places of all public files of these corpora, after downloading them.
-
-    Raises `UsageError` for a root that is not the cache, `DataError` when a file cannot be
-    downloaded.
-    """
-    return root.fetch(root.published_matching(p for patterns in corpora.values() for p in patterns))
 
 
 def examples(destination: Path, source: Path | None = None) -> list[Path]:
@@ -137,53 +149,37 @@ def examples(destination: Path, source: Path | None = None) -> list[Path]:
     return list(copies.values())
 
 
-def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
-    """Return the states as a table to read, with both checksums where a file is not the published.
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file in a data root, and whether it is the published one.
 
-    Ends with one line per corpus, and what to do.
+    "different" is a published file with other content, "unverified" a published one whose checksums
+    are not listed, "unlisted" a file that a corpus would read but that nobody published. `found` is
+    the git blob id of the file in the root, None when missing.
     """
-    rows = list(states)
-    lines = [f"{root.path} ({_explained(root)})", ""]
-    cells = [("state", "file", "corpora")]
-    cells += [(row.state, row.local, ", ".join(row.corpora)) for row in rows]
-    widths = [max(len(cell[column]) for cell in cells) for column in range(2)]
-    for number, cell in enumerate(cells):
-        lines.append(f"{cell[0]:<{widths[0]}}  {cell[1]:<{widths[1]}}  {cell[2]}".rstrip())
-        row = rows[number - 1] if number else None
-        if row is not None and row.is_foreign:
-            expected = row.file.git_blob if row.file else "(not among the published files)"
-            indent = " " * (widths[0] + 4)
-            lines += [
-                f"{indent}expected git blob {expected}",
-                f"{indent}found    git blob {row.found}",
-            ]
-    names = dict.fromkeys(name for row in rows for name in row.corpora)
-    summary = [(name, _summary([row for row in rows if name in row.corpora])) for name in names]
-    width = max((len(name) for name, _ in summary), default=0)
-    lines += ["", *(f"{name:<{width}}  {text}" for name, text in summary)]
-    if any(row.is_foreign for row in rows):
-        lines += ["", SCORES_DIFFER]
-    if root.origin == "cache" and any(row.state == "different" for row in rows):
-        lines.append("What differs in the cache is not used, but downloaded again when needed.")
-    return "\n".join(map(printable, lines))
+
+    local: str
+    state: State | Literal["unlisted"]
+    corpora: tuple[str, ...]
+    file: PublicFile | None
+    found: str | None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether scores that use this file are not those of the published data."""
+        return self.state in ("different", "unlisted")
 
 
-SCORES_DIFFER = (
-    "Scores computed with files that are not the published ones are not scores on the published "
-    "data; the checksum in their signature shows it."
-)
-
-
-def _states(root: DataRoot, corpora: Corpora, *, reread: bool) -> list[FileState]:
+def file_states(root: DataRoot, corpora: Corpora, *, reread: bool = False) -> list[FileState]:
+    """Return the state of each file of these corpora; without `reread`, checksums are cached."""
     published = {file.local: file for file in root.published}
     places = set(published)
-    for patterns in corpora.values():
-        for pattern in patterns:
-            places.update(
-                path.relative_to(root.path).as_posix()
-                for path in root.path.glob(pattern)
-                if path.is_file() and not path.name.startswith(".")
-            )
+    for pattern in (pattern for patterns in corpora.values() for pattern in patterns):
+        places.update(
+            path.relative_to(root.path).as_posix()
+            for path in root.path.glob(pattern)
+            if path.is_file() and not path.name.startswith(".")
+        )
     states = []
     for local in sorted(places):
         users = tuple(
@@ -191,94 +187,50 @@ def _states(root: DataRoot, corpora: Corpora, *, reread: bool) -> list[FileState
             for name, patterns in corpora.items()
             if any(matches(local, pattern) for pattern in patterns)
         )
-        if users:
-            states.append(_state(root, local, published.get(local), users, reread=reread))
+        if not users:
+            continue
+        file = published.get(local)
+        state = "unlisted" if file is None else state_of(root, file, reread=reread)
+        found = None
+        if file is not None and state == "published":
+            found = file.git_blob
+        elif state != "missing":
+            checksums = checksums_of if reread else remembered_checksums
+            found = checksums(root.path / local).git_blob
+        states.append(FileState(local, state, users, file, found))
     return states
 
 
-def _state(
-    root: DataRoot, local: str, file: PublicFile | None, users: tuple[str, ...], *, reread: bool
-) -> FileState:
-    state: State | Literal["unlisted"] = "unlisted"
-    if file is not None:
-        state = state_of(root, file, reread=reread)
-    found = None
-    if file is not None and state == "published":
-        found = file.git_blob
-    elif state != "missing":
-        place = root.path / local
-        found = (checksums_of(place) if reread else remembered_checksums(place)).git_blob
-    return FileState(local, state, users, file, found)
+def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
+    """Return the states as a table, with both checksums of a file that is not the published one.
 
-
-def _summary(rows: list[FileState]) -> str:
-    counts = {state: sum(row.state == state for row in rows) for state in _ORDER}
-    return ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-
-
-_ORDER = ("published", "different", "unverified", "unlisted", "missing")
-
-
-def _explained(root: DataRoot) -> str:
-    if root.origin == "cache":
-        return "the user's cache; missing files are downloaded on first use"
-    return f"given by {root.origin}; used as it is"
-
-
-ACTIONS = {
-    "status": "which files are there",
-    "download": "fetch files into the user's cache",
-    "verify": "compare checksums with the published ones",
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, what in ACTIONS.items():
-        action = actions.add_parser(name, help=what)
-        action.add_argument(
-            "corpus", nargs="?", metavar="NAME", help="a benchmark or corpus (default: all)"
-        )
-        add_data(action)
-    examples = actions.add_parser("examples", help="copy the example predictions into a folder")
-    examples.add_argument("folder", nargs="?", default="predictions", metavar="DIR")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Do it; return 1 when `verify` finds a file that is not the published one, else 0."""
-
-    if arguments.action == "examples":
-        for path in examples(Path(arguments.folder)):
-            print(printable(str(path)))
-        return 0
-    found = chosen(shelves(arguments.data), arguments.corpus)
-    if arguments.action == "download":
-        for shelf in found:
-            for path in download(shelf.root, shelf.corpora):
-                print(printable(str(path)))
-        return 0
-    rereads = arguments.action == "verify"
-    look = verify if rereads else status
-    states = [look(shelf.root, shelf.corpora) for shelf in found]
-    shown = (
-        f"{shelf.title}: {format_states(shelf.root, of_shelf)}\n"
-        for shelf, of_shelf in zip(found, states, strict=True)
+    It ends with one line per corpus, and what to do.
+    """
+    rows = list(states)
+    explained = (
+        "the user's cache; missing files are downloaded on first use"
+        if root.origin == "cache"
+        else f"given by {root.origin}; used as it is"
     )
-    print("\n".join(shown), end="")
-    return max(map(exit_code, states)) if rereads else 0
-
-
-def shelves(data: str | None) -> Iterator[Shelf]:
-    """Yield the public files of every benchmark that has any."""
-    for benchmark in benchmarks():
-        if hasattr(benchmark, "shelf"):
-            try:
-                with plugin_errors(benchmark):
-                    shelf: Shelf = optional(benchmark, "shelf")(data)
-            except MwzevalError as error:
-                if benchmark.name in BUILT_IN:
-                    raise
-                tell(f"warning: {error}")
-            else:
-                yield shelf
+    width = max(map(len, ("state", *(row.state for row in rows))))
+    wide = max(map(len, ("file", *(row.local for row in rows))))
+    lines = [f"{root.path} ({explained})", "", f"{'state':<{width}}  {'file':<{wide}}  corpora"]
+    for row in rows:
+        lines.append(f"{row.state:<{width}}  {row.local:<{wide}}  {', '.join(row.corpora)}")
+        if row.is_foreign:
+            expected = row.file.git_blob if row.file else "(not among the published files)"
+            indent = " " * (width + 4)
+            lines.append(f"{indent}expected git blob {expected}")
+            lines.append(f"{indent}found    git blob {row.found}")
+    lines.append("")
+    names = dict.fromkeys(name for row in rows for name in row.corpora)
+    for name in names:
+        found: list[str] = [row.state for row in rows if name in row.corpora]
+        counts = ((found.count(state), state) for state in STATES)
+        summary = ", ".join(f"{count} {state}" for count, state in counts if count)
+        lines.append(f"{name:<{max(map(len, names))}}  {summary}")
+    if any(row.is_foreign for row in rows):
+        lines += ["", SCORES_DIFFER]
+    if root.origin == "cache" and any(row.state == "different" for row in rows):
+        lines.append("What differs in the cache is not used, but downloaded again when needed.")
+    return "\n".join(map(printable, lines))

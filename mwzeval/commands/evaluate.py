@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import FORMATS, add_files, add_format, add_intervals, files_of
+from mwzeval.arguments import FORMATS, InputFile, add_files, add_format, add_intervals, files_of
 from mwzeval.commands.report import page
 from mwzeval.commands.systems import names_of, scorer_of
 from mwzeval.outcome import add_outcome, finish_report
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     add_format(parser, (*FORMATS, PAGE))
     parser.add_argument(
         "--fail-below",
+        type=InputFile,
         metavar="BASELINE.json",
         help="exit with 1 when a score is significantly worse than that of this file (paired "
         "tests, 5 %% after Holm's correction)",

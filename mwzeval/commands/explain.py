@@ -11,8 +11,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mwzeval.arguments import InputFile
 from mwzeval.commands.systems import score_all, scorer_of
 from mwzeval.conversation.trajectory import item_and_trial
 from mwzeval.errors import UsageError, did_you_mean, shorten
@@ -30,19 +31,19 @@ AGAINST = 10
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
     unit, units = benchmark.words.unit, benchmark.words.units
-    parser.add_argument("file", nargs="?", metavar="INPUT", help="the file of a system")
+    parser.add_argument(
+        "file", type=InputFile, nargs="?", metavar="INPUT", help="the file of a system"
+    )
     parser.add_argument(
         "unit", nargs="?", metavar=unit.upper(), help=f"id of the {unit} to explain"
     )
-    parser.add_argument("-i", "--input", metavar="INPUT", help="the same as INPUT")
+    parser.add_argument("-i", "--input", type=InputFile, metavar="INPUT", help="the same as INPUT")
     parser.add_argument(
         "--against",
+        type=InputFile,
         metavar="OTHER",
         help=f"the file of another system: list the {units} in which INPUT failed and it "
-        f"succeeded, by outcome, with both answers, the worst {AGAINST} of INPUT first",
-    )
-    parser.add_argument(
-        "--all", action="store_true", help=f"with --against: list all of these {units}"
+        f"succeeded, by outcome, with both answers, the worst of INPUT first (--worst: {AGAINST})",
     )
     parser.add_argument(
         "--worst",
@@ -63,19 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
+    if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"expected a number, 1 or more, not {text!r}")
-    return number
+    return int(text)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Print the explanation, the list or the histogram.
+    """Print the explanation, the list or the histogram; return 0.
 
-    Raises `UsageError` for a unit that is not there.
+    Raises `UsageError` for an unknown unit or reason.
     """
     words = benchmark.words
     if arguments.input is not None:  # what stands alone is the unit then
@@ -88,49 +85,65 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.parser.error(
             f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
         )
-    if arguments.all and (arguments.worst or arguments.against is None):
-        arguments.parser.error("--all needs --against, and excludes --worst")
-    if arguments.against is not None:
-        _print_against(arguments, benchmark)
-        return 0
-    system = scorer_of(benchmark, arguments).score(arguments.file)
-    with warnings_behind(system.warnings):
-        _print(system, arguments, benchmark)
+    files = [file for file in (arguments.file, arguments.against) if file is not None]
+    systems = score_all(scorer_of(benchmark, arguments), files)
+    with warnings_behind(*(system.warnings for system in systems.values())):
+        if arguments.against is not None:
+            text = _against(systems, arguments, benchmark)
+        elif arguments.unit is not None:
+            text = _units(next(iter(systems.values())), arguments, benchmark)
+        else:
+            text = _reasons(next(iter(systems.values())), arguments, benchmark)
+        write_result(text, "text")
     return 0
 
 
-def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> None:
+def _units(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> str:
+    """Return the explanation of a unit, or of all trials of an item."""
     from mwzeval.report.explanation import explanation_text
     from mwzeval.report.terminal import output_look
     from mwzeval.text import plain, to_json
 
-    words = benchmark.words
-    chosen: Sequence[str] = ()
-    if arguments.unit is not None:
-        chosen = _chosen(arguments.unit, system.units(), words.unit)
-    if arguments.unit is None:
-        explanations = _readable(system, system.explain_all(), arguments)
-        if not any(of for explanation in explanations for of in explanation.outcomes.values()):
-            raise UsageError(
-                f"{arguments.file} has scores alone, and no {words.units} that are won or lost: "
-                "there is nothing to explain"
-            )
-        write_result(_listed(explanations, arguments, benchmark.reasons, words.units), "text")
-        return
+    chosen = _named(arguments.unit, system.units(), benchmark.words.unit)
     explanations = _readable(system, map(system.explain, chosen), arguments)
     if arguments.format == "json":
-        single = chosen == [arguments.unit]
-        write_result(to_json(plain(explanations[0] if single else explanations)), "json")
-    else:
-        goal, look = words.goal.capitalize(), output_look()
-        texts = (explanation_text(each, goal=goal, look=look) for each in explanations)
-        write_result("\n".join(texts), "text")
+        return to_json(plain(explanations[0] if chosen == [arguments.unit] else explanations))
+    goal, look = benchmark.words.goal.capitalize(), output_look()
+    return "\n".join(explanation_text(each, goal=goal, look=look) for each in explanations)
 
 
-def _print_against(arguments: argparse.Namespace, benchmark: Benchmark) -> None:
-    systems = score_all(scorer_of(benchmark, arguments), [arguments.file, arguments.against])
-    with warnings_behind(*(system.warnings for system in systems.values())):
-        write_result(_against(systems, arguments, benchmark), "text")
+def _reasons(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> str:
+    """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
+    from mwzeval.report.explanation import histogram_text, listing_text
+    from mwzeval.report.terminal import output_look
+    from mwzeval.scores.explanation import count_reasons
+    from mwzeval.text import plain, to_json
+
+    explanations = _readable(system, system.explain_all(), arguments)
+    units = benchmark.words.units
+    if not any(status for explanation in explanations for status in explanation.outcomes.values()):
+        raise UsageError(
+            f"{arguments.file} has scores alone, and no {units} that are won or lost: there is "
+            "nothing to explain"
+        )
+    as_json, look = arguments.format == "json", output_look()
+    chosen = [explanation for explanation in explanations if explanation.reasons]
+    if arguments.reason:
+        chosen = _having(arguments.reason, chosen, benchmark.reasons)
+    if arguments.worst:
+        chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
+    if arguments.reason or (arguments.worst and (chosen or as_json)):
+        keys = ("unit", "outcomes", "reasons")
+        records = [{key: plain(getattr(each, key)) for key in keys} for each in chosen]
+        return to_json(records) if as_json else listing_text(chosen, look)
+    if not as_json:
+        return histogram_text(explanations, benchmark.reasons, look)
+    counts = [
+        {"code": code, "scope": scope, units: count}
+        for (code, scope), count in count_reasons(explanations).items()
+    ]
+    lost = sum(bool(explanation.reasons) for explanation in explanations)
+    return to_json({units: len(explanations), "lost": lost, "reasons": counts})
 
 
 def _against(
@@ -153,20 +166,15 @@ def _against(
         for name, scored in ((name, system.scored_table) for name, system in systems.items())
     }
     check_comparable(tables)
-    first, second = systems
     explained = {name: system.units() for name, system in systems.items()}
     units = common_units(tables, words.unit, explained)
     if arguments.unit is not None:
-        units = tuple(_chosen(arguments.unit, units, words.unit))
+        units = tuple(_named(arguments.unit, units, words.unit))
     mine, others = (
-        _readable(system, system.explain_all(), arguments) for system in systems.values()
+        {each.unit: each for each in _readable(system, system.explain_all(), arguments)}
+        for system in systems.values()
     )
-    theirs = {explanation.unit: explanation for explanation in others}
-    pairs = [
-        (explanation, theirs[explanation.unit])
-        for explanation in mine
-        if explanation.unit in set(units)
-    ]
+    pairs = [(mine[unit], others[unit]) for unit in mine if unit in set(units)]
     counts = count_outcomes(pairs)
     if arguments.reason:
         having = _having(arguments.reason, [lost for lost, _ in pairs], benchmark.reasons)
@@ -175,15 +183,16 @@ def _against(
     found = lost_to_other(pairs)
     worst = list(dict.fromkeys(each.unit for each in found))
     as_text = arguments.format == "text"
-    limit = arguments.worst or (AGAINST if as_text and not arguments.all else None)
-    shown = set(worst[:limit])
+    shown = set(worst[: arguments.worst or (AGAINST if as_text else None)])
     found = [each for each in found if each.unit in shown]
+    first, second = systems
     if as_text:
         common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
         text = against_text((first, second), common, counts, found, output_look())
-        left = len(worst) - len(shown)
-        is_told = left and not arguments.worst
-        return text + f"\n{left} more {words.units}: --all lists them\n" * bool(is_told)
+        left = "" if arguments.worst else len(worst) - len(shown)
+        return (
+            f"{text}\n{left} more {words.units}: --worst {len(worst)} lists all\n" if left else text
+        )
     return to_json(
         {
             "systems": [first, second],
@@ -197,9 +206,9 @@ def _against(
 def _readable(
     system: ScoredFile, explanations: Iterable[Explanation], arguments: argparse.Namespace
 ) -> list[Explanation]:
-    """Return explanations as they are, and for a text with the labels of scores for their keys.
+    """Return explanations; those for a text have the labels of scores in place of their keys.
 
-    A plain word, such as `inform`, is read as it is.
+    A plain word, such as `inform`, is kept.
     """
     from mwzeval.scores.explanation import labelled
 
@@ -209,7 +218,7 @@ def _readable(
     return labelled(explanations, {m.name: m.label for m in measures if not m.name.isalpha()})
 
 
-def _chosen(name: str, known: Sequence[str], unit: str) -> list[str]:
+def _named(name: str, known: Sequence[str], unit: str) -> list[str]:
     """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
     if name in known:
         return [name]
@@ -221,39 +230,15 @@ def _chosen(name: str, known: Sequence[str], unit: str) -> list[str]:
     return trials
 
 
-def _listed(
-    explanations: Sequence[Explanation],
-    arguments: argparse.Namespace,
-    meanings: Mapping[str, str],
-    units: str,
-) -> str:
-    """Return the units that `--worst` and `--reason` choose, or how often which reason occurs.
-
-    Raises `UsageError` for a reason that has no meaning and that no unit has.
-    """
-    from mwzeval.report.explanation import histogram_text, listing_text
-    from mwzeval.report.terminal import output_look
-    from mwzeval.text import to_json
-
-    as_json, look = arguments.format == "json", output_look()
-    if not (arguments.worst or arguments.reason):
-        histogram = _histogram(explanations, units)
-        return to_json(histogram) if as_json else histogram_text(explanations, meanings, look)
-    chosen = [explanation for explanation in explanations if explanation.reasons]
-    if arguments.reason:
-        chosen = _having(arguments.reason, chosen, meanings)
-    elif not chosen and not as_json:
-        return histogram_text(explanations, meanings, look)
-    if arguments.worst:
-        chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
-    return to_json([_plain(each) for each in chosen]) if as_json else listing_text(chosen, look)
-
-
 def _having(
     code: str, explanations: Sequence[Explanation], kinds: Collection[str]
 ) -> list[Explanation]:
     """Return the units with a reason; a kind stands for all its details."""
-    chosen = [e for e in explanations if any(_matches(reason.code, code) for reason in e.reasons)]
+    chosen = [
+        explanation
+        for explanation in explanations
+        if any(code in (r.code, r.code.partition(":")[0]) for r in explanation.reasons)
+    ]
     if not chosen and code not in kinds:
         found = sorted({reason.code for e in explanations for reason in e.reasons})
         occurring = ", ".join(found) or "none"
@@ -262,29 +247,6 @@ def _having(
     return chosen
 
 
-def _matches(code: str, asked: str) -> bool:
-    return asked in (code, code.partition(":")[0])
-
-
 def _badness(explanation: Explanation) -> tuple[int, int]:
     domains = {reason.scope for reason in explanation.reasons}
     return len(domains), len(explanation.reasons)
-
-
-def _plain(explanation: Explanation) -> dict[str, Any]:
-    from mwzeval.text import plain
-
-    return {key: plain(getattr(explanation, key)) for key in ("unit", "outcomes", "reasons")}
-
-
-def _histogram(explanations: Sequence[Explanation], units: str) -> dict[str, Any]:
-    from mwzeval.scores.explanation import count_reasons
-
-    return {
-        units: len(explanations),
-        "lost": sum(bool(explanation.reasons) for explanation in explanations),
-        "reasons": [
-            {"code": code, "scope": scope, units: count}
-            for (code, scope), count in count_reasons(explanations).items()
-        ],
-    }

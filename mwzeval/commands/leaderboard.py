@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import FORMATS, add_resampling
+from mwzeval.arguments import add_files, add_format, add_resampling, files_of
 from mwzeval.benchmark import optional
 from mwzeval.commands.systems import names_of, scorer_of
 from mwzeval.output import warnings_behind, write_result
@@ -15,49 +15,32 @@ from mwzeval.statistics.intervals import CONFIDENCE
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
     from mwzeval.errors import Problem
-    from mwzeval.report.leaderboard import Entry
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    system = parser.add_mutually_exclusive_group()
-    system.add_argument("-i", "--input", metavar="INPUT", help="the file of your system")
-    system.add_argument("file", nargs="?", metavar="INPUT", help="the same as -i")
+    add_files(parser, "the file of your system (default: none)", several=False)
     parser.add_argument("--name", metavar="TEXT", help="name of your system (default: the file's)")
     benchmark.add_arguments(parser, "leaderboard")
     add_resampling(parser)
-    parser.add_argument(
-        "-f",
-        "--format",
-        default="text",
-        choices=FORMATS,
-        help=f"what is printed: {', '.join(FORMATS)} (default: text)",
-    )
+    add_format(parser)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Print the tables."""
+    """Print the tables; return 0."""
+    from mwzeval.metrics.measure import Resampling
+    from mwzeval.report.leaderboard import Entry
     from mwzeval.report.terminal import printed
 
     published = optional(benchmark, "leaderboard")
-    entry, warnings = _entry(arguments, benchmark)
+    entry = None
+    warnings: Sequence[Problem] = ()
+    if files := files_of(arguments, at_most=1, required=False):
+        system = scorer_of(benchmark, arguments).score(files[0], progress=True)
+        report = system.report(Resampling(CONFIDENCE, arguments.samples, arguments.seed))
+        entry = Entry(arguments.name or names_of(files)[0], report.scores, report.meta)
+        warnings = report.warnings
     with warnings_behind(warnings):
         document = published(entry, arguments)
         write_result(printed(document, arguments.format), arguments.format)
     return 0
-
-
-def _entry(
-    arguments: argparse.Namespace, benchmark: Benchmark
-) -> tuple[Entry | None, Sequence[Problem]]:
-    """Return the entry of one's own, if there is one, and the warnings about it."""
-    from mwzeval.metrics.measure import Resampling
-    from mwzeval.report.leaderboard import Entry
-
-    file: str | None = arguments.input or arguments.file
-    if file is None:
-        return None, ()
-    name: str = arguments.name or names_of([file])[0]
-    system = scorer_of(benchmark, arguments).score(file, progress=True)
-    report = system.report(Resampling(CONFIDENCE, arguments.samples, arguments.seed))
-    return Entry(name, report.scores, report.meta), report.warnings

@@ -9,11 +9,10 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, add_resampling, files_of
+from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_resampling, files_of
 from mwzeval.commands.systems import score_all, scorer_of, unit_of
 from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_output, write_result
-from mwzeval.output_checks import STANDARD_OUTPUT
 from mwzeval.statistics.intervals import CONFIDENCE
 
 if TYPE_CHECKING:

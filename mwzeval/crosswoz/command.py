@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.arguments import InputFile
 from mwzeval.crosswoz import META, command_dst, command_nlu, command_simulate
 from mwzeval.crosswoz.command_models import note_training, origin_of
 from mwzeval.crosswoz.command_options import (
@@ -75,7 +76,9 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="policy_action", metavar="ACTION", required=True)
     add_training(actions, "policy", Settings())
     predict = actions.add_parser("predict", help="write what a policy says")
-    predict.add_argument("model", metavar="MODEL", help="file or folder of a trained policy")
+    predict.add_argument(
+        "model", type=InputFile, metavar="MODEL", help="file or folder of a trained policy"
+    )
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
     add_fold(predict)
     predict.add_argument(
@@ -89,7 +92,9 @@ def _add_nlg(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="nlg_action", metavar="ACTION", required=True)
     add_training(actions, "generators", SclstmSettings())
     generate = actions.add_parser("generate", help="write the NLG track of a predictions file")
-    generate.add_argument("model", metavar="MODEL", help="the folder of trained generators")
+    generate.add_argument(
+        "model", type=InputFile, metavar="MODEL", help="the folder of trained generators"
+    )
     add_fold(generate)
     generate.add_argument(
         "--beam", type=int, default=10, metavar="N", help="width; 1: greedy (default: %(default)s)"

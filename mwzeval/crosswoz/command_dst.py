@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, file_of
+from mwzeval.arguments import InputFile, add_files, file_of
 from mwzeval.crosswoz import META
 from mwzeval.crosswoz.command_models import note_training
 from mwzeval.crosswoz.command_options import (
@@ -38,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read and write characters instead of words",
     )
     predict = actions.add_parser("predict", help="write the DST track of a predictions file")
-    predict.add_argument("model", metavar="MODEL", help="file or folder of a trained tracker")
+    predict.add_argument(
+        "model", type=InputFile, metavar="MODEL", help="file or folder of a trained tracker"
+    )
     add_fold(predict)
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
     conventions = actions.add_parser(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from mwzeval.arguments import InputFile
 from mwzeval.crosswoz import META
 from mwzeval.crosswoz.command_models import note_training
 from mwzeval.crosswoz.command_options import (
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     train = add_training(actions, "NLU", NluSettings(), holds_out=False)
     train.add_argument(
         "--encoder",
+        type=InputFile,
         metavar="FOLDER",
         help="fine-tune the BERT in this folder (config.json, vocab.txt, model.safetensors) "
         "instead of training a tagger of characters; then the defaults are "
@@ -41,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read the utterance alone, not those before it",
     )
     predict = actions.add_parser("predict", help="write the NLU track of a predictions file")
-    predict.add_argument("model", metavar="MODEL", help="the folder of a trained NLU")
+    predict.add_argument(
+        "model", type=InputFile, metavar="MODEL", help="the folder of a trained NLU"
+    )
     add_fold(predict)
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
 

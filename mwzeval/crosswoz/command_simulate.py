@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.arguments import InputFile
 from mwzeval.conversation.own_code import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.command_models import checksum_of
 from mwzeval.crosswoz.corpus.acts import Acts
@@ -224,6 +225,7 @@ def add_templates(parser: argparse.ArgumentParser, where: str) -> None:
     """Add the options that choose templates; `where` says what they are for."""
     parser.add_argument(
         "--templates",
+        type=InputFile,
         metavar="PATH",
         help=f"{where}: folder or zip archive of template files in the public format "
         "(default: those that come along)",

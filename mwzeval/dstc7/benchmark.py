@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
+from mwzeval.arguments import InputFile
 from mwzeval.dstc7.board import boards_of, published_document, read_results
 from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
 from mwzeval.dstc7.reading.tracks import (
@@ -37,14 +38,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         "right answers",
         f"default: the usual names in --data or {DATA_VARIABLE}, else the embedded sample",
     )
-    gold.add_argument("--targets", metavar="TSV", help="example ids and right answers")
+    gold.add_argument(
+        "--targets", type=InputFile, metavar="TSV", help="example ids and right answers"
+    )
     gold.add_argument(
         "--dialogues",
+        type=InputFile,
         metavar="JSON",
         help="the dialogue file: lets candidates be checked and texts be shown; those of train "
         "and dev have the right answers themselves",
     )
-    gold.add_argument("--pool", metavar="TSV", help="the candidates of subtask 2")
+    gold.add_argument("--pool", type=InputFile, metavar="TSV", help="the candidates of subtask 2")
     gold.add_argument("--data", metavar="DIR", help="a folder with these under usual names")
     gold.add_argument(
         "--split", choices=SPLITS, default=SPLITS[0], help="of --data (default: %(default)s)"

@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.arguments import add_files, file_of
+from mwzeval.arguments import InputFile, add_files, file_of
 from mwzeval.errors import UsageError, printable
 from mwzeval.output import tell, write_output, write_result
 
@@ -43,10 +43,11 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", choices=BASELINES, required=True)
     _add_track(parser)
     _add_output(parser, "the submission")
-    parser.add_argument("--model", metavar="DIR", help="of a trained dual encoder")
-    parser.add_argument("--pool", metavar="TSV", help="the candidates of subtask 2")
+    parser.add_argument("--model", type=InputFile, metavar="DIR", help="of a trained dual encoder")
+    parser.add_argument("--pool", type=InputFile, metavar="TSV", help="the candidates of subtask 2")
     parser.add_argument(
         "--dev",
+        type=InputFile,
         metavar="DIALOGUES.json",
         help="subtask 4: tune the score of NONE on this file, which has answers",
     )
@@ -59,8 +60,12 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("training", metavar="TRAIN.json", help="a dialogue file with answers")
-    parser.add_argument("dev", metavar="DEV.json", help="another, on which the model is chosen")
+    parser.add_argument(
+        "training", type=InputFile, metavar="TRAIN.json", help="a dialogue file with answers"
+    )
+    parser.add_argument(
+        "dev", type=InputFile, metavar="DEV.json", help="another, on which the model is chosen"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="of the model")
     parser.set_defaults(writes_folder=True)
     parser.add_argument(
@@ -114,6 +119,7 @@ def _add_knowledge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--last-message", action="store_true", help="of the context, nothing else")
     parser.add_argument(
         "--knowledge",
+        type=InputFile,
         metavar="PATH",
         help="subtask 5: man pages (Ubuntu) or the course file (Advising)",
     )

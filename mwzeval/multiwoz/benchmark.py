@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.arguments import add_data, files_of
+from mwzeval.arguments import InputFile, add_data, files_of
 from mwzeval.multiwoz.choices import (
     AUTO,
     CONVLAB2,
@@ -44,6 +44,7 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
     """Add what the functions of an agent are called."""
     parser.add_argument(
         "--tools",
+        type=InputFile,
         metavar="FILE",
         help="JSON: the names of your own functions and their arguments, in terms of those of "
         "mwzeval tools-schema (docs/formats.md)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from mwzeval.arguments import InputFile
 from mwzeval.errors import shorten
 from mwzeval.pydial.tasks import GOODBYES
 
@@ -69,8 +70,12 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 def add_own(parser: argparse.ArgumentParser) -> None:
     """Add the files of a domain of one's own."""
     own = "of a domain of your own, whose tasks are Own-NAME-1 to -6"
-    parser.add_argument("--ontology", metavar="FILE", help=f"NAME.json or NAME-rules.json, {own}")
-    parser.add_argument("--entities", metavar="FILE", help="its entities, JSON or SQLite")
+    parser.add_argument(
+        "--ontology", type=InputFile, metavar="FILE", help=f"NAME.json or NAME-rules.json, {own}"
+    )
+    parser.add_argument(
+        "--entities", type=InputFile, metavar="FILE", help="its entities, JSON or SQLite"
+    )
 
 
 def numbers(text: str) -> tuple[int, ...]:

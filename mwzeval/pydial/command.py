@@ -23,7 +23,7 @@ from io import TextIOWrapper
 from pathlib import PurePath
 from typing import Any
 
-from mwzeval.arguments import add_files, add_format, file_of, files_of
+from mwzeval.arguments import InputFile, add_files, add_format, file_of, files_of
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
 from mwzeval.pydial.studies import cross_users_command, estimate_command, sweep_command
@@ -65,6 +65,7 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK", help="CR-1 to LAP-6, or Demo-CR-1 to Demo-LAP-6")
     parser.add_argument(
         "--policy",
+        type=InputFile,
         default="handcrafted",
         metavar="NAME",
         help="handcrafted (default), random, or the checkpoint file of one that has learned",
@@ -132,6 +133,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--dataset",
+        type=InputFile,
         metavar="DIR",
         help="the data sets of a policy (`record`), from whose first N dialogues bc and cql learn",
     )

@@ -8,15 +8,7 @@ import pytest
 
 from mwzeval.benchmark import Shelf
 from mwzeval.cli import main
-from mwzeval.commands.data import (
-    chosen,
-    download,
-    examples,
-    exit_code,
-    format_states,
-    status,
-    verify,
-)
+from mwzeval.commands.data import chosen, examples, file_states, format_states
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.downloads import DataRoot, Origin, PublicFile, embedded, public_files
 
@@ -50,8 +42,8 @@ def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: P
         "new/.hidden.json": b"",
     }
     root = root_with(tmp_path / "data", contents)
-    for look in (status, verify):
-        states = look(root, CORPORA)
+    for reread in (False, True):
+        states = file_states(root, CORPORA, reread=reread)
         assert [(row.local, row.state, row.corpora) for row in states] == [
             ("db/hotel.json", "published", ("old", "new")),
             ("new/1.json", "different", ("new",)),
@@ -60,7 +52,7 @@ def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: P
             ("old.json", "unlisted", ("old",)),
             ("old.zip", "missing", ("old",)),
         ]
-        assert exit_code(states) == 1
+        assert [row.is_foreign for row in states] == [False, True, False, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -76,12 +68,14 @@ def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: P
 def test_verify_fails_only_when_a_file_that_is_there_is_not_the_published_one(
     tmp_path: Path, contents: dict[str, bytes], code: int
 ) -> None:
-    assert exit_code(verify(root_with(tmp_path, contents), CORPORA)) == code
+    assert code == any(
+        row.is_foreign for row in file_states(root_with(tmp_path, contents), CORPORA, reread=True)
+    )
 
 
 def test_the_table_says_what_was_expected_and_what_is_there(tmp_path: Path) -> None:
     root = root_with(tmp_path / "data", {"db/hotel.json": CONTENT, "new/1.json": b""})
-    lines = format_states(root, verify(root, CORPORA)).splitlines()
+    lines = format_states(root, file_states(root, CORPORA, reread=True)).splitlines()
     assert str(root.path) in lines[0]
     assert [line.split() for line in lines[2:11] if " found " not in line] == [
         ["state", "file", "corpora"],
@@ -102,32 +96,19 @@ def test_a_file_whose_checksums_are_not_listed_is_unverified_and_no_fault(tmp_pa
         replace(file, git_blob=None, sha256=None) if file.local == "old.zip" else file
         for file in root.published
     ]
-    states = verify(replace(root, published=tuple(unlisted)), CORPORA)
+    states = file_states(replace(root, published=tuple(unlisted)), CORPORA, reread=True)
     assert {row.local: row.state for row in states}["old.zip"] == "unverified"
-    assert exit_code(states) == 0
+    assert not any(row.is_foreign for row in states)
     assert "old  1 unverified, 1 missing" in format_states(root, states).splitlines()
 
 
 def test_a_folder_that_does_not_exist_yet_has_everything_missing(tmp_path: Path) -> None:
     root = root_with(tmp_path / "nothing", {}, "cache")
-    states = status(root, CORPORA)
+    states = file_states(root, CORPORA)
     assert {row.state for row in states} == {"missing"}
     assert len(states) == 4
     assert "cache" in format_states(root, states).splitlines()[0]
     assert format_states(root, []).startswith(str(root.path))
-
-
-def test_a_download_of_what_is_there_needs_no_network(tmp_path: Path) -> None:
-    contents = dict.fromkeys(("db/hotel.json", "new/1.json", "new/2.json"), CONTENT)
-    root = root_with(tmp_path, contents, "cache")
-    assert download(root, {"new": CORPORA["new"]}) == [tmp_path / place for place in contents]
-    with pytest.raises(DataError, match=r"old\.zip"):
-        download(root, CORPORA)
-
-
-def test_a_download_is_for_the_cache(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="data"):
-        download(root_with(tmp_path, {}), CORPORA)
 
 
 @pytest.mark.parametrize(

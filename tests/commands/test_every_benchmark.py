@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mwzeval.arguments import FORMATS
+from mwzeval.arguments import FORMATS, InputFile
 from mwzeval.benchmark import benchmark_named, optional
-from mwzeval.cli import VERBS, main, whole_parser
+from mwzeval.cli import VERBS, command_parser, main
 from mwzeval.errors import UsageError
 from mwzeval.files import reading
 from mwzeval.metrics.measure import ScoredTable
-from mwzeval.output_checks import READ
 from tests.places import read_json
 from tests.samples import NAMES, TOY, Sample, installed, write_sample
 
@@ -346,8 +345,6 @@ def test_inputs_tell_their_benchmark(
 OTHER_THAN_INPUT = frozenset({"model", "training", "dev"})
 """Positional arguments that are read beside or before the input, so that `-i` would not tell which
 is meant."""
-WRITES = "mwzeval data examples"
-"""What has a folder of this name to write to."""
 
 
 def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
@@ -359,9 +356,13 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 
 def test_what_is_read_by_its_place_is_read_with_i_too() -> None:
-    for parser in parsers(whole_parser()):
-        by_place = {action.dest for action in parser._actions if not action.option_strings} & READ
-        if by_place - OTHER_THAN_INPUT and parser.prog != WRITES:
+    for parser in parsers(command_parser()):
+        by_place = {
+            action.dest
+            for action in parser._actions
+            if not action.option_strings and action.type is InputFile
+        }
+        if by_place - OTHER_THAN_INPUT:
             options = {option for action in parser._actions for option in action.option_strings}
             assert {"-i", "--input"} <= options, parser.prog
 

@@ -194,7 +194,7 @@ def test_what_was_lost_to_another_system(
         for file in (ROOT / "data" / "sample").rglob("dialogues_*.json")
         for dialogue in read_json(file)
     }
-    shown = explained(WEAK, "--against", other, "--all")
+    shown = explained(WEAK, "--against", other, "--worst", "99")
     for each in found["lost"]:
         assert each["reasons"] == full[each["unit"]]["reasons"]
         assert f"\n{each['unit']}\n" in shown

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from importlib import import_module
-from itertools import product
 from pathlib import Path
 
 import pytest
 
-from mwzeval.benchmark import benchmarks, own_verbs
-from mwzeval.cli import VERBS, VERBS_OF_NONE, main
-from mwzeval.output_checks import READ, WRITTEN
-
-# `data` and `cache` are folders of which files are read as they are needed; a `log` is continued.
-NAMES_OF_OTHERS = """
-agent agent_args agent_base_url allowed_host cache cluster_column corpus dask data dst_rule
-fold goals http item_column log lower_is_better name nlg nlu policies reason
-references rules score scores serve_tools session system table task tasks tested_in title track
-trial_column unfilled unit user user_args user_base_url users
-"""
-NOT_READ = frozenset(NAMES_OF_OTHERS.split())
-"""Arguments that name neither what is read as a whole nor what is written."""
+from mwzeval.cli import main
 
 CALLS = """
 evaluate -b -i IN -o IN
@@ -71,31 +55,6 @@ pydial record Demo-CR-1 --policy IN -o IN
 pydial play Demo-CR-1 --ontology IN --entities OTHER -o IN
 live --benchmark pydial --agent random --ontology IN --entities OTHER -o IN
 """
-
-
-def free_texts(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Yield the arguments of a parser that may be any text."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                yield from free_texts(inner)
-        elif action.nargs != 0 and action.choices is None and action.type is None:
-            yield action.dest
-
-
-def test_every_argument_is_known_as_read_written_or_neither() -> None:
-    known: set[str] = set()
-    modules = [about.module for about in own_verbs().values()]
-    for module in (*modules, *(about.module for about in VERBS_OF_NONE.values())):
-        parser = argparse.ArgumentParser()
-        import_module(module).add_arguments(parser)
-        known.update(free_texts(parser))
-    for verb, benchmark in product(VERBS, benchmarks(external=False)):
-        parser = argparse.ArgumentParser()
-        command = import_module(f"mwzeval.commands.{verb}")
-        command.add_arguments(parser, benchmark)
-        known.update(free_texts(parser))
-    assert known - {"help"} == {*WRITTEN, *READ, *NOT_READ}
 
 
 def called(call: str, folder: Path, output: str | None = None) -> list[str]:

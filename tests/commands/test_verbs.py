@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -39,34 +38,9 @@ def test_an_unknown_benchmark_is_named_with_those_that_there_are() -> None:
             benchmark_named(name)
 
 
-def test_evaluate_prints_a_table_and_writes_the_report(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", "--benchmark", "dstc7-ubuntu-4", OVERLAP, "--ci"]) == 0
-    printed = capsys.readouterr()
-    assert re.search(r"^Recall@10 +0\.5000 +0\.6250$", printed.out, re.MULTILINE)
-    report = read_json(elsewhere / "evaluation_results.json")
-    assert report["ranking"]["recall"]["10"] == 0.5
-    assert report["meta"]["corpus"] == "dstc7-ubuntu-4"
-
-
-def test_the_track_comes_from_the_name_of_the_file(elsewhere: Path) -> None:
-    assert main(["evaluate", "--benchmark", "dstc7", "-q", "-i", OVERLAP]) == 0
-    assert read_json(elsewhere / "evaluation_results.json")["meta"]["corpus"] == "dstc7-ubuntu-4"
-
-
 @pytest.mark.parametrize(("gate", "code"), [("recall10=0.5", 0), ("final=0.9", 1)])
 def test_gates_fail_by_the_short_names_of_the_benchmark(gate: str, code: int) -> None:
     assert main(["evaluate", "--benchmark", "dstc7", OVERLAP, "-q", "--fail-under", gate]) == code
-
-
-def test_compare_names_the_systems_by_what_tells_them_apart(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["compare", "--benchmark", "dstc7", RANDOM, OVERLAP]) == 0
-    shown = capsys.readouterr().out
-    assert "dstc7-overlap/Ubuntu_subtask_4" in shown
-    assert "10 examples" in shown
 
 
 def test_outcomes_lost_for_the_same_reason_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from mwzeval.benchmark import benchmark_named
-from mwzeval.cli import parser_of
 from mwzeval.comparison import Comparison, compare
 from mwzeval.comparison.comparison import comparison_document
 from mwzeval.errors import DependencyError, UsageError
@@ -26,6 +25,7 @@ from mwzeval.scores.score import Score, Signature
 from mwzeval.scores.sheets import Document, to_text
 from mwzeval.scores.table import Table
 from mwzeval.text import to_json
+from tests.command_lines import parser_of
 from tests.places import sample_predictions
 from tests.samples import NAMES, write_sample
 

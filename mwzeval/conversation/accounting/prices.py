@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mwzeval.arguments import InputFile
 from mwzeval.conversation.accounting.usage import Usage
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, read_json
@@ -52,6 +53,7 @@ def add_prices(parser: _ActionsContainer) -> None:
     """Add the option that names a file of prices."""
     parser.add_argument(
         "--prices",
+        type=InputFile,
         metavar="FILE",
         help='JSON: what the models of live dialogues cost, {"MODEL": {"in": USD per million '
         'tokens, "out": …, "cached_in": …}}',

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mwzeval.arguments import InputFile
 from mwzeval.conversation.endpoint.address import PREFIX, Endpoint
 from mwzeval.conversation.endpoint.cache import FolderCache
 from mwzeval.conversation.endpoint.client import REQUEST_SECONDS, Client
@@ -91,7 +92,10 @@ def add_model_options(
         "(default: temperature 0)",
     )
     group.add_argument(
-        f"--{side}-prompt", metavar="FILE", help="the system message (default: one comes along)"
+        f"--{side}-prompt",
+        type=InputFile,
+        metavar="FILE",
+        help="the system message (default: one comes along)",
     )
 
 

@@ -10,11 +10,10 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from mwzeval.arguments import add_files, file_of
+from mwzeval.arguments import STANDARD_OUTPUT, add_files, file_of
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.benchmark import add_reading, scorer_of
 from mwzeval.output import warnings_behind, write_output, write_result
-from mwzeval.output_checks import STANDARD_OUTPUT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

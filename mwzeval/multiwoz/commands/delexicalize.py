@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.arguments import add_files, add_format, file_of
+from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_format, file_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
@@ -23,7 +23,6 @@ from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.words.surface_tables import words_of
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
 from mwzeval.output import warnings_behind, write_output, write_result
-from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mwzeval.arguments import InputFile
 from mwzeval.output import tell
 
 
@@ -12,6 +13,7 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="CR-1 to LAP-6, Demo-CR-1, …")
     parser.add_argument(
         "--policy",
+        type=InputFile,
         default="mixed",
         metavar="NAME",
         help="random, handcrafted, mixed (default: the two in turn, dialogue by dialogue), or the "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from mwzeval.arguments import file_of
+from mwzeval.arguments import InputFile, file_of
 from mwzeval.output import tell, write_result
 from mwzeval.pydial.tasks import USERS
 
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--user-parameters",
+        type=InputFile,
         action="append",
         default=[],
         metavar="FILE",

@@ -77,9 +77,8 @@ def test_usual_responses_load_no_library_of_texts() -> None:
     good = str(ROOT / "predictions" / "sample-good.json")
     program = (
         "import sys\n"
-        f"sys.argv = ['evaluate.py', '-bsr', '-i', {good!r}, '-o', '/dev/null']\n"
-        "from mwzeval.cli import run_verb\n"
-        "assert run_verb('evaluate', 'evaluate.py') == 0\n"
+        "from mwzeval.cli import main\n"
+        f"assert main(['evaluate', '-bsr', '-i', {good!r}, '-o', '/dev/null']) == 0\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace, _ActionsContainer
 
+from mwzeval.arguments import InputFile
 from mwzeval.conversation.endpoint.options import (
     add_model_options,
     add_request_options,
@@ -64,6 +65,7 @@ def add_live(parser: _ActionsContainer) -> None:
     )
     parser.add_argument(
         "--goal-model",
+        type=InputFile,
         metavar="FILE",
         help="what sampled goals are drawn from: ConvLab-2's goal model, as published (.pkl) or as "
         "JSON (default: the one among the public files; the sample has its own)",
