@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.crosswoz.benchmark import WORDS
+from mwzeval.benchmark import benchmark_named
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
@@ -21,6 +21,8 @@ from mwzeval.scores.score import WHOLE
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold
 from tests.report.pages import readable
+
+WORDS = benchmark_named("crosswoz").words
 
 GOLD = small_gold()
 FIELDS = {

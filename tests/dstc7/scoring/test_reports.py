@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mwzeval.benchmark import benchmark_named
 from mwzeval.comparison import compare
-from mwzeval.dstc7.benchmark import WORDS
 from mwzeval.dstc7.board import CHANCE, boards_of, published_document, read_results
 from mwzeval.dstc7.reading.loading import gold_in, sample_gold
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
@@ -44,6 +44,8 @@ from tests.dstc7.cases import (
 )
 from tests.places import read_json, shared
 from tests.report.pages import readable
+
+WORDS = benchmark_named("dstc7").words
 
 
 def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
