@@ -16,11 +16,12 @@ from mwzeval.comparison.alignment import common_signature
 from mwzeval.comparison.comparison import about_units, comparison_document, shown_p
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, System
 from mwzeval.errors import UsageError
-from mwzeval.metrics.measure import Resampling, ScoredTable
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.sheets import FORMATS, render
+from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import HIERARCHICAL
 from mwzeval.statistics.tests import Place, WinsTiesLosses, holm, ranks
 from tests.places import SAMPLE_SYSTEMS
@@ -169,6 +170,27 @@ def test_outcomes_are_tested_by_mcnemar_and_everything_else_by_swapping() -> Non
         outcome = measure.name in ("inform", "success")
         untested = len(measure.systems) == 1 or is_of_types(measure)
         assert measure.test == (None if untested else MCNEMAR if outcome else RANDOMIZATION)
+
+
+def test_outcomes_of_which_systems_have_other_cases_are_tested_by_swapping() -> None:
+    rate = Measure(
+        "rate",
+        "Rate",
+        Signature("rate", ()),
+        percentage("right", of="case"),
+        cases="case",
+        outcome="right",
+    )
+
+    def system(cases: Sequence[int]) -> ScoredTable:
+        rows = ((str(n), {"right": case * (n % 2), "case": case}) for n, case in enumerate(cases))
+        return ScoredTable(Table.from_rows(("right", "case"), rows), (rate,))
+
+    for cases, test in (((1, 1, 0, 1), MCNEMAR), ((1, 1, 1, 1), RANDOMIZATION)):
+        found = compare({"a": system((1, 1, 0, 1)), "b": system(cases)}, resampling=FEW)
+        (measure,) = found.measures
+        assert measure.test == test
+        assert [entry.cases for entry in measure.systems] == [3, sum(cases)]
 
 
 @pytest.mark.parametrize("several", [False, True])
