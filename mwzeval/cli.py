@@ -43,14 +43,14 @@ GROUPS = {
 
 VERBS = {
     "evaluate": ("score the file of a system", "score"),
-    "explain": ("tell why units (dialogues, examples) lost", "score"),
+    "explain": ("explain why dialogues or examples failed", "score"),
     "report": ("write a page about systems: scores, reasons, units side by side", "score"),
     "plot": ("draw scores with intervals, parts or reasons for a paper", "score"),
     "rows": ("print the counts of each dialogue, example or episode", "score"),
     "runs": ("score several runs of one system: mean ± standard deviation", "compare"),
     "compare": ("compare systems with a baseline: differences, p values, ranks", "compare"),
     "leaderboard": ("print the published results, with your system in its place", "compare"),
-    "power": ("tell how many items and trials show a difference, from a pilot run", "compare"),
+    "power": ("compute how many items and trials show a difference, from a pilot run", "compare"),
     "live": ("let an agent talk to a user about goals, and score what came of it", "agents"),
     "play": ("be the user or the agent of a dialogue yourself", "agents"),
     "validate": ("list the problems of a file, without scoring it", "files"),
@@ -63,7 +63,7 @@ VERBS_OF_NONE = {
         "show, download or verify public files; copy examples", "mwzeval.commands.data", "files"
     ),
     "doctor": OwnVerb(
-        "tell what is here and what is missing: versions, packages, files",
+        "show what is installed and what is missing: versions, packages, files",
         "mwzeval.doctor",
         "files",
     ),

@@ -52,16 +52,6 @@ def test_a_lone_surrogate_comes_out_as_the_escape_it_came_in(tmp_path: Path) -> 
     assert "state.\ud800" in [problem.get("key") for problem in json.loads(listed)["problems"]]
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
-def test_output_survives_encodings_that_lack_its_characters(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "in.json").write_text('{"smp0021": [{"response": "[fodo]"}]}')
-    environment = {"PYTHONIOENCODING": encoding}
-    done = mwzeval("validate", "-i", str(tmp_path / "in.json"), environment=environment)
-    assert done.returncode == 0
-    problems = json.loads(done.stdout)["problems"]
-    assert any("fodo" in problem["message"] for problem in problems)
-
-
 def test_garbage_in_quantity_is_linear_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
