@@ -72,11 +72,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     Raises `UsageError` for an unknown ending of the figure's name.
     """
-    if arguments.scores and arguments.kind != "scores":
-        arguments.parser.error("--scores chooses what --kind scores draws")
     limits = arguments.from_value, arguments.to_value
-    if limits != (None, None) and arguments.kind != "scores":
-        arguments.parser.error("--from and --to are the ends of the axis of --kind scores")
+    if arguments.kind != "scores" and (arguments.scores or limits != (None, None)):
+        arguments.parser.error("--scores, --from and --to are for --kind scores")
     if None not in limits and not arguments.from_value < arguments.to_value:
         arguments.parser.error("--from must be less than --to")
     from mwzeval.report.figures import FORMATS, require_matplotlib
