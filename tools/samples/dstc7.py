@@ -17,7 +17,8 @@ from tools.samples.dice import Dice
 from tools.samples.text import array_text, indented_text, read_lists
 
 PHRASES = read_lists(Path(__file__).with_suffix(".tsv"))
-SEED = 77
+FOLDER = "data/dstc7"
+SEED, MOST_IDS = 77, 2000
 SIZES = {"dev": 6, "test": 10}
 FIRST = {("ubuntu", "dev"): 9_100_001, ("ubuntu", "test"): 9_200_001,
          ("advising", "dev"): 9_600_001, ("advising", "test"): 9_700_001}  # fmt: skip
@@ -27,7 +28,16 @@ NONE_EVERY = 5
 NONE_SCORE = 0.9
 SYSTEMS = ("overlap", "random")
 TERM = {"Semester": "Fall", "Year": 2016}
-TEACHER, OTHER_TEACHER = "Ada Example", "Ben Sample"
+TEACHER = "Ada Example"
+PROFILE = {
+    "Courses": {
+        "Prior": [{"offering": "EECS183-WN16", "instructor": TEACHER}],
+        "Suggested": [{"offering": "EECS280-FA16", "instructor": "Ben Sample"}],
+    },
+    "Term": TERM,
+    "Standing": "Sophomore",
+}
+PREFERENCES = {"Aggregated": {"Workload": {"1-2": 0.25, "3-4": 0.75}}}
 
 
 @dataclass(frozen=True)
@@ -64,8 +74,9 @@ class Talk:
         def values() -> dict[str, str]:
             return {name: dice.pick(choices) for name, choices in self.fillers.items()}
 
-        def answer(topic: str, filling: Mapping[str, str]) -> str:
-            return dice.pick(self.lists[f"{topic} answers"]).format_map(filling)
+        def answer(topic: str, filling: Mapping[str, str] | None = None) -> str:
+            template = dice.pick(self.lists[f"{topic} answers"])
+            return template.format_map(filling or values())
 
         topic = dice.pick(self.topics)
         filling = values()
@@ -73,9 +84,7 @@ class Talk:
         right = answers if subtask == 3 else [dice.pick(answers)]
         # Wrong answers are about the same thing, about the same topic, or about anything.
         hard = [answer(other, filling) for other in self.topics if other != topic]
-        for _ in range(HARD):
-            template = dice.pick(self.lists[f"{topic} answers"])
-            hard.append(template.format_map(values()))
+        hard += [answer(topic) for _ in range(HARD)]
         hard = [text for text in dict.fromkeys(hard) if text not in answers][:HARD]
         rest = [text for text in self.sentences if text not in answers and text not in hard]
         wrong = hard + dice.shuffled(rest)[:LISTED]
@@ -92,66 +101,56 @@ class Talk:
 def files() -> dict[str, str]:
     """Return the text of every file, by path below the root."""
     written: dict[str, str] = {}
-    for dataset, subtasks in SUBTASKS.items():
-        talk = Talk(dataset)
-        for subtask in subtasks:
+    talks = {dataset: Talk(dataset) for dataset in SUBTASKS}
+    for dataset, talk in talks.items():
+        for subtask in SUBTASKS[dataset]:
             # Subtask 5 is subtask 1 with additional knowledge.
             if subtask != 5:
                 written |= _track(Track(dataset, subtask), talk)
-            elif dataset == "ubuntu":
-                pages = (
-                    {"name": name, "section": "1", "text": f"{name} - a made-up page about {name}"}
-                    for name in talk.fillers["package"]
-                )
-                text = "".join(json.dumps(page) + "\n" for page in pages)
-                written["data/dstc7/man_pages.jsonl"] = text
-            else:
-                written["data/dstc7/course-info.json"] = indented_text(_courses(talk))
-                groups = [talk.lists[f"{topic} answers"] for topic in talk.topics]
-                written["data/dstc7/advising_paraphrases.json"] = indented_text(groups)
-    return written
+    pages = [
+        {"name": name, "section": "1", "text": f"{name} - a made-up page about {name}"}
+        for name in talks["ubuntu"].fillers["package"]
+    ]
+    advising = talks["advising"]
+    groups = [advising.lists[f"{topic} answers"] for topic in advising.topics]
+    return written | {
+        f"{FOLDER}/man_pages.jsonl": "".join(json.dumps(page) + "\n" for page in pages),
+        f"{FOLDER}/course-info.json": indented_text(_courses(advising)),
+        f"{FOLDER}/advising_paraphrases.json": indented_text(groups),
+    }
 
 
 def _track(track: Track, talk: Talk) -> dict[str, str]:
-    dataset, folder, dice = track.dataset, "data/dstc7", Dice(f"{SEED} {track.name}")
+    dataset, dice = track.dataset, Dice(f"{SEED} {track.name}")
     examples = {
         split: [talk.example(track.subtask, number, dice) for number in range(size)]
         for split, size in SIZES.items()
     }
-    used = 0
-
-    def numbered(texts: Sequence[str]) -> dict[str, int | str]:
-        nonlocal used
-        used += len(texts)
-        return dict(zip(texts, identities(dataset, used - len(texts), len(texts)), strict=True))
-
-    written, pool = {}, {}
+    unused: Iterator[int | str] = iter(identities(dataset, 0, MOST_IDS))
+    written, pool = {}, dict[str, int | str]()
     if track.has_pool:
         texts = dice.shuffled(talk.sentences)[:POOL]
         texts += [example.right[0] for drawn in examples.values() for example in drawn]
-        pool = numbered(sorted(dict.fromkeys(texts)))
+        pool = dict(zip(sorted(dict.fromkeys(texts)), unused, strict=False))
         lines = "".join(f"{identity}\t{text}\n" for text, identity in pool.items())
-        written[f"{folder}/{dataset}_subtask_2_candidates.tsv"] = lines
+        written[f"{FOLDER}/{dataset}_subtask_2_candidates.tsv"] = lines
     for split, drawn in examples.items():
-        ids = [pool or numbered(example.candidates) for example in drawn]
         rows, targets = [], ""
+        rankings: dict[str, list[Any]] = {system: [] for system in SYSTEMS}
         for number, example in enumerate(drawn, FIRST[dataset, split]):
-            of_example = ids[number - FIRST[dataset, split]]
-            rows.append(_row(track, split, number, example, of_example))
-            right = ",".join(str(of_example[text]) for text in example.right) or "NONE"
+            ids = pool or dict(zip(example.candidates, unused, strict=False))
+            rows.append(_row(track, split, number, example, ids))
+            right = ",".join(str(ids[text]) for text in example.right) or "NONE"
             targets += f"{number}\t{right}\t{' / '.join(example.right) or 'NONE'}\n"
-        written[f"{folder}/{dataset}_{split}_subtask_{track.subtask}.json"] = array_text(rows)
-    written[f"{folder}/{dataset}_responses_subtask_{track.subtask}.tsv"] = targets
-    for system in SYSTEMS:
-        rankings = [
-            (str(number), _ranking(system, track, example.messages, of_example))
-            for number, (example, of_example) in enumerate(
-                zip(drawn, ids, strict=True), FIRST[dataset, split]
-            )
-        ]
+            for system, ranked in rankings.items():
+                ranked.append((str(number), _ranking(system, track, example.messages, ids)))
+        written[f"{FOLDER}/{dataset}_{split}_subtask_{track.subtask}.json"] = array_text(rows)
+    # Targets and submissions are of the test examples, the last ones.
+    written[f"{FOLDER}/{dataset}_responses_subtask_{track.subtask}.tsv"] = targets
+    for system, ranked in rankings.items():
         # Submissions of subtask 1 are those of subtask 5 as well.
         for same in [track, Track(dataset, 5)] if track.subtask == 1 else [track]:
-            written[f"predictions/dstc7-{system}/{same.file_name}"] = submission_text(rankings)
+            written[f"predictions/dstc7-{system}/{same.file_name}"] = submission_text(ranked)
     return written
 
 
@@ -164,19 +163,11 @@ def _row(
     speakers = itertools.cycle(SPEAKERS[track.dataset])
     messages = [
         {"speaker": speaker, "utterance": text}
-        for speaker, text in zip(speakers, example.messages, strict=False)
+        for text, speaker in zip(example.messages, speakers, strict=False)
     ]
     row = {"data-split": split, "example-id": number, "messages-so-far": messages}
     if track.dataset == "advising":
-        row["profile"] = {
-            "Courses": {
-                "Prior": [{"offering": "EECS183-WN16", "instructor": TEACHER}],
-                "Suggested": [{"offering": "EECS280-FA16", "instructor": OTHER_TEACHER}],
-            },
-            "Term": TERM,
-            "Standing": "Sophomore",
-            **({"Aggregated": {"Workload": {"1-2": 0.25, "3-4": 0.75}}} if split != "test" else {}),
-        }
+        row["profile"] = PROFILE if split == "test" else PROFILE | PREFERENCES
     if split != "test":
         row["options-for-correct-answers"] = options(example.right)
     if not track.has_pool:
@@ -193,16 +184,15 @@ def _ranking(
         scores = [dice.share() for _ in ids]
     else:
         scores = _overlap(context, list(ids))
-    pairs: list[tuple[int | str, float]] = list(zip(ids.values(), scores, strict=True))
+    scored = dict(zip(ids.values(), scores, strict=True))
     if track.has_none:
-        pairs.append(("NONE", NONE_SCORE))
-    pairs.sort(key=lambda pair: -pair[1])
-    weights = [math.exp(3 * score) for _, score in pairs]
-    total = sum(weights)
-    ranking = [
-        (identity, round(w / total, 6)) for (identity, _), w in zip(pairs, weights, strict=True)
-    ]
-    return ranking[: 101 if track.has_none else 100]
+        scored["NONE"] = NONE_SCORE
+    weights = {
+        key: math.exp(3 * scored[key]) for key in sorted(scored, key=lambda key: -scored[key])
+    }
+    total = sum(weights.values())
+    ranking = [(identity, round(weight / total, 6)) for identity, weight in weights.items()]
+    return ranking[: LISTED + track.has_none]
 
 
 def _overlap(context: Sequence[str], candidates: Sequence[str]) -> list[float]:

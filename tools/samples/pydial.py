@@ -1,9 +1,8 @@
 """The demo domains of PyDial: invented values, in the numbers of the published domains."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from tools.samples.dice import Dice
 from tools.samples.text import indented_text, read_rows
@@ -34,8 +33,7 @@ MADE = {
 }
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(NamedTuple):
     """A slot; entities have the first `used` values only.
 
     With `skew` the values differ in how common they are; a share `unknown` of the entities has no
@@ -49,8 +47,7 @@ class Slot:
     unknown: float
 
 
-@dataclass(frozen=True)
-class Domain:
+class Domain(NamedTuple):
     """A domain; with the probability `likeness` an entity has a value of a similar entity.
 
     Names beyond the number of entities are in the ontology only; if there are fewer names, some are
@@ -64,18 +61,6 @@ class Domain:
     names: Sequence[str]
     answers: Sequence[str]
     priced: Sequence[str] = ()
-
-    @property
-    def slots(self) -> list[Slot]:
-        """The slots with values."""
-        found = []
-        for domain, name, skew, unknown, used, values in read_rows(FOLDER / "pydial_slots.tsv"):
-            if domain == self.name:
-                words = [word.replace("_", " ") for word in WORDS.get(values, values).split()]
-                every = MADE.get(values, words)
-                first = every[: int(used)] if used else every
-                found.append(Slot(name, every, first, float(skew), float(unknown)))
-        return found
 
 
 BICYCLES = [
@@ -97,32 +82,37 @@ DOMAINS = (
 
 def files() -> dict[str, str]:
     """Return the text of every file, by path below the root."""
+    slots: dict[str, list[Slot]] = {domain.name: [] for domain in DOMAINS}
+    for domain_name, name, skew, unknown, used, values in read_rows(FOLDER / "pydial_slots.tsv"):
+        words = [word.replace("_", " ") for word in WORDS.get(values, values).split()]
+        every = MADE.get(values, words)
+        first = every[: int(used)] if used else every
+        slots[domain_name].append(Slot(name, every, first, float(skew), float(unknown)))
     written: dict[str, str] = {}
     for domain in DOMAINS:
-        folder, dice = "data/pydial/demo", Dice(domain.name)
-        written[f"{folder}/db/{domain.name}-entities.json"] = indented_text(_rows(domain, dice))
-        written[f"{folder}/ontology/{domain.name}-rules.json"] = indented_text(_ontology(domain))
+        of_domain = slots[domain.name]
+        named = [slot.name for slot in of_domain]
+        ontology = {
+            "type": domain.entity,
+            "requestable": ["name", *named, *domain.answers],
+            "system_requestable": [name for name in named if name not in domain.priced],
+            "method": METHODS,
+            "discourseAct": DISCOURSE_ACTS,
+            "informable": {
+                **{slot.name: slot.values for slot in of_domain},
+                "name": sorted(domain.names),
+            },
+        }
+        rows = _rows(domain, of_domain)
+        written[f"data/pydial/demo/db/{domain.name}-entities.json"] = indented_text(rows)
+        written[f"data/pydial/demo/ontology/{domain.name}-rules.json"] = indented_text(ontology)
     return written
 
 
-def _ontology(domain: Domain) -> dict[str, Any]:
-    slots = [slot.name for slot in domain.slots]
-    return {
-        "type": domain.entity,
-        "requestable": ["name", *slots, *domain.answers],
-        "system_requestable": [slot for slot in slots if slot not in domain.priced],
-        "method": METHODS,
-        "discourseAct": DISCOURSE_ACTS,
-        "informable": {
-            **{slot.name: slot.values for slot in domain.slots},
-            "name": sorted(domain.names),
-        },
-    }
-
-
-def _rows(domain: Domain, dice: Dice) -> list[dict[str, str]]:
+def _rows(domain: Domain, slots: Sequence[Slot]) -> list[dict[str, str]]:
     """Return the entities in the order that decides what is offered first."""
-    names, slots = dice.shuffled(domain.names)[: domain.size], domain.slots
+    dice = Dice(domain.name)
+    names = dice.shuffled(domain.names)[: domain.size]
     names += [dice.pick(names) for _ in range(domain.size - len(names))]
     rows: list[dict[str, str]] = []
     for number, name in enumerate(names):

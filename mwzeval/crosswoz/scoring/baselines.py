@@ -153,7 +153,7 @@ def rule_tracker_file(
     return predictions_file(fold, "dst", exchanges, conditioning=conditioning, system=name)
 
 
-def simulator_file(fold: Fold, seed: int = 0) -> dict[str, Any]:
+def simulator_file(fold: Fold, seed: int | str = 0) -> dict[str, Any]:
     """Return the rule-based user's predictions, each turn from the gold state before it."""
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
@@ -173,7 +173,7 @@ def simulator_file(fold: Fold, seed: int = 0) -> dict[str, Any]:
 
 
 def spoken_file(
-    fold: Fold, nlg: Nlg, system: str, seed: int = 0, **meta: str | int
+    fold: Fold, nlg: Nlg, system: str, seed: int | str = 0, **meta: str | int
 ) -> dict[str, Any]:
     """Return what a generator says for the gold acts of both sides; silence where it has no words.
 
