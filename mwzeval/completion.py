@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 
-from mwzeval.arguments import InputFile
 from mwzeval.cli import command_parser
 from mwzeval.libraries import required
 from mwzeval.output import write_result
@@ -21,6 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the script; return 0. Raises `DependencyError` without shtab."""
+    from mwzeval.arguments import InputFile  # imports NumPy, which `--help` does not need
+
     shtab = required("shtab", "completion")
     parsers: list[argparse.ArgumentParser] = [command_parser()]
     for parser in parsers:
