@@ -16,13 +16,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, optional, plugin_errors
 from mwzeval.errors import DataError, MwzevalError, UsageError, did_you_mean, printable, shorten
 from mwzeval.files.cache import checksums_of, remembered_checksums
-from mwzeval.files.downloads import DataRoot, PublicFile, State, embedded, matches, state_of
+from mwzeval.files.downloads import DataRoot, embedded, matches
 from mwzeval.output import tell
 
 Corpora = Mapping[str, tuple[str, ...]]
@@ -32,7 +32,7 @@ ACTIONS = {
     "download": "fetch files into the user's cache",
     "verify": "compare checksums with the published ones",
 }
-STATES = ("published", "different", "unverified", "unlisted", "missing")
+State = Literal["published", "different", "unverified", "unlisted", "missing"]
 SCORES_DIFFER = (
     "Scores computed with files that are not the published ones are not scores on the published "
     "data; the checksum in their signature shows it."
@@ -154,14 +154,15 @@ class FileState:
     """A file in a data root, and whether it is the published one.
 
     "different" is a published file with other content, "unverified" a published one whose checksums
-    are not listed, "unlisted" a file that a corpus would read but that nobody published. `found` is
-    the git blob id of the file in the root, None when missing.
+    are not listed, "unlisted" a file that a corpus would read but that nobody published. `expected`
+    is the git blob id of the published file, `found` that of the file in the root (None: not
+    known).
     """
 
     local: str
-    state: State | Literal["unlisted"]
+    state: State
     corpora: tuple[str, ...]
-    file: PublicFile | None
+    expected: str | None
     found: str | None
 
     @property
@@ -175,29 +176,33 @@ def file_states(root: DataRoot, corpora: Corpora, *, reread: bool = False) -> li
     published = {file.local: file for file in root.published}
     places = set(published)
     for pattern in (pattern for patterns in corpora.values() for pattern in patterns):
-        places.update(
-            path.relative_to(root.path).as_posix()
-            for path in root.path.glob(pattern)
-            if path.is_file() and not path.name.startswith(".")
-        )
+        places.update(path.relative_to(root.path).as_posix() for path in root.files_at(pattern))
+    checksums = checksums_of if reread else remembered_checksums
     states = []
     for local in sorted(places):
-        users = tuple(
-            name
-            for name, patterns in corpora.items()
-            if any(matches(local, pattern) for pattern in patterns)
-        )
+        users = tuple(name for name, patterns in corpora.items() if matches(local, patterns))
         if not users:
             continue
-        file = published.get(local)
-        state = "unlisted" if file is None else state_of(root, file, reread=reread)
-        found = None
-        if file is not None and state == "published":
-            found = file.git_blob
-        elif state != "missing":
-            checksums = checksums_of if reread else remembered_checksums
-            found = checksums(root.path / local).git_blob
-        states.append(FileState(local, state, users, file, found))
+        place = root.path / local
+        file, found = published.get(local), checksums(place) if place.is_file() else None
+        state: State
+        if found is None:
+            state = "missing"
+        elif file is None:
+            state = "unlisted"
+        elif not file.is_verifiable:
+            state = "unverified"
+        else:
+            state = "published" if file.has(found) else "different"
+        states.append(
+            FileState(
+                local,
+                state,
+                users,
+                expected=file.git_blob if file else None,
+                found=found.git_blob if found else None,
+            )
+        )
     return states
 
 
@@ -218,7 +223,7 @@ def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
     for row in rows:
         lines.append(f"{row.state:<{width}}  {row.local:<{wide}}  {', '.join(row.corpora)}")
         if row.is_foreign:
-            expected = row.file.git_blob if row.file else "(not among the published files)"
+            expected = row.expected or "(not among the published files)"
             indent = " " * (width + 4)
             lines.append(f"{indent}expected git blob {expected}")
             lines.append(f"{indent}found    git blob {row.found}")
@@ -226,7 +231,7 @@ def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
     names = dict.fromkeys(name for row in rows for name in row.corpora)
     for name in names:
         found: list[str] = [row.state for row in rows if name in row.corpora]
-        counts = ((found.count(state), state) for state in STATES)
+        counts = ((found.count(state), state) for state in get_args(State))
         summary = ", ".join(f"{count} {state}" for count, state in counts if count)
         lines.append(f"{name:<{max(map(len, names))}}  {summary}")
     if any(row.is_foreign for row in rows):

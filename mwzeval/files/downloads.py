@@ -8,8 +8,8 @@ only the cache is filled, by verified downloads. `MWZEVAL_MIRROR` names another 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -32,9 +32,8 @@ TIMEOUT_SECONDS = 30
 """How long a server may send nothing."""
 
 Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
-State = Literal["published", "different", "missing", "unverified"]
 
-COLUMNS = ("local", "repository", "commit", "path", "git_blob", "sha256")
+COLUMNS = ["local", "repository", "commit", "path", "git_blob", "sha256"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +70,19 @@ class PublicFile:
 def public_files(table: Path) -> tuple[PublicFile, ...]:
     """Return the files listed in a tab-separated table; lines that begin with `#` are comments.
 
-    Raises `DataError` when the table cannot be read or is not such a table.
+    Raises `DataError` when the table has other columns, or a place twice or outside the folder.
     """
-    try:
-        lines = table.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{table} (the list of public files) cannot be read: {error}") from None
-    rows = [
-        (number, tuple(line.split("\t")))
-        for number, line in enumerate(lines, start=1)
-        if line.strip() and not line.startswith("#")
-    ]
-    if not rows or rows[0][1] != COLUMNS:
-        raise DataError(f"{table}: the first line must name the columns {', '.join(COLUMNS)}")
+    lines = table.read_text(encoding="utf-8").splitlines()
+    header, *rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
     files: dict[str, PublicFile] = {}
-    for number, row in rows[1:]:
-        if len(row) != len(COLUMNS) or not all(row[:-2]):
-            raise DataError(f"{table}: line {number}: expected {len(COLUMNS)} columns")
+    for row in rows:
         local = PurePosixPath(row[0])
+        if header != COLUMNS or len(row) != len(COLUMNS) or not all(row[:4]):
+            raise DataError(f"{table}: expected the columns {', '.join(COLUMNS)}, found {row}")
         if local.is_absolute() or ".." in local.parts or row[0] in files:
-            raise DataError(f'{table}: line {number}: "{row[0]}" leaves the folder, or is repeated')
-        place, repository, commit, path, git_blob, sha256 = row
-        checksums = (git_blob or None, sha256 or None)
-        files[place] = PublicFile(place, repository, commit, path, *checksums)
+            raise DataError(f'{table}: "{row[0]}" leaves the folder, or is repeated')
+        place, repository, commit, path, *checksums = row
+        files[place] = PublicFile(place, repository, commit, path, *(c or None for c in checksums))
     return tuple(files.values())
 
 
@@ -148,11 +137,9 @@ class DataRoot:
         found = self.find(*alternatives)
         if found is not None:
             return found
-        if self.origin == "cache":
-            for local in alternatives:
-                file = self._published_as(local)
-                if file is not None:
-                    return self.fetch([file])[0]
+        published = [file for local in alternatives if (file := self._published_as(local))]
+        if self.origin == "cache" and published:
+            return self.fetch(published[:1])[0]
         raise self._not_there(alternatives)
 
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
@@ -160,12 +147,11 @@ class DataRoot:
 
         Nothing is known of a file at a place where none is published.
         """
-        places = (path.relative_to(self.path).as_posix() for path in paths)
-        files = {place: self._published_as(place) for place in places}
+        published = {self.path / file.local: file for file in self.published}
         return tuple(
-            place
-            for place, file in files.items()
-            if file is not None and state_of(self, file, reread=False) == "different"
+            file.local
+            for path in dict.fromkeys(paths)
+            if (file := published.get(path)) and not file.has(remembered_checksums(path))
         )
 
     def matching(self, pattern: str) -> list[Path]:
@@ -177,20 +163,23 @@ class DataRoot:
         published = self.published_matching([pattern])
         if self.origin == "cache" and published:
             return self.fetch(published)
-        found = sorted(
-            path
-            for path in self.path.glob(pattern)
-            if path.is_file() and not path.name.startswith(".")
-        )
+        found = self.files_at(pattern)
         if not found:
             raise self._not_there([pattern])
         return found
 
-    def published_matching(self, patterns: Iterable[str]) -> list[PublicFile]:
-        """Return the published files whose place matches one of the patterns, sorted by place."""
-        wanted = list(patterns)
+    def files_at(self, pattern: str) -> list[Path]:
+        """Return the files in the folder that match a pattern and are not hidden, sorted."""
         return sorted(
-            (f for f in self.published if any(matches(f.local, pattern) for pattern in wanted)),
+            path
+            for path in self.path.glob(pattern)
+            if path.is_file() and not path.name.startswith(".")
+        )
+
+    def published_matching(self, patterns: Sequence[str]) -> list[PublicFile]:
+        """Return the published files whose place matches one of the patterns, sorted by place."""
+        return sorted(
+            (file for file in self.published if matches(file.local, patterns)),
             key=lambda file: file.local,
         )
 
@@ -216,13 +205,12 @@ class DataRoot:
     def _published_as(self, local: str) -> PublicFile | None:
         return next((file for file in self.published if file.local == local), None)
 
-    def _not_there(self, alternatives: Iterable[str]) -> DataError:
-        wanted = list(alternatives)
-        named = " or ".join(wanted)
+    def _not_there(self, alternatives: Sequence[str]) -> DataError:
+        named = " or ".join(alternatives)
         if self.origin == "embedded":
             where = f"not found in {self.path} ({self.origin}): {named}"
             return DataError(where, "This installation is incomplete; install mwzeval again.")
-        return MissingError(self, [named], self.published_matching(wanted))
+        return MissingError(self, [named], self.published_matching(alternatives))
 
 
 def locate(
@@ -257,40 +245,21 @@ def locate(
             f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the data '
             f"in the public layout, or leave it out to use {cache_directory() / name}"
         )
-    return DataRoot(_layout_in(folder, name, published), origin, published, offline, sample)
-
-
-def _layout_in(folder: Path, name: str, published: Iterable[PublicFile]) -> Path:
-    """Return the folder itself, or its subfolder for one of several benchmarks.
-
-    A folder that has any published file at its place is no shelf of benchmarks, even if it has a
-    subfolder of that name, as some repositories have.
-    """
+    # A folder that has any published file at its place holds this benchmark alone, even if it has
+    # a subfolder of that name, as some repositories have.
     inner = folder / name
-    if not inner.is_dir() or any((folder / file.local).is_file() for file in published):
-        return folder
-    return inner
+    if inner.is_dir() and not any((folder / file.local).is_file() for file in published):
+        folder = inner
+    return DataRoot(folder, origin, published, offline, sample)
 
 
-def matches(local: str, pattern: str) -> bool:
-    """Return whether a place in a data root matches a pattern; `*` does not cross folders."""
-    names, patterns = local.split("/"), pattern.split("/")
-    return len(names) == len(patterns) and all(map(fnmatchcase, names, patterns))
-
-
-def state_of(root: DataRoot, file: PublicFile, *, reread: bool = True) -> State:
-    """Return whether the file in this root is the published one, another one, or not there.
-
-    It is "unverified" when it is there and no checksum is listed that could tell. Without `reread`,
-    checksums are remembered while a file does not change.
-    """
-    place = root.path / file.local
-    if not place.is_file():
-        return "missing"
-    if not file.is_verifiable:
-        return "unverified"
-    found = checksums_of(place) if reread else remembered_checksums(place)
-    return "published" if file.has(found) else "different"
+def matches(local: str, patterns: Iterable[str]) -> bool:
+    """Return whether a place in a data root matches one of the patterns, as `Path.glob` would."""
+    names = local.split("/")
+    return any(
+        len(names) == len(parts) and all(map(fnmatchcase, names, parts))
+        for parts in (pattern.split("/") for pattern in patterns)
+    )
 
 
 def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
@@ -302,28 +271,9 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
     import pooch
 
     place = folder / file.local
-    pooch.get_logger().setLevel("WARNING")  # messages are printed here
-    tell(f"downloading {file.local} from {file.url}")
-    try:
-        if file.sha256 is None:
-            place.unlink(missing_ok=True)  # pooch would take a damaged file
-        pooch.Pooch(
-            folder, GITHUB, {file.local: file.sha256}, {file.local: file.url}, RETRIES
-        ).fetch(file.local, downloader=_Downloader(file, place))
-    except (OSError, ValueError) as error:  # those of requests are OSErrors
-        raise DataError(*_not_fetched(folder, [file], _reason(error), sample)) from None
-    return place
+    interrupted = place.with_name(f".{place.name}.part")
 
-
-@dataclass(frozen=True, slots=True)
-class _Downloader:
-    """Download for pooch: limited in size, continued after an interruption, and verified."""
-
-    file: PublicFile
-    place: Path
-
-    def __call__(self, url: str, output_file: str, pooch: object) -> None:
-        interrupted = self.place.with_name(f".{self.place.name}.part")
+    def receive(url: str, output_file: str, _: object) -> None:
         received = Path(f"{output_file}.part")
         with suppress(FileNotFoundError):
             interrupted.replace(received)  # no other process continues it at the same time
@@ -334,20 +284,31 @@ class _Downloader:
                 received.replace(interrupted)
             raise
         found = checksums_of(received)
-        if not self.file.is_verifiable:
+        if not file.is_verifiable:
             tell(
-                f"{self.file.local} is not verified, its checksums are not listed; "
-                f"sha256 {found.sha256}"
+                f"{file.local} is not verified, its checksums are not listed; sha256 {found.sha256}"
             )
-        if not self.file.has(found):
+        if not file.has(found):
             size = received.stat().st_size
             received.unlink()
             raise ValueError(
                 f"the received file ({size} bytes) is not the published one, and was removed\n"
-                f"  expected git blob {self.file.git_blob}, sha256 {self.file.sha256}\n"
+                f"  expected git blob {file.git_blob}, sha256 {file.sha256}\n"
                 f"  received git blob {found.git_blob}, sha256 {found.sha256}"
             )
         received.replace(output_file)
+
+    pooch.get_logger().setLevel("WARNING")  # messages are printed here
+    tell(f"downloading {file.local} from {file.url}")
+    try:
+        if file.sha256 is None:
+            place.unlink(missing_ok=True)  # pooch would take a damaged file
+        pooch.Pooch(
+            folder, GITHUB, {file.local: file.sha256}, {file.local: file.url}, RETRIES
+        ).fetch(file.local, downloader=receive)
+    except (OSError, ValueError) as error:  # those of requests are OSErrors
+        raise DataError(*_not_fetched(folder, [file], _reason(error), sample)) from None
+    return place
 
 
 def _receive(url: str, target: Path) -> None:
@@ -427,8 +388,10 @@ def all_there(*calls: Callable[[], Any]) -> list[Any]:
     found = []
     missing: list[MissingError] = []
     for call in calls:
-        with _collecting(missing):
+        try:
             found.append(call())
+        except MissingError as error:  # noqa: PERF203
+            missing.append(error)
     if missing:
         root = missing[0].root
         same = [error for error in missing if error.root == root]
@@ -436,14 +399,6 @@ def all_there(*calls: Callable[[], Any]) -> list[Any]:
         files = dict.fromkeys(file for error in same for file in error.files)
         raise MissingError(root, list(wanted), list(files), same[0].about)
     return found
-
-
-@contextmanager
-def _collecting(missing: list[MissingError]) -> Iterator[None]:
-    try:
-        yield
-    except MissingError as error:
-        missing.append(error)
 
 
 def _not_fetched(folder: Path, files: Sequence[PublicFile], reason: str, sample: str) -> list[str]:

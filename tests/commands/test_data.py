@@ -26,7 +26,7 @@ def root_with(folder: Path, contents: dict[str, bytes], origin: Origin = "--data
         (folder / local).parent.mkdir(parents=True, exist_ok=True)
         (folder / local).write_bytes(content)
     blob = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
-    places = ["unused.json", "old.zip", "new/2.json", "new/1.json", "db/hotel.json"]
+    places = ["unused.json", "old.zip", "new/2.json", "new/1.json", "db/hotel.json", "db/taxi.json"]
     published = tuple(PublicFile(place, "r", "c", place, blob) for place in places)
     return DataRoot(folder, origin, published, offline=True)
 
@@ -34,6 +34,7 @@ def root_with(folder: Path, contents: dict[str, bytes], origin: Origin = "--data
 def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: Path) -> None:
     contents = {
         "db/hotel.json": CONTENT,
+        "db/taxi.json": b"whatever",
         "new/1.json": b"mine",
         "new/3.json": b"also mine",
         "old.json": b"unpacked",
@@ -42,71 +43,48 @@ def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: P
         "new/.hidden.json": b"",
     }
     root = root_with(tmp_path / "data", contents)
+    unverified = [
+        replace(file, git_blob=None) if file.local == "db/taxi.json" else file
+        for file in root.published
+    ]
+    root = replace(root, published=tuple(unverified))
     for reread in (False, True):
         states = file_states(root, CORPORA, reread=reread)
         assert [(row.local, row.state, row.corpora) for row in states] == [
             ("db/hotel.json", "published", ("old", "new")),
+            ("db/taxi.json", "unverified", ("old", "new")),
             ("new/1.json", "different", ("new",)),
             ("new/2.json", "missing", ("new",)),
             ("new/3.json", "unlisted", ("new",)),
             ("old.json", "unlisted", ("old",)),
             ("old.zip", "missing", ("old",)),
         ]
-        assert [row.is_foreign for row in states] == [False, True, False, True, True, False]
-
-
-@pytest.mark.parametrize(
-    ("contents", "code"),
-    [
-        ({}, 0),
-        ({"db/hotel.json": CONTENT}, 0),
-        ({"db/hotel.json": CONTENT, "readme.json": b"x"}, 0),
-        ({"db/hotel.json": CONTENT + b"\n"}, 1),
-        ({"db/hotel.json": CONTENT, "old.json": b"x"}, 1),
-    ],
-)
-def test_verify_fails_only_when_a_file_that_is_there_is_not_the_published_one(
-    tmp_path: Path, contents: dict[str, bytes], code: int
-) -> None:
-    assert code == any(
-        row.is_foreign for row in file_states(root_with(tmp_path, contents), CORPORA, reread=True)
-    )
+        assert [row.is_foreign for row in states] == [False, False, True, False, True, True, False]
 
 
 def test_the_table_says_what_was_expected_and_what_is_there(tmp_path: Path) -> None:
     root = root_with(tmp_path / "data", {"db/hotel.json": CONTENT, "new/1.json": b""})
     lines = format_states(root, file_states(root, CORPORA, reread=True)).splitlines()
     assert str(root.path) in lines[0]
-    assert [line.split() for line in lines[2:11] if " found " not in line] == [
+    assert [line.split() for line in lines[2:12] if " found " not in line] == [
         ["state", "file", "corpora"],
         ["published", "db/hotel.json", "old,", "new"],
+        ["missing", "db/taxi.json", "old,", "new"],
         ["different", "new/1.json", "new"],
         ["expected", "git", "blob", root.published[0].git_blob],
         ["missing", "new/2.json", "new"],
         ["missing", "old.zip", "old"],
         [],
-        ["old", "1", "published,", "1", "missing"],
+        ["old", "1", "published,", "2", "missing"],
     ]
-    assert "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" in lines[6]
-
-
-def test_a_file_whose_checksums_are_not_listed_is_unverified_and_no_fault(tmp_path: Path) -> None:
-    root = root_with(tmp_path / "data", {"old.zip": b"whatever"})
-    unlisted = [
-        replace(file, git_blob=None, sha256=None) if file.local == "old.zip" else file
-        for file in root.published
-    ]
-    states = file_states(replace(root, published=tuple(unlisted)), CORPORA, reread=True)
-    assert {row.local: row.state for row in states}["old.zip"] == "unverified"
-    assert not any(row.is_foreign for row in states)
-    assert "old  1 unverified, 1 missing" in format_states(root, states).splitlines()
+    assert "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" in lines[7]
 
 
 def test_a_folder_that_does_not_exist_yet_has_everything_missing(tmp_path: Path) -> None:
     root = root_with(tmp_path / "nothing", {}, "cache")
     states = file_states(root, CORPORA)
     assert {row.state for row in states} == {"missing"}
-    assert len(states) == 4
+    assert len(states) == 5
     assert "cache" in format_states(root, states).splitlines()[0]
     assert format_states(root, []).startswith(str(root.path))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +30,6 @@ from mwzeval.files.downloads import (
     embedded,
     locate,
     public_files,
-    state_of,
 )
 from tests.places import ROOT, shared
 from tests.waiting import HANGING, wait_until
@@ -144,12 +143,13 @@ def test_the_list_has_the_sha256_of_every_published_file_that_is_in_the_shared_f
     root = DataRoot(
         shared("data", "multiwoz"), "--data", public_files(embedded("public_files.tsv"))
     )
-    states = {file.local: state_of(root, file) for file in root.published}
-    published = {local for local, state in states.items() if state == "published"}
+    there = {file.local for file in root.published if root.find(file.local)}
+    different = root.other_than_published(root.path / local for local in there)
+    published = there.difference(different)
     assert published == {file.local for file in root.published if file.sha256}
     assert {f"db/{name}_db.json" for name in ("attraction", "hotel", "train")} <= published
-    assert states["data/MultiWOZ_2.2/test/dialogues_001.json"] == "different"
-    assert states["data/MultiWOZ_2.0.zip"] == "missing"
+    assert "data/MultiWOZ_2.2/test/dialogues_001.json" in different
+    assert "data/MultiWOZ_2.0.zip" not in there
 
 
 def test_addresses_are_those_of_github_or_below_the_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,22 +160,19 @@ def test_addresses_are_those_of_github_or_below_the_mirror(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "row",
     [
-        ("", "files.tsv"),
-        ("local\trepository\n", "files.tsv"),
-        (HEADER + "a\tb\n", "line 2"),
-        (HEADER + "../a\tr\tc\tp\tb\t\n", r"\.\./a"),
-        (HEADER + "/a\tr\tc\tp\tb\t\n", "/a"),
-        (HEADER + "a\tr\tc\tp\tb\t\n" * 2, "line 3"),
+        "local\trepository",
+        "a\tb",
+        "../a\tr\tc\tp\tb\t",
+        "/a\tr\tc\tp\tb\t",
+        "a\tr\tc\tp\tb\t\n" * 2,
     ],
 )
-def test_a_table_that_is_no_list_of_files_is_refused(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_table_that_is_no_list_of_files_is_refused(tmp_path: Path, row: str) -> None:
     table = tmp_path / "files.tsv"
-    table.write_text(text)
-    with pytest.raises(DataError, match=message):
+    table.write_text(HEADER + row)
+    with pytest.raises(DataError, match=r"files\.tsv"):
         public_files(table)
 
 
@@ -302,18 +299,6 @@ def test_a_file_is_downloaded_once_and_only_when_it_is_needed(cache: Path, mirro
 
 
 @pytest.mark.integration
-def test_a_file_without_sha256_is_verified_by_its_git_blob_id(cache: Path, mirror: Mirror) -> None:
-    right = mirror.serve(listed("right.json", sha256=False))
-    wrong = mirror.serve(listed("wrong.json", sha256=False), CONTENT[::-1])
-    root = cached(cache, right, wrong)
-    for _ in range(2):
-        assert root.require("right.json").read_bytes() == CONTENT
-        (cache / "right.json").write_bytes(b"damaged")
-    with pytest.raises(DataError, match=r"wrong\.json"):
-        root.require("wrong.json")
-
-
-@pytest.mark.integration
 def test_a_file_without_checksums_is_reported_as_unverified(
     cache: Path, mirror: Mirror, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -323,76 +308,66 @@ def test_a_file_without_checksums_is_reported_as_unverified(
         assert root.require("a.zip").read_bytes() == CONTENT[::-1]
     assert hashlib.sha256(CONTENT[::-1]).hexdigest() in capsys.readouterr().err
     assert len(mirror.requests) == 1
-    assert state_of(root, file) == "unverified"
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("damage", [b"", CONTENT[:-1], CONTENT[:-1] + b"\0", CONTENT + b"\n"])
+@pytest.mark.parametrize("sha256", [True, False])
 def test_a_damaged_file_in_the_cache_is_downloaded_again(
-    cache: Path, mirror: Mirror, damage: bytes
+    cache: Path, mirror: Mirror, sha256: bool
 ) -> None:
-    root = cached(cache, mirror.serve(listed("a.json")))
-    root.require("a.json").write_bytes(damage)
-    assert root.find("a.json") is None
-    with pytest.raises(DataError, match=r"a\.json"):
-        cached(cache, *root.published, offline=True).require("a.json")
-    assert root.require("a.json").read_bytes() == CONTENT
-    assert len(mirror.requests) == 2
+    root = cached(cache, mirror.serve(listed("a.json", sha256=sha256)))
+    for damage in (b"", CONTENT[:-1] + b"\0", CONTENT + b"\n"):
+        root.require("a.json").write_bytes(damage)
+        assert root.find("a.json") is None
+        with pytest.raises(DataError, match=r"a\.json"):
+            replace(root, offline=True).require("a.json")
+        assert root.require("a.json").read_bytes() == CONTENT
+    assert len(mirror.requests) == 4
+
+
+PART = "d/.a.json.part"
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    ("case", "message"),
+    ("served", "settings", "message", "left"),
     [
-        ("wrong", "published"),
-        ("empty", "published"),
-        ("truncated", "download"),
-        ("silent", "timed out"),
-        ("too large", "MWZEVAL_MAX_SIZE"),
-        ("404", "404"),
-        ("503", "503"),
-        ("closed port", "refused"),
-        ("no address", "not an address"),
-        ("no folder", "cannot download"),
+        ({"content": CONTENT[:-1] + b"\0"}, {}, "published", []),
+        ({"content": b""}, {}, "published", []),
+        ({"cut": 1}, {}, "download", [PART]),
+        ({"pause": 2.0}, {"timeout": 0.2}, "timed out", [PART]),
+        ({}, {"MWZEVAL_MAX_SIZE": str(len(CONTENT) - 1)}, "MWZEVAL_MAX_SIZE", [PART]),
+        ({"status": 503}, {}, "503", []),
+        ({}, {"MWZEVAL_MIRROR": "http://127.0.0.1:9"}, "refused", []),
+        ({}, {"MWZEVAL_MIRROR": "not an address"}, "not an address", []),
+        ({}, {"file": "d"}, "cannot download", ["d"]),
     ],
 )
 def test_what_cannot_be_downloaded_is_not_at_its_place_and_the_message_says_what_to_do(
-    cache: Path, mirror: Mirror, monkeypatch: pytest.MonkeyPatch, case: str, message: str
+    cache: Path,
+    mirror: Mirror,
+    monkeypatch: pytest.MonkeyPatch,
+    served: dict[str, Any],
+    settings: dict[str, Any],
+    message: str,
+    left: list[str],
 ) -> None:
-    file = listed("d/a.json")
-    match case:
-        case "wrong":
-            mirror.serve(file, CONTENT[:-1] + b"\0")
-        case "empty":
-            mirror.serve(file, b"")
-        case "truncated":
-            mirror.serve(file, cut=1)
-        case "silent":
-            monkeypatch.setattr(downloads, "TIMEOUT_SECONDS", 0.2)
-            mirror.serve(file, pause=2.0)
-        case "too large":
-            monkeypatch.setenv("MWZEVAL_MAX_SIZE", str(len(CONTENT) - 1))
-            mirror.serve(file)
-        case "503":
-            mirror.serve(file, status=503)
-        case "closed port":
-            with socket.socket() as unused:
-                unused.bind(("127.0.0.1", 0))
-                port = unused.getsockname()[1]
-            monkeypatch.setenv("MWZEVAL_MIRROR", f"http://127.0.0.1:{port}")
-        case "no address":
-            monkeypatch.setenv("MWZEVAL_MIRROR", "not an address")
-        case "no folder":
+    file = mirror.serve(listed("d/a.json"), **served)
+    for name, value in settings.items():
+        if name == "timeout":
+            monkeypatch.setattr(downloads, "TIMEOUT_SECONDS", value)
+        elif name == "file":
             cache.mkdir(parents=True)
-            (cache / "d").write_text("")
+            (cache / value).touch()
+        else:
+            monkeypatch.setenv(name, value)
     with pytest.raises(DataError, match=message) as caught:
         cached(cache, file).require("d/a.json")
     expected = ["d/a.json", file.url, str(cache / "d"), "--data", "--tiny"]
     if message == "published":
         expected += [file.git_blob or "", file.sha256 or ""]
     assert [part for part in expected if part not in str(caught.value)] == []
-    begun = ["d/.a.json.part"] * (case in ("truncated", "silent", "too large"))
-    assert everything_below(cache) == (["d"] if case == "no folder" else begun)
+    assert everything_below(cache) == left
 
 
 @pytest.mark.integration

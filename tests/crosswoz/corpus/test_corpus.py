@@ -43,7 +43,7 @@ from mwzeval.crosswoz.corpus.paper_figures import OF_CORPUS, OF_DATABASE
 from mwzeval.crosswoz.corpus.statistics import corpus_statistics, database_statistics
 from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
 from mwzeval.errors import DataError
-from mwzeval.files.downloads import embedded, public_files, state_of
+from mwzeval.files.downloads import embedded, public_files
 from mwzeval.scores.sheets import to_text
 from tests.crosswoz.real_data import database, figures, fold, paper, plain_dialogues, vectors
 from tests.crosswoz.small_world import DEPENDENT, SINGLE, small_gold, write_world
@@ -185,11 +185,10 @@ def test_a_venue_with_a_blank_service_does_not_have_it() -> None:
 @pytest.mark.integration
 def test_every_public_file_that_is_at_hand_is_the_published_one() -> None:
     root = corpus_root(data=shared("data", "crosswoz"))
-    states = {file.local: state_of(root, file) for file in root.published}
-    assert "different" not in states.values()
-    there = {local for local, state in states.items() if state == "published"}
+    there = {file.local for file in root.published if root.find(file.local)}
+    assert root.other_than_published(root.path / local for local in there) == ()
     assert {"crosswoz/test.json.zip", "convlab2_revision/test.json.zip"} < there
-    assert {local for local in states if "train" in local} == {
+    assert {file.local for file in root.published if "train" in file.local} == {
         "crosswoz/train.json.zip",
         "convlab2_revision/train.json.zip",
     }
