@@ -8,16 +8,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 REPETITIONS = 7
 BYTECODE = tempfile.TemporaryDirectory(prefix="mwzeval-bytecode-")
 PEAK = """
-import re, sys
+import re
 from pathlib import Path
-print(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
+print("", re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
 """
 """The end of a script that reports its peak memory: what the system reports of a child process
 can be the memory of its parent."""
@@ -34,19 +35,26 @@ class Row:
     met: bool | None = None
 
 
-def at_least(what: str, rate: float, least: int | None) -> Row:
+def at_least(what: str, rate: float, least: int | None, ratio: float | None = None) -> Row:
     """Return the row of a rate per second."""
     if least is None:
         return Row(what, f"{rate:,.0f}")
-    return Row(what, f"{rate:,.0f}", None, f"at least {least:,}", rate >= least)
+    return Row(what, f"{rate:,.0f}", ratio, f"at least {least:,}", rate >= least)
 
 
 def at_most(what: str, value: float, unit: str, most: float | None, digits: int = 2) -> Row:
     """Return the row of a time or a size."""
     measured = f"{value:.{digits}f} {unit}"
-    return Row(what, measured) if most is None else Row(
-        what, measured, None, f"{most:g} {unit}", value <= most
-    )  # fmt: skip
+    if most is None:
+        return Row(what, measured)
+    return Row(what, measured, None, f"{most:g} {unit}", value <= most)
+
+
+def at_most_times(what: str, pairs: Sequence[tuple[float, float]], most: float) -> Row:
+    """Return the row of times and of their ratios to a yardstick, medians of (time, yardstick)."""
+    took = statistics.median(time for time, _ in pairs)
+    ratio = statistics.median(time / yardstick for time, yardstick in pairs)
+    return Row(what, f"{took:.2f} s", ratio, f"{most:g} ×", ratio <= most)
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -77,42 +85,41 @@ def median_rate(number: int, call: Callable[[int], object]) -> float:
 
 @dataclass(frozen=True)
 class ProcessCost:
-    """Time and peak memory of a finished process."""
+    """Time and peak memory of a finished process, and what it printed."""
 
     wall_seconds: float
     cpu_seconds: float
     megabytes: float
+    output: str
 
 
-def run_process(arguments: Sequence[str]) -> ProcessCost:
-    """Run `python ARGUMENTS`, whose output is discarded, with bytecode kept between runs.
+def run_process(
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> ProcessCost:
+    """Run `python ARGUMENTS` in a folder, with bytecode kept between runs.
 
-    Raises `RuntimeError` if the process fails.
+    `environment` is added to that of this process. Raises `RuntimeError` if the process fails.
     """
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": BYTECODE.name}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    start = time.perf_counter()
-    sink = os.open(os.devnull, os.O_WRONLY)
-    pid = os.posix_spawn(
-        sys.executable,
-        [sys.executable, *arguments],
-        environment,
-        file_actions=[(os.POSIX_SPAWN_DUP2, sink, 1), (os.POSIX_SPAWN_DUP2, sink, 2)],
-    )
-    _, status, usage = os.wait4(pid, 0)
-    os.close(sink)
-    if status:
-        raise RuntimeError(f"{' '.join(arguments)} failed")
-    wall = time.perf_counter() - start
-    return ProcessCost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    variables = {**os.environ, "PYTHONPYCACHEPREFIX": BYTECODE.name, **(environment or {})}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, *arguments]
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=output, stderr=errors, env=variables, cwd=folder)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        if status:
+            raise RuntimeError(f"{' '.join(arguments)[:200]} failed: {errors.read()[-2000:]}")
+        spent = usage.ru_utime + usage.ru_stime
+        return ProcessCost(wall, spent, usage.ru_maxrss / 1024, output.read())
 
 
 def run_script(script: str, *arguments: str) -> ProcessCost:
     """Run a script on Linux and return its cost, with the peak memory that it reports itself."""
-    before, start = os.times(), time.perf_counter()
-    command = [sys.executable, "-c", script + PEAK, *arguments]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
-    wall, after = time.perf_counter() - start, os.times()
-    cpu = after.children_user - before.children_user
-    cpu += after.children_system - before.children_system
-    return ProcessCost(wall, cpu, int(done.stderr.split()[-1]) / 1024)
+    cost = run_process(["-c", script + PEAK, *arguments])
+    return replace(cost, megabytes=int(cost.output.split()[-1]) / 1024)

@@ -20,6 +20,7 @@ from benchmarks.measure import (
     REPETITIONS,
     Row,
     at_most,
+    at_most_times,
     cpu_seconds,
     median_cpu,
     run_process,
@@ -48,20 +49,14 @@ def rows(data: Path) -> Iterator[Row]:
     """Yield the rows of the table, with ratios of CPU time to a yardstick that runs next to it."""
     yield from _start()
     folder = data / "multiwoz" / "predictions"
-    paths = {system: folder / f"{system}.json" for system in SYSTEMS}
-    yardsticks = {system: yardstick(path) for system, path in paths.items()}
+    yardsticks = {system: yardstick(_read(folder, system)) for system in SYSTEMS}
     for system, corpus_bleu in yardsticks.items():
         what = f"{system}: sacreBLEU `corpus_bleu` (the yardstick)"
         yield Row(what, f"{median_cpu(corpus_bleu):.2f} s", 1.0)
-    for what, limit, chosen in (
-        ("BLEU + Inform & Success + richness", 0.7, (True, True, True)),
-        ("Inform & Success", 0.12, (False, True, False)),
-    ):
-        warm_up = folder / f"{WARM_UP}.json"
-        yield from _file_after_file(what, limit, chosen, warm_up, paths, yardsticks)
+    yield from _file_after_file(folder, yardsticks)
     for system, corpus_bleu in yardsticks.items():
-        yield from _cold(system, paths[system], corpus_bleu)
-    yield _one_dialogue(_read(paths[SYSTEMS[-1]]))
+        yield from _cold(system, folder / f"{system}.json", corpus_bleu)
+    yield _one_dialogue(_read(folder, SYSTEMS[-1]))
     yield _query()
 
 
@@ -80,46 +75,36 @@ def _start() -> Iterator[Row]:
         yield at_most(f"{what}, beyond an empty program", took, "ms", limit, 0)
 
 
-def _file_after_file(
-    what: str,
-    limit: float,
-    chosen: tuple[bool, bool, bool],
-    warm_up: Path,
-    paths: Mapping[str, Path],
-    yardsticks: Mapping[str, Callable[[], object]],
-) -> Iterator[Row]:
+def _file_after_file(folder: Path, yardsticks: Mapping[str, Callable[[], object]]) -> Iterator[Row]:
     """Score new files in a process that has scored others, as in a training loop."""
-    times: dict[str, list[tuple[float, float]]] = {system: [] for system in paths}
-    for _ in range(REPETITIONS):
-        for remembered in _caches():
-            remembered.cache_clear()
-        evaluator = Evaluator(*chosen, corpus=CORPUS)
-        evaluator.evaluate(_read(warm_up))
-        for system, path in paths.items():
-            took = cpu_seconds(functools.partial(evaluator.evaluate, _read(path)))
-            times[system].append((took, took / cpu_seconds(yardsticks[system])))
-    for system, of_system in times.items():
-        took, ratio = (statistics.median(column) for column in zip(*of_system, strict=True))
-        what_row = f"{system}: warm `evaluate`, not seen before, {what}"
-        yield Row(what_row, f"{took:.2f} s", ratio, f"{limit} ×", ratio <= limit)
+    for what, limit, chosen in (
+        ("BLEU + Inform & Success + richness", 0.7, (True, True, True)),
+        ("Inform & Success", 0.12, (False, True, False)),
+    ):
+        times: dict[str, list[tuple[float, float]]] = {system: [] for system in yardsticks}
+        for _ in range(REPETITIONS):
+            _forget()
+            evaluator = Evaluator(*chosen, corpus=CORPUS)
+            evaluator.evaluate(_read(folder, WARM_UP))
+            for system, corpus_bleu in yardsticks.items():
+                took = cpu_seconds(functools.partial(evaluator.evaluate, _read(folder, system)))
+                times[system].append((took, cpu_seconds(corpus_bleu)))
+        for system, pairs in times.items():
+            what_row = f"{system}: warm `evaluate`, not seen before, {what}"
+            yield at_most_times(what_row, pairs, limit)
 
 
 def _fold() -> GoldFold:
     return load_fold(CORPUS, "test", corpus_root(CORPUS, None, offline=None))
 
 
-def _read(path: Path) -> Predictions:
-    predictions: Predictions = json.loads(path.read_bytes())
+def _read(folder: Path, system: str) -> Predictions:
+    predictions: Predictions = json.loads((folder / f"{system}.json").read_bytes())
     return predictions
 
 
-def yardstick(path: Path) -> Callable[[], object]:
-    """Return the yardstick for a predictions file: `corpus_bleu` on its turns."""
-    return yardstick_of(_read(path))
-
-
-def yardstick_of(predictions: Mapping[str, Sequence[Mapping[str, Any]]]) -> Callable[[], object]:
-    """Return `corpus_bleu` on the turns of predictions."""
+def yardstick(predictions: Mapping[str, Sequence[Mapping[str, Any]]]) -> Callable[[], object]:
+    """Return the yardstick for predictions: `corpus_bleu` on their turns."""
     fold = _fold()
     hypotheses, references = [], []
     for name, turns in predictions.items():
@@ -137,29 +122,24 @@ def yardstick_of(predictions: Mapping[str, Sequence[Mapping[str, Any]]]) -> Call
     return corpus_bleu
 
 
-def _caches() -> list[Any]:
-    return [
-        value
-        for name, module in list(sys.modules.items())
-        if name.startswith(("mwzeval.", "sacrebleu."))
-        for value in vars(module).values()
-        if hasattr(value, "cache_clear")
-    ]
+def _forget() -> None:
+    """Clear all caches of mwzeval and sacreBLEU."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("mwzeval.", "sacrebleu.")):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
-def _cold(system: str, path: Path, yardstick: Callable[[], object]) -> Iterator[Row]:
+def _cold(system: str, path: Path, corpus_bleu: Callable[[], object]) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         arguments = [str(ROOT / "evaluate.py"), "-b", "-s", "-r", "-i", str(path)]
         arguments += ["-o", str(Path(folder) / "report.json")]
         run_process(arguments)
-        costs, ratios = [], []
-        for _ in range(REPETITIONS):
-            costs.append(run_process(arguments))
-            ratios.append(costs[-1].cpu_seconds / cpu_seconds(yardstick))
-    took, ratio = statistics.median(cost.cpu_seconds for cost in costs), statistics.median(ratios)
+        costs = [(run_process(arguments), cpu_seconds(corpus_bleu)) for _ in range(REPETITIONS)]
     what = f"{system}: cold process `evaluate.py -b -s -r`, prepared cache"
-    yield Row(what, f"{took:.2f} s", ratio, "1.5 ×", ratio <= 1.5)
-    peak = max(cost.megabytes for cost in costs)
+    yield at_most_times(what, [(cost.cpu_seconds, bleu) for cost, bleu in costs], 1.5)
+    peak = max(cost.megabytes for cost, _ in costs)
     yield at_most(f"{system}: its peak memory", peak, "MB", 400, 0)
 
 
@@ -167,8 +147,7 @@ def _one_dialogue(predictions: Predictions) -> Row:
     evaluator = Evaluator(success=True, corpus=CORPUS)
     for name in list(predictions)[:20]:
         evaluator.evaluate_dialogue(name, predictions[name])
-    for remembered in _caches():
-        remembered.cache_clear()
+    _forget()
     took = 1000 * statistics.median(
         seconds(functools.partial(evaluator.evaluate_dialogue, name, turns))
         for name, turns in predictions.items()
@@ -188,14 +167,23 @@ def _query() -> Row:
 
 def reward_rows(data: Path) -> Iterator[Row]:
     """Yield the rows of delexicalization and of rewards."""
-    human = human_responses(data / "multiwoz" / "data" / "MultiWOZ_2.2" / "test")
+    folder = data / "multiwoz" / "data" / "MultiWOZ_2.2" / "test"
+    human: Predictions = {
+        dialogue_id(dialogue["dialogue_id"]): [
+            {"response": turn["utterance"]}
+            for turn in dialogue["turns"]
+            if turn["speaker"] == "SYSTEM"
+        ]
+        for file in sorted(folder.glob("dialogues_*.json"))
+        for dialogue in json.loads(file.read_bytes())
+    }
     evaluator = Evaluator(success=True, corpus=CORPUS, responses=LEXICALIZED)
     yield _delexicalization(human, evaluator)
     grounded = RewardWeights(grounded_success=0.5, hallucination=-0.5, consistency=0.5)
     yield from _rewards("human responses", human, evaluator)
     yield from _rewards("human responses, grounded", human, evaluator, grounded)
     for system in REWARDED:
-        predictions = _read(data / "multiwoz" / "predictions" / f"{system}.json")
+        predictions = _read(data / "multiwoz" / "predictions", system)
         yield from _rewards(system, predictions, Evaluator(corpus=CORPUS))
 
 
@@ -209,15 +197,13 @@ def _delexicalization(human: Predictions, evaluator: Evaluator) -> Row:
         situations.append(([turn.response or "" for turn in turns], states, domains))
     gc.collect()
     gc.freeze()
-    corpus_bleu = yardstick_of(human)
-    times, ratios = [], []
+    corpus_bleu, pairs = yardstick(human), []
     for _ in range(REPETITIONS):
         delexicalizer = Delexicalizer(scorer.gold.tables)  # which remembers no text
-        times.append(cpu_seconds(lambda: [delexicalizer.dialogue(*s) for s in situations]))  # noqa: B023
-        ratios.append(times[-1] / cpu_seconds(corpus_bleu))
-    took, ratio = statistics.median(times), statistics.median(ratios)
+        took = cpu_seconds(lambda: [delexicalizer.dialogue(*s) for s in situations])  # noqa: B023
+        pairs.append((took, cpu_seconds(corpus_bleu)))
     what = f"delexicalization of {sum(len(s[0]) for s in situations):,} human responses"
-    return Row(what, f"{took:.2f} s", ratio, "0.5 ×", ratio <= 0.5)
+    return at_most_times(what, pairs, 0.5)
 
 
 def _rewards(
@@ -237,16 +223,3 @@ def _rewards(
         yield at_most(what_row, statistics.median(times), "ms", 1, 3)
     took = 1000 * seconds(lambda: evaluator.rewards(predictions.items(), weights=weights))
     yield at_most(f"{what}: `rewards` per dialogue", took / len(predictions), "ms", 1, 3)
-
-
-def human_responses(folder: Path) -> Predictions:
-    """Return the system's side of the dialogues in a folder of MultiWOZ 2.2, without states."""
-    return {
-        dialogue_id(dialogue["dialogue_id"]): [
-            {"response": turn["utterance"]}
-            for turn in dialogue["turns"]
-            if turn["speaker"] == "SYSTEM"
-        ]
-        for file in sorted(folder.glob("dialogues_*.json"))
-        for dialogue in json.loads(file.read_bytes())
-    }

@@ -10,13 +10,12 @@ AuGPT as the yardstick (Y). Real data are read from `../shared/data`.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from benchmarks.measure import run_process
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -55,7 +54,7 @@ YARDSTICK = """
 import json, sys, time
 from benchmarks.multiwoz import yardstick
 from pathlib import Path
-bleu = yardstick(Path({P}[0]))
+bleu = yardstick(json.loads(Path({P}[0]).read_bytes()))
 start = time.process_time()
 bleu()
 print(time.process_time() - start)
@@ -95,7 +94,7 @@ def parts() -> dict[str, list[str]]:
 
 def cost(checkout: Path, arguments: list[str], folder: Path) -> float:
     """Return the CPU seconds of a run in a folder, or the number that it prints at the end."""
-    environment = os.environ | {
+    environment = {
         "PYTHONPATH": str(checkout),
         "MWZEVAL_DATA": str(DATA / "multiwoz"),
         "MWZEVAL_CACHE": str(folder / "cache"),
@@ -111,18 +110,8 @@ def cost(checkout: Path, arguments: list[str], folder: Path) -> float:
     for old in folder.glob("*.jsonl"):
         if "evaluate" not in arguments:
             old.unlink()
-    command = [sys.executable, *arguments]
-    before = os.times()
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    after = os.times()
-    if done.returncode:
-        raise SystemExit(f"{' '.join(arguments)[:200]}: {done.stderr[-2000:]}")
-    if arguments[0] == "-c":
-        return float(done.stdout.split()[-1])
-    user = after.children_user - before.children_user
-    return user + after.children_system - before.children_system
+    done = run_process(arguments, environment, folder)
+    return float(done.output.split()[-1]) if arguments[0] == "-c" else done.cpu_seconds
 
 
 def main() -> None:
@@ -132,12 +121,9 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", help="beginnings of names of parts (default: all)")
     parser.add_argument("-n", type=int, default=5, help="pairs per part (default: 5)")
     given = parser.parse_args()
-    chosen = {
-        name: arguments
-        for name, arguments in parts().items()
-        if not given.parts or name.startswith(tuple(given.parts))
-    }
-    yardstick = parts()["yardstick"]
+    known = parts()
+    wanted = tuple(given.parts) or ("",)
+    chosen = {name: arguments for name, arguments in known.items() if name.startswith(wanted)}
     with tempfile.TemporaryDirectory() as folder:
         here, there = (Path(folder) / name for name in ("here", "there"))
         here.mkdir()
@@ -147,11 +133,10 @@ def main() -> None:
         for name, arguments in chosen.items():
             pairs = []
             for number in range(given.n + 1):
-                old = (
-                    cost(given.other.resolve(), arguments, there)
-                    if given.other
-                    else cost(ROOT, yardstick, there)
-                )
+                if given.other:
+                    old = cost(given.other.resolve(), arguments, there)
+                else:
+                    old = cost(ROOT, known["yardstick"], there)
                 new = cost(ROOT, arguments, here)
                 if number:  # the first pair fills caches
                     pairs.append((old, new))

@@ -116,12 +116,14 @@ def _notebook(path: Path) -> str:
 
 def _options() -> str:
     """Return the page with the help of all verbs, by benchmark where it differs."""
-    from mwzeval.benchmark import benchmarks, own_verbs
-    from mwzeval.cli import VERBS, VERBS_OF_NONE, parser_of
+    from mwzeval.benchmark import benchmarks
+    from mwzeval.cli import VERBS, command_parser
+
+    def help_of(parser: argparse.ArgumentParser) -> str:
+        # Without the last line, the place of pages on this machine.
+        return f"```text\n{argparse.ArgumentParser.format_help(parser)}```"
 
     os.environ["COLUMNS"] = "84"
-    # Without the last line, the place of pages on this machine.
-    help_of = argparse.ArgumentParser.format_help
     parts = [
         "# Every option",
         "What `mwzeval VERB --help` prints. The [tables](command_line.md) are shorter.",
@@ -129,13 +131,12 @@ def _options() -> str:
     for verb in VERBS:
         parts.append(f"## {verb}")
         for known in benchmarks(external=False):
-            text = help_of(parser_of(verb, ["--benchmark", known.name]))
-            parts.append(f"### {verb}, {known.title}\n\n```text\n{text}```")
-    for verb in (*own_verbs(), *VERBS_OF_NONE):
-        parser = parser_of(verb)
-        parts.append(f"## {verb}\n\n```text\n{help_of(parser)}```")
-        for name, below in _actions(parser):
-            parts.append(f"### {verb} {name}\n\n```text\n{help_of(below)}```")
+            parsers = dict(_actions(command_parser([verb, "--benchmark", known.name])))
+            parts.append(f"### {verb}, {known.title}\n\n{help_of(parsers[verb])}")
+    for name, parser in _actions(command_parser()):
+        verb, *actions = name.split()
+        if verb not in VERBS:
+            parts.append(f"{'###' if actions else '##'} {name}\n\n{help_of(parser)}")
     return "\n\n".join(parts) + "\n"
 
 

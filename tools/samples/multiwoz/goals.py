@@ -12,6 +12,7 @@ SEARCHED = {
     "hotel": ("type", "pricerange", "area", "stars", "internet", "parking"),
     "attraction": ("type", "area"),
 }
+EXTRAS = ("internet", "parking")
 ASKED = {
     "restaurant": ("phone", "address", "postcode"),
     "hotel": ("phone", "address", "postcode"),
@@ -133,42 +134,35 @@ def _taxi_goal(world: World, goals: Sequence[Goal], dice: Dice) -> Goal:
     return Goal("taxi", info, reqt=ASKED["taxi"])
 
 
-def goal_message(goals: Sequence[Goal]) -> list[str]:
-    """Return goals as sentences, with values emphasised in HTML as in the public files."""
-    return [
-        f"You are spending some days in {TOWN.capitalize()}",
-        *(line for goal in goals for line in _described(goal)),
-    ]
+def described(goal: Goal) -> list[str]:
+    """Return a goal as sentences, with values emphasised in HTML as in the public files."""
 
-
-def _described(goal: Goal) -> list[str]:
-    def wish(slot: str, value: str) -> str:
-        shown = f"free {slot}" if slot in ("internet", "parking") else value
-        return PHRASES["goal", "wish", slot][0].format(_stress(shown))
-
-    def booking(slot: str, value: str) -> str:
-        return PHRASES["goal", "booking", slot][0].format(_stress(value))
+    def phrase(kind: str, slot: str, value: str) -> str:
+        shown = f"free {slot}" if slot in EXTRAS else value
+        return PHRASES["goal", kind, slot][0].format(_stress(shown))
 
     lines = [f"You want to find {_stress(PHRASES['goal', 'sought', goal.domain][0])}"]
     if "name" in goal.info:
         lines[0] += f" called {_stress(goal.info['name'])}"
     wanted = {**goal.info, **goal.first_info, **goal.regretted}
     # Free extras come last.
-    order = sorted(wanted, key=("internet", "parking").__contains__)
-    if wishes := [wish(slot, wanted[slot]) for slot in order if slot != "name"]:
+    order = sorted(wanted, key=EXTRAS.__contains__)
+    if wishes := [phrase("wish", slot, wanted[slot]) for slot in order if slot != "name"]:
         lines.append(f"It should {joined(wishes)}")
     for begin, slots in (
         ("If nothing like that exists, it may", goal.first_info),
         ("After the first suggestion you change your mind: it should", goal.regretted),
     ):
-        lines += [f"{begin} {wish(slot, goal.info[slot])}" for slot in slots]
+        lines += [f"{begin} {phrase('wish', slot, goal.info[slot])}" for slot in slots]
     if goal.indifferent:
         lines.append(f"You do not care about the {_stress(goal.indifferent)}")
     if goal.book:
-        details = joined([booking(*item) for item in {**goal.book, **goal.first_book}.items()])
+        first = {**goal.book, **goal.first_book}
+        details = joined([phrase("booking", slot, value) for slot, value in first.items()])
         lines.append(f"Book it for {details} and ask for the {_stress('reference')}")
-    second = [booking(slot, goal.book[slot]) for slot in goal.first_book]
-    lines += [f"If that is not possible, take {text}" for text in second]
+    for slot in goal.first_book:
+        second = phrase("booking", slot, goal.book[slot])
+        lines.append(f"If that is not possible, take {second}")
     if goal.reqt:
         lines.append(f"Find out the {joined([_stress(SLOTS[slot][2]) for slot in goal.reqt])}")
     return lines

@@ -117,12 +117,7 @@ class Talk:
     def about(self, goal: Goal, slip: str) -> None:
         """Hold the part about a goal, with a mistake of the operator."""
         self.goal, self.domain, self.slip = goal, goal.domain, slip
-        if goal.domain == "train":
-            self._train()
-        elif goal.domain == "taxi":
-            self._taxi()
-        else:
-            self._venue()
+        {"train": self._train, "taxi": self._taxi}.get(goal.domain, self._venue)()
 
     def user(
         self,
@@ -175,10 +170,9 @@ class Talk:
     def _act(self, act: str) -> str:
         return act if "-" in act else f"{self.domain.capitalize()}-{act}"
 
-    def inform(self, slot: str, value: str, wording: str = "") -> None:
-        """Annotate a wish of the user, and how it was worded."""
-        values = list(dict.fromkeys((value, wording or value)))
-        self.state.setdefault(self.domain, {})[slot] = values
+    def inform(self, slot: str, *wordings: str) -> None:
+        """Annotate a wish of the user: its value, and how it was worded."""
+        self.state.setdefault(self.domain, {})[slot] = list(dict.fromkeys(wordings))
 
     def constraints(self) -> dict[str, str]:
         return {slot: values[0] for slot, values in self.state.get(self.domain, {}).items()}
@@ -201,14 +195,15 @@ class Talk:
         number = len(self.world.find(self.domain, constraints))
         if number >= 2 and self.dice.chance(0.6):
             choice = NUMBERS[number] if number <= 12 and self.dice.chance(0.5) else str(number)
-            known = {s: v for s, v in constraints.items() if s in ("type", "food")}
-            known = {s: v for s, v in known.items() if v != "dontcare"}
+            said = {s: constraints.get(s, "dontcare") for s in ("type", "food")}
+            known = {s: v for s, v in said.items() if v != "dontcare"}
             self.operator("count", {"choice": choice, **known})
 
-    def request(self, slot: str, act: str = "Request") -> None:
-        """Let the operator ask for a slot and end the turn."""
+    def request(self, slot: str, value: str, kind: str = "answer", act: str = "Request") -> None:
+        """Let the operator ask for a slot, and the user say a value of it."""
         self.operator("request", key=slot, act=act, asked=(slot,))
         self.close()
+        self.tell(kind, slot, value)
 
     def end(self, *, done: bool = True) -> None:
         """End the turn, sometimes with a question for more."""
@@ -260,12 +255,10 @@ class Talk:
             order, told = ([s for s in slots if s != "area"] for slots in (order, told))
         for slot in order[len(told) :]:
             self.count()
-            self.request(slot)
-            self.tell("answer", slot, wanted[slot])
+            self.request(slot, wanted[slot])
         if goal.indifferent:
             self.count()
-            self.request(goal.indifferent)
-            self.tell("indifferent", goal.indifferent, "dontcare")
+            self.request(goal.indifferent, "dontcare", kind="indifferent")
         for slot in goal.first_info:
             self.operator("no offer", act="NoOffer")
             self.close()
@@ -320,8 +313,7 @@ class Talk:
         else:
             self.user("book vaguely")
             for slot in self.dice.mixed(sorted(wanted)):
-                self.request(slot, "Booking-Request")
-                self.tell("answer", slot, wanted[slot])
+                self.request(slot, wanted[slot], act="Booking-Request")
         kind = "booked"
         if goal.first_book:
             (slot,) = goal.first_book
@@ -378,8 +370,7 @@ class Talk:
         for slot in [slot for slot in goal.info if slot not in told]:
             if slot in TIMES:
                 self.count()
-            self.request(slot)
-            self.tell("answer", slot, goal.info[slot])
+            self.request(slot, goal.info[slot])
         found = self.world.find("train", goal.info)
         train = found[0] if "leaveat" in goal.info else found[-1]
         if self.dice.chance(0.3):
@@ -413,8 +404,7 @@ class Talk:
             wanted["departure"], wanted["destination"] = places[0][1], places[-1][1]
         _, told = self._open(wanted, 0.4)
         for slot in [slot for slot in sorted(wanted) if slot not in told]:
-            self.request(slot)
-            self.tell("answer", slot, wanted[slot])
+            self.request(slot, wanted[slot])
         colour, make = (PHRASES["world", f"car {what}", ""] for what in ("colour", "make"))
         car = f"{self.dice.pick(colour)} {self.dice.pick(make)}"
         phone = f"07700900{self.dice.number(0, 899):03d}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tools.samples.multiwoz.world import PHRASES, phrases
 
@@ -12,7 +13,6 @@ NUMBERS = (
 )
 _SMALL_WORDS = ("and", "of", "the", "on", "at")
 _PROPER = ("name", "departure", "destination", "day", "bookday", "address")
-_LOWER_CASE_FOODS = ("vegetarian",)
 _FIELD = re.compile(r"\{([a-z]+)[0-9]*\}")
 _ARTICLE = re.compile(r"\b([aA])\(n\) (\{[a-z]+[0-9]*\}|\w)")
 
@@ -34,12 +34,12 @@ class Segment:
     unspoken: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A slot value in a text: `text[start:end]`."""
+class Mark(NamedTuple):
+    """A slot value in a text, `text[start:end]`, as MultiWOZ 2.2 has it."""
 
     act: str
     slot: str
+    value: str
     start: int
     end: int
 
@@ -62,7 +62,8 @@ class Utterance:
         for segment in self.segments:
             text, fields = fill(segment.template, segment.values)
             marks += [
-                Mark(segment.act, s, offset + start, offset + end) for s, start, end in fields
+                Mark(segment.act, slot, text[start:end], offset + start, offset + end)
+                for slot, start, end in fields
             ]
             offset += len(text) + 1
         return marks
@@ -102,11 +103,11 @@ def spoken(slot: str, value: str) -> str:
         return " ".join(
             w if w in _SMALL_WORDS and i else w[:1].upper() + w[1:] for i, w in enumerate(words)
         )
-    if slot == "food" and value not in _LOWER_CASE_FOODS:
+    if slot == "food" and value != "vegetarian":
         return value.capitalize()
-    return (
-        value.upper() if slot == "postcode" else PHRASES.get(("world", "type", value), (value,))[0]
-    )
+    if slot == "postcode":
+        return value.upper()
+    return PHRASES.get(("world", "type", value), (value,))[0]
 
 
 def times_in_words(clock: str) -> list[str]:
