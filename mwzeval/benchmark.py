@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mwzeval.errors import MwzevalError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.scores.words import Words
+from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
     from mwzeval.files.downloads import DataRoot

@@ -19,8 +19,7 @@ from mwzeval.benchmark import plugins
 from mwzeval.commands.data import file_states, shelves
 from mwzeval.libraries import installing
 from mwzeval.output import write_result
-from mwzeval.report.terminal import printed
-from mwzeval.scores.sheets import Document, sheet
+from mwzeval.scores.sheets import Document, printed, sheet
 from mwzeval.version import __version__
 
 PURPOSES = {

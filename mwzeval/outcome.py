@@ -107,8 +107,8 @@ def finish_report(
 
     `worse` are failed gates beside those of `--fail-under`.
     """
-    from mwzeval.report.terminal import printed
     from mwzeval.scores.report import summary
+    from mwzeval.scores.sheets import printed
 
     failed = failed_gates(arguments.fail_under, report.scores, benchmark, report.meta)
     with warned(arguments, report.warnings):

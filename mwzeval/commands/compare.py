@@ -108,8 +108,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     Raises `UsageError` for options that have no meaning for these files.
     """
     from mwzeval.comparison.comparison import comparison_document, paper_document
-    from mwzeval.report.terminal import printed
-    from mwzeval.scores.sheets import render
+    from mwzeval.scores.sheets import printed, render
 
     if arguments.table and arguments.scopes:
         arguments.parser.error("--table is of scores of the whole: leave --scopes out")

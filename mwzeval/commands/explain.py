@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 def _units(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     """Return the explanation of a unit, or of all trials of an item."""
     from mwzeval.report.explanation import explanation_text
-    from mwzeval.report.terminal import output_look
+    from mwzeval.scores.sheets import output_look
     from mwzeval.text import plain, to_json
 
     chosen = _named(arguments.unit, system.units(), benchmark.words.unit)
@@ -115,8 +115,8 @@ def _units(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
 def _reasons(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
     from mwzeval.report.explanation import histogram_text, listing_text
-    from mwzeval.report.terminal import output_look
     from mwzeval.scores.explanation import count_reasons
+    from mwzeval.scores.sheets import output_look
     from mwzeval.text import plain, to_json
 
     explanations = _readable(system, system.explain_all(), arguments)
@@ -155,8 +155,8 @@ def _against(
     """
     from mwzeval.comparison.alignment import check_comparable, common_units
     from mwzeval.report.explanation import against_text
-    from mwzeval.report.terminal import output_look
     from mwzeval.scores.explanation import count_outcomes, lost_to_other
+    from mwzeval.scores.sheets import output_look
     from mwzeval.text import plain, to_json
 
     words = benchmark.words

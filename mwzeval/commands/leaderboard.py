@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Print the tables; return 0."""
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.leaderboard import Entry
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     published = optional(benchmark, "leaderboard")
     entry = None

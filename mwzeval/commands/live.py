@@ -88,8 +88,8 @@ def _print_scores(
     arguments: argparse.Namespace, benchmark: Benchmark, scorer: FileScorer, file: str
 ) -> None:
     """Print the scores of a file as `mwzeval evaluate` does."""
-    from mwzeval.report.terminal import printed
     from mwzeval.scores.report import summary
+    from mwzeval.scores.sheets import printed
 
     report = scorer.score(file).report()
     with warnings_behind(report.warnings):

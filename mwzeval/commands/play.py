@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.conversation.record import Planned, Record
     from mwzeval.conversation.runs import run_header
     from mwzeval.report.explanation import explanation_text
-    from mwzeval.report.terminal import output_look
+    from mwzeval.scores.sheets import output_look
 
     if arguments.name is not None and benchmark_named(arguments.name) is not benchmark:
         raise UsageError(f"name the benchmark before the options: mwzeval play {arguments.name} …")

@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """
     from mwzeval.comparison.alignment import check_comparable
     from mwzeval.comparison.power import TwoSided, pilot_of, power_document
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     try:
         test = TwoSided(arguments.alpha, arguments.power)

@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score a file and print its rows; return 0."""
-    from mwzeval.report.terminal import printed
     from mwzeval.scores.report import per_dialogue
+    from mwzeval.scores.sheets import printed
 
     report = scorer_of(benchmark, arguments).score(file_of(arguments), progress=True).report()
     with warnings_behind(report.warnings):

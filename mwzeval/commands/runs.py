@@ -31,8 +31,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.comparison.runs import across
     from mwzeval.files.reading import shortest_ends
     from mwzeval.report.runs import runs_document
-    from mwzeval.report.terminal import printed
     from mwzeval.scores.report import plain_problem
+    from mwzeval.scores.sheets import printed
 
     files = files_of(arguments)
     if len(set(files)) < max(len(files), 2):

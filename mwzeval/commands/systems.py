@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
     from mwzeval.comparison.items import ItemScores
     from mwzeval.metrics.measure import ScoredTable
-    from mwzeval.scores.words import Words
+    from mwzeval.scores.score import Words
 
 ITEM_ENDINGS = (".csv", ".tsv", ".eval")
 """Endings of files that are never predictions of a benchmark."""

@@ -48,8 +48,6 @@ SENTENCES = 5
 """How many systems the verdict is about."""
 NAMED_SCORES = 8
 """How many scores one clause of the verdict names."""
-ABOUT_FEW = f"fewer than {FEWEST_RUNS} {{what}} say little about others: no interval is shown"
-
 
 COLUMNS: Mapping[str, str] = {
     "score": TEXT,
@@ -151,7 +149,7 @@ class Comparison:
 
         Raises `DependencyError` when pandas (the extra `frames`) is not installed.
         """
-        return to_frame(COLUMNS, list(_records(self)))
+        return to_frame(COLUMNS, _records(self))
 
     def __str__(self) -> str:
         return to_text(comparison_document(self)).rstrip("\n")
@@ -163,26 +161,16 @@ class Comparison:
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
     """Return a table per score, a row per system; `places` overrides the customary decimals."""
     sentences = verdict(comparison)
-    heading = (
-        *sentences,
-        *about_units(comparison),
-        *_about_conditions(comparison),
-        *apart_in(comparison, comparison.measures),
-        *_heading(comparison),
-    )
-    signatures = dict.fromkeys(str(measure.signature) for measure in comparison.measures)
-    notes = (
-        *about_tests(comparison),
-        *_about_columns(comparison),
-        *_amounts(comparison),
-        *signatures,
-    )
-    records = tuple(_records(comparison))
+    signatures = tuple(dict.fromkeys(str(measure.signature) for measure in comparison.measures))
+    notes = (*about_tests(comparison), *_notes(comparison), *signatures)
+    records = _records(comparison)
     return Document(
-        heading=heading,
+        heading=(*sentences, *_heading(comparison)),
         sheets=tuple(_sheet(comparison, measure, places) for measure in comparison.measures),
         notes=notes,
-        records=records,
+        records=tuple(
+            {key: value for key, value in record.items() if key != "values"} for record in records
+        ),
         plain={
             "schema": SCHEMA,
             "verdict": sentences,
@@ -201,10 +189,10 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
                 **comparison.lacking,
                 **dict.fromkeys(comparison.undefined, comparison.systems),
             },
-            "comparisons": tuple(_records(comparison, of_runs=True)),
+            "comparisons": records,
             "notes": notes,
         },
-        signatures=tuple(signatures),
+        signatures=signatures,
     )
 
 
@@ -284,16 +272,15 @@ def _common(comparison: Comparison, group: Group) -> str:
     return f"{plural(len(group.units), comparison.unit)}{clusters}"
 
 
-def _about_conditions(comparison: Comparison) -> Iterator[str]:
-    """Yield each condition of scores, after the systems that have it."""
+def _heading(comparison: Comparison) -> Iterator[str]:
+    """Yield what is compared, under which conditions, and what is to be regarded."""
+    yield from about_units(comparison)
     systems: dict[str, list[str]] = {}
     for system, conditions in comparison.conditions.items():
         for condition in conditions:
             systems.setdefault(condition, []).append(system)
     yield from (f"{', '.join(names)}: {condition}" for condition, names in systems.items())
-
-
-def _heading(comparison: Comparison) -> Iterator[str]:
+    yield from apart_in(comparison, comparison.measures)
     if comparison.several_runs:
         counts = (f"{len(runs)} of {name}" for name, runs in comparison.runs.items())
         yield f"runs: {', '.join(counts)}"
@@ -302,8 +289,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     for label, names in comparison.lacking.items():
         labels.setdefault(names, []).append(label)
     for names, lacking in labels.items():
-        of_systems = ", ".join(names)
-        yield f"not compared, because not available for {of_systems}: {', '.join(lacking)}"
+        yield f"not compared, because not available for {', '.join(names)}: {', '.join(lacking)}"
     for label in comparison.undefined:
         yield f"not compared, because it has no value on these {comparison.unit}s: {label}"
 
@@ -342,21 +328,20 @@ def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def few_runs(comparison: Comparison) -> list[str]:
-    """Return the systems with several runs, but so few that they say little about others."""
+def about_few(comparison: Comparison) -> str:
+    """Return what the mark of few runs or seeds means, empty where it is not there."""
+    if not any(entry.has_few_runs for m in comparison.measures for entry in m.systems):
+        return ""
+    what = "runs" if _few_runs(comparison) else "seeds"
+    return f"fewer than {FEWEST_RUNS} {what} say little about others: no interval is shown"
+
+
+def _few_runs(comparison: Comparison) -> list[str]:
     return [name for name, runs in comparison.runs.items() if 1 < len(runs) < FEWEST_RUNS]
 
 
-def about_few(comparison: Comparison) -> str:
-    """Return what the mark of few runs or seeds means, empty where it is not there."""
-    if few_runs(comparison):
-        return ABOUT_FEW.format(what="runs")
-    marked = any(entry.has_few_runs for of in comparison.measures for entry in of.systems)
-    return ABOUT_FEW.format(what="seeds") if marked else ""
-
-
 def _cautions(comparison: Comparison) -> Iterator[str]:
-    if few := few_runs(comparison):
+    if few := _few_runs(comparison):
         yield (
             f"{', '.join(few)}: fewer than {FEWEST_RUNS} runs say little about other runs; no "
             "interval is shown, and p values can show large differences only"
@@ -507,8 +492,8 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
         yield f"interval, by leaving one {unit} out: {', '.join(left_out)}"
 
 
-def _about_columns(comparison: Comparison) -> Iterator[str]:
-    """Yield what the counts and ranks of a table are."""
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """Yield what the counts and ranks of a table are, and amounts that differ between systems."""
     unit = comparison.drawn
     whose = "the mean over its runs" if comparison.several_runs else "the system"
     than = "that of the baseline" if comparison.several_runs else "the baseline"
@@ -526,6 +511,15 @@ def _about_columns(comparison: Comparison) -> Iterator[str]:
         entry.cases != measure.n for measure in comparison.measures for entry in measure.systems
     ):
         yield f"of: the number of {comparison.unit}s that the score of a system is about"
+    keys = dict.fromkeys(key for amounts in comparison.amounts.values() for key in amounts)
+    differing = [
+        key
+        for key in keys
+        if len({amounts.get(key) for amounts in comparison.amounts.values()}) > 1
+    ]
+    if differing:
+        for system, amounts in comparison.amounts.items():
+            yield f"{system}: " + ", ".join(f"{key} {amounts.get(key, '?')}" for key in differing)
 
 
 def all_pairs(comparison: Comparison) -> str:
@@ -541,55 +535,51 @@ def _interval_methods(measure: ComparedMeasure) -> set[str]:
     return {d.interval.method for d in shown if d is not None and d.interval is not None}
 
 
-def _amounts(comparison: Comparison) -> Iterator[str]:
-    """Yield how much of each unit was scored of each system where that differs."""
-    keys = dict.fromkeys(key for amounts in comparison.amounts.values() for key in amounts)
-    differing = [
-        key for key in keys if len({of.get(key) for of in comparison.amounts.values()}) > 1
+def _records(comparison: Comparison) -> list[Mapping[str, Any]]:
+    return [
+        _record(comparison, measure, entry)
+        for measure in comparison.measures
+        for entry in measure.systems
     ]
-    if differing:
-        for system, amounts in comparison.amounts.items():
-            yield f"{system}: " + ", ".join(f"{key} {amounts.get(key, '?')}" for key in differing)
 
 
-def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mapping[str, Any]]:
-    """Yield a record a score and system, `of_runs` with a list of the scores of its runs."""
-    for measure in comparison.measures:
-        for entry in measure.systems:
-            difference, place = entry.difference, entry.place
-            counts = difference.counts if difference else None
-            yield {
-                "score": measure.name,
-                "scope": measure.scope,
-                "setting": measure.setting,
-                "system": entry.system,
-                "value": entry.value,
-                "best": entry in measure.best,
-                "p_best": measure.against_best(entry),
-                **_spread(entry),
-                **({"values": entry.runs} if of_runs else {}),
-                "n": measure.n,
-                "cases": entry.cases,
-                "difference": difference.value if difference else None,
-                **_ends(difference.interval if difference else None),
-                "p": difference.p_value if difference else None,
-                "p_holm": difference.adjusted if difference else None,
-                "test": measure.test if difference else None,
-                "wins": counts.wins if counts else None,
-                "ties": counts.ties if counts else None,
-                "losses": counts.losses if counts else None,
-                "rank": place.rank if place else None,
-                "rank_worst": place.worst if place else None,
-                "signature": str(measure.signature),
-                **(
-                    {"conditions": "; ".join(comparison.conditions.get(entry.system, ()))}
-                    if comparison.conditions
-                    else {}
-                ),
-            }
+def _record(
+    comparison: Comparison, measure: ComparedMeasure, entry: ComparedSystem
+) -> dict[str, Any]:
+    """Return one score of one system in long form; `values` has the scores of its runs."""
+    difference, place = entry.difference, entry.place
+    interval, counts = (difference.interval, difference.counts) if difference else (None, None)
+    record: dict[str, Any] = {
+        "score": measure.name,
+        "scope": measure.scope,
+        "setting": measure.setting,
+        "system": entry.system,
+        "value": entry.value,
+        "best": entry in measure.best,
+        "p_best": measure.against_best(entry),
+        "runs": len(entry.runs),
+        "sd": entry.over.standard_deviation if entry.over else None,
+        "values": entry.runs,
+        "n": measure.n,
+        "cases": entry.cases,
+        "difference": difference.value if difference else None,
+        **_interval_record(interval),
+        "p": difference.p_value if difference else None,
+        "p_holm": difference.adjusted if difference else None,
+        "test": measure.test if difference else None,
+        "wins": counts.wins if counts else None,
+        "ties": counts.ties if counts else None,
+        "losses": counts.losses if counts else None,
+        "rank": place.rank if place else None,
+        "rank_worst": place.worst if place else None,
+        "signature": str(measure.signature),
+    }
+    if comparison.conditions:
+        record["conditions"] = "; ".join(comparison.conditions.get(entry.system, ()))
+    return record
 
 
-def _ends(interval: Interval | None) -> dict[str, Any]:
+def _interval_record(interval: Interval | None) -> dict[str, Any]:
     return {
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
@@ -597,16 +587,15 @@ def _ends(interval: Interval | None) -> dict[str, Any]:
     }
 
 
-def _spread(entry: ComparedSystem) -> dict[str, Any]:
-    return {
-        "runs": len(entry.runs),
-        "sd": entry.over.standard_deviation if entry.over else None,
-    }
-
-
 ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
 INTERVALS = (ENDS, HALF_WIDTH, NONE)
 """How intervals are shown: `[lo, hi]`, `± half their width`, not at all."""
+
+PAPER_COLUMNS = (
+    *("system", "score", "value", "low", "high", "interval", "runs", "sd", "n"),
+    *("best", "p_best", "alike", "setting", "signature"),
+)
+"""The columns of the CSV of a table for a paper, whose intervals are those of the scores."""
 
 METHODS = {
     "wilson": "Wilson",
@@ -633,48 +622,37 @@ def paper_document(
     measures = [measure for measure in comparison.measures if measure.scope == WHOLE]
     if not measures:
         raise UsageError("--table is of scores of the whole, and there are none: leave it out")
-    labels = {m.name: f"{m.label} ↓" if m.lower_is_better else m.label for m in measures[::-1]}
+    labels: dict[str, str] = {}
+    for m in measures:
+        labels.setdefault(m.name, f"{m.label} ↓" if m.lower_is_better else m.label)
     known = {(entry.system, m.name): (m, entry) for m in measures for entry in m.systems}
-    names = dict.fromkeys(measure.name for measure in measures)
     records: list[Mapping[str, Any]] = []
     rows: list[list[Cell | str]] = []
     for system in comparison.systems:
         rows.append([system])
-        for name in names:
+        for name in labels:
             if (system, name) not in known:
                 rows[-1].append(UNKNOWN)
                 continue
             measure, entry = known[system, name]
-            is_best, is_alike = entry in measure.best, measure.is_alike(entry, comparison.level)
+            record = _record(comparison, measure, entry)
+            record |= _interval_record(entry.interval)
+            record["alike"] = measure.is_alike(entry, comparison.level)
+            records.append({key: record[key] for key in PAPER_COLUMNS})
             form = f".{measure.places if places is None else places}f"
-            mark = ALIKE if is_alike else ""
+            mark = ALIKE if record["alike"] else ""
             if entry.has_few_runs:
                 mark += FEW
             elif entry.interval and intervals == ENDS:
                 mark += interval_text(entry.interval, form, " [{}, {}]")
             elif entry.interval and intervals == HALF_WIDTH:
                 mark += f" ± {(entry.interval.high - entry.interval.low) / 2:{form}}"
-            rows[-1].append(Cell(entry.value, is_best, mark, form=form))
-            records.append(
-                {
-                    "system": system,
-                    "score": name,
-                    "value": entry.value,
-                    **_ends(entry.interval),
-                    **_spread(entry),
-                    "n": measure.n,
-                    "best": is_best,
-                    "p_best": measure.against_best(entry),
-                    "alike": is_alike,
-                    "setting": measure.setting,
-                    "signature": str(measure.signature),
-                }
-            )
-    header = ["", *(labels[name] for name in names)]
+            rows[-1].append(Cell(entry.value, record["best"], mark, form=form))
     signatures = tuple(dict.fromkeys(str(measure.signature) for measure in measures))
+    caption = tuple(_caption(comparison, measures, intervals))
     return Document(
         heading=document.heading,
-        sheets=(sheet("", header, rows, tuple(_caption(comparison, measures, intervals))),),
+        sheets=(sheet("", ["", *labels.values()], rows, caption),),
         notes=signatures,
         signatures=signatures,
         records=tuple(records),

@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _statistics(arguments: argparse.Namespace) -> int:
     from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     format_name = "json" if arguments.json else "text"
     counted = statistics_document(fold_statistics(fold_of(arguments)))

@@ -90,7 +90,7 @@ def _conventions(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.predictions.checking import Options
     from mwzeval.crosswoz.predictions.tracks import DST
     from mwzeval.crosswoz.trade.conventions import accuracies_document, joint_accuracies
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     of_fold = (arguments.revision, arguments.fold, arguments.data)
     scorer = CrossWozScorer(Options(tracks=(DST.name,)), *of_fold)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.benchmark import Benchmark, OwnVerb
 from mwzeval.dstc7 import NAME, TITLE
-from mwzeval.scores.words import Words
+from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.benchmark import SubmissionScorer

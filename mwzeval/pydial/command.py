@@ -208,8 +208,8 @@ def _table(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.results.run_results import read_results
     from mwzeval.pydial.results.side_by_side import side_by_side
     from mwzeval.pydial.results.tables import table_document
-    from mwzeval.report.terminal import printed
     from mwzeval.scores.findings import Findings
+    from mwzeval.scores.sheets import printed
 
     findings = Findings()
     runs = [
@@ -309,7 +309,7 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
 def _cross(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.runs.run import TESTS, planned
     from mwzeval.pydial.studies.cross_environment import cross, cross_document
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     plan = _learned(arguments)
     crossed = cross(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
 from mwzeval.pydial import NAME, TITLE
-from mwzeval.scores.words import Words
+from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
     from mwzeval.conversation.runs import RunSetting

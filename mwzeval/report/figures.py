@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.errors import MwzevalWarning, UsageError, did_you_mean, shorten
 from mwzeval.libraries import required
 from mwzeval.report.page.model import PageSystem, comparable_in, kinds_of, labels_of
-from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score
+from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Words
 from mwzeval.scores.sheets import Cell, Sheet, sheet
-from mwzeval.scores.words import Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

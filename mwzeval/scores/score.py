@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +117,12 @@ def is_named(name: str, headline: Iterable[str]) -> bool:
         name == asked or name.startswith(asked if asked.endswith(("^", ".")) else f"{asked}.")
         for asked in headline
     )
+
+
+class Words(NamedTuple):
+    """What a scored unit is called, several of them, a part of one, and what it aims at."""
+
+    unit: str = "dialogue"
+    units: str = "dialogues"
+    scope: str = "domain"
+    goal: str = "goal"

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -149,6 +152,23 @@ class Look:
 
 
 PLAIN = Look()
+
+
+def output_look() -> Look:
+    """Return the look of standard output: plain text where it is not a terminal.
+
+    Colours are for terminals that can show them; `NO_COLOR` forbids them, and `FORCE_COLOR` or
+    `CLICOLOR_FORCE` wants them everywhere (each of these when it is set to something).
+    """
+    is_terminal = sys.stdout.isatty()
+    forced = any(
+        os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")
+    )
+    able = is_terminal and os.environ.get("TERM") != "dumb"
+    return Look(
+        colours=not os.environ.get("NO_COLOR") and (forced or able),
+        width=shutil.get_terminal_size().columns if is_terminal else None,
+    )
 
 
 def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) -> str:
@@ -364,6 +384,14 @@ FORMATS: dict[str, Callable[[Document], str]] = {
 def render(document: Document, format_name: str) -> str:
     """Return the document in a format. Raises `KeyError` for an unknown one."""
     return FORMATS[format_name](document)
+
+
+def printed(document: Document, format_name: str) -> str:
+    """Return a document as it is printed: a terminal gets a line instead of the signatures."""
+    look = output_look()
+    if format_name != "text" or look == PLAIN:
+        return render(document, format_name)
+    return to_text(document, look, signatures=look.width is None)
 
 
 _TABLE = "border-collapse:collapse;margin:0.5em 0;color:inherit;font-size:inherit"

@@ -17,7 +17,7 @@ from mwzeval.crosswoz import command, command_simulate
 from mwzeval.crosswoz.corpus.folds import load_gold
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.errors import UsageError
-from mwzeval.report import terminal
+from mwzeval.scores import sheets
 from mwzeval.scores.sheets import Look
 from tests.crosswoz.logs import read_log
 from tests.places import ROOT
@@ -128,7 +128,7 @@ def test_tables_fit_a_terminal(
     assert main(fixed) == 0
     plain = capsys.readouterr().out
     look = Look(colours=True, width=57)
-    monkeypatch.setattr(terminal, "output_look", lambda: look)
+    monkeypatch.setattr(sheets, "output_look", lambda: look)
     assert main(fixed) == 0
     shown = capsys.readouterr().out
     lines = re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines()

@@ -17,8 +17,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.errors import DependencyError, MwzevalWarning, UsageError
 from mwzeval.report.figures import FORMATS, plot_parts, plot_reasons, plot_scores, whole_range
-from mwzeval.scores.score import WHOLE, Interval
-from mwzeval.scores.words import Words
+from mwzeval.scores.score import WHOLE, Interval, Words
 from tests.places import ROOT
 from tests.report.systems import SCOPES, large_systems
 

@@ -21,7 +21,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.terminal import output_look, printed
 from mwzeval.scores.report import Report, per_dialogue, summary
 from mwzeval.scores.sheets import (
     BETTER,
@@ -30,6 +29,8 @@ from mwzeval.scores.sheets import (
     Cell,
     Document,
     Look,
+    output_look,
+    printed,
     render,
     sheet,
     to_text,

@@ -9,9 +9,8 @@ from mwzeval.files.json_files import read_json
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.score import WHOLE, Signature, Words
 from mwzeval.scores.table import Table
-from mwzeval.scores.words import Words
 
 GOLD = {f"q{number}": "yes" if number % 3 else "no" for number in range(20)}
 

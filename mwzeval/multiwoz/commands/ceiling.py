@@ -31,13 +31,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and print; write a report if it is asked for; return 0."""
     from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.ceiling import ceiling_of
-    from mwzeval.report.terminal import printed
     from mwzeval.scores.report import (
         beside_ceiling,
         ceiling_report,
         ceiling_summary,
         with_ceiling,
     )
+    from mwzeval.scores.sheets import printed
     from mwzeval.text import to_json
 
     scorer = scorer_of(arguments)

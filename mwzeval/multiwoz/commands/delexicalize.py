@@ -161,8 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
-    from mwzeval.report.terminal import printed
-    from mwzeval.scores.sheets import render
+    from mwzeval.scores.sheets import printed, render
 
     evaluator = Evaluator(
         corpus=arguments.corpus,

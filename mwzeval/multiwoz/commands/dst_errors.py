@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a table for each rule; return 0."""
     from mwzeval.multiwoz.tracking.state_errors import state_errors
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     arguments.dst_rule = arguments.dst_rule or ["exact"]
     report = scorer_of(arguments).score(file_of(arguments)).report()

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.runs.run import TESTS, planned
     from mwzeval.pydial.studies.cross_users import cross_users, users_document
     from mwzeval.pydial.studies.transfer import learned_in
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     plan = learned_in(file_of(arguments))
     for name in ("tasks", "policies"):

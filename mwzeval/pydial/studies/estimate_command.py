@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
     from mwzeval.pydial.runs.run import TESTS, planned
     from mwzeval.pydial.studies.reliability_figure import plot_reliability
     from mwzeval.pydial.studies.success_estimates import estimated, estimates_document
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     picture = arguments.output
     kind = format_of(picture)

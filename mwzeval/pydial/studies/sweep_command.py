@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
     from mwzeval.pydial.studies.sweep import ERRORS, sweep, sweep_document
     from mwzeval.pydial.studies.sweep_figure import plot_sweep
     from mwzeval.pydial.studies.user_files import read_user
-    from mwzeval.report.terminal import printed
+    from mwzeval.scores.sheets import printed
 
     picture = arguments.output
     kind = format_of(picture)

@@ -40,8 +40,7 @@ from mwzeval.report.page.model import (
     standings_of,
 )
 from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
-from mwzeval.scores.score import WHOLE
-from mwzeval.scores.words import Words
+from mwzeval.scores.score import WHOLE, Words
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
 """The files of `script/` in their order in the page, where they are one module."""

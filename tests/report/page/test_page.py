@@ -16,8 +16,7 @@ import pytest
 import mwzeval.report.page.html
 from mwzeval.report.page.html import SCRIPTS, to_html
 from mwzeval.report.page.model import PageSystem, kinds_of, panels_of
-from mwzeval.scores.score import Interval, Score, Signature
-from mwzeval.scores.words import Words
+from mwzeval.scores.score import Interval, Score, Signature, Words
 from tests.report.page.conversations import live_systems
 from tests.report.pages import data_of
 from tests.report.systems import HOSTILE, claiming_systems, hostile_systems, large_systems
