@@ -11,7 +11,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
@@ -20,7 +20,6 @@ from typing import Any, NoReturn
 from mwzeval.benchmark import (
     BUILT_IN,
     DEFAULT,
-    Benchmark,
     OwnVerb,
     benchmark_named,
     benchmark_of_files,
@@ -190,7 +189,6 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
 
 
 def _listed(verbs: dict[str, OwnVerb]) -> str:
-    """Return what `mwzeval` is, and the verbs of each group with their summaries."""
     lines = ["The standard numbers for task-oriented dialogue systems."]
     for group, title in GROUPS.items():
         lines += ["", f"{title}:"]
@@ -223,7 +221,7 @@ def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str])
             f"else {DEFAULT}); each has options of its own: {verb} --benchmark NAME "
             "--help",
         )
-        run = partial(_run_command, run, benchmark)
+        run = plugin_errors(benchmark)(partial(run, benchmark=benchmark))
         with plugin_errors(benchmark):
             command.add_arguments(parser, benchmark)
     else:
@@ -231,20 +229,12 @@ def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str])
     parser.set_defaults(run=run, parser=parser, verb=verb)
 
 
-def _run_command(
-    run: Callable[..., int], benchmark: Benchmark, arguments: argparse.Namespace
-) -> int:
-    with plugin_errors(benchmark):
-        return run(arguments, benchmark)
-
-
 def _asked_benchmark(verb: str, given: Sequence[str]) -> tuple[str, bool]:
-    """Return the benchmark that a command is about, and whether a file determines it.
+    """Return the name of the benchmark of a command, and whether a file determines it.
 
-    It is what `--benchmark` names, else the benchmark of the first file, else the default.
-
-    `given` are the arguments of the verb. It is looked for before anything else, because each
-    benchmark has options of its own.
+    It is the argument of `--benchmark`, else the benchmark of the first file, else the default.
+    `given` are the arguments of the verb. The benchmark is determined before they are parsed,
+    because each benchmark has options of its own.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--benchmark", nargs="?")
@@ -267,7 +257,7 @@ def _asked_benchmark(verb: str, given: Sequence[str]) -> tuple[str, bool]:
 
 
 def _words(given: Iterable[str]) -> Iterator[str]:
-    """Yield what may be names of files in arguments, those of runs among them."""
+    """Yield the words that may name files, and the files in `NAME=RUN,RUN`."""
     from mwzeval.arguments import named_runs
 
     for word in given:
@@ -277,20 +267,19 @@ def _words(given: Iterable[str]) -> Iterator[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are three lines: the mistake, a short usage, and where help is.
+    """A parser whose errors are three lines: the mistake, a short usage, and how to get help.
 
-    Nothing that is printed has characters that a terminal would obey. `why_unknown` is why an
-    option may be unknown here.
+    Control characters are escaped. `why_unknown` says why an option may be unknown.
     """
 
     why_unknown = ""
 
     def format_help(self) -> str:
-        """Return the help, with the folder of pages that it names."""
+        """Return the help, and the folder of the pages that it names."""
         return _with_documentation(super().format_help())
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong, and exit with 2."""
+        """Print the message, and exit with 2."""
         needed = [a for a in self._actions if a.required or not a.option_strings]
         formatter = argparse.HelpFormatter(f"{self.prog} [options]", width=1_000)
         formatter.add_usage(self.usage, needed, [])
@@ -302,7 +291,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Parse all arguments: what the parser of a verb does not know is an error of that verb."""
+        """Parse all arguments; exit with 2 for unknown ones."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             option = next((word for word in unknown if word.startswith("-")), "")
@@ -315,7 +304,6 @@ class Parser(argparse.ArgumentParser):
         return known, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse what is none of the choices, with the closest of them instead of all."""
         if action.choices is None or value in action.choices:
             return
         choices = [str(choice) for choice in action.choices]
@@ -325,7 +313,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _with_documentation(text: str) -> str:
-    """Return a text; where it names a page of docs/, with a last line that says where these are."""
+    """Return a text; if it names a page of docs/, with a last line that names the folder."""
     if "docs/" not in text:
         return text
     from mwzeval.files.downloads import embedded

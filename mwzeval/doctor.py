@@ -79,10 +79,10 @@ def diagnosis(data: str | None = None) -> Document:
     external = [plugin._asdict() for plugin in plugins()]
     lines = [
         [
-            f"{plugin.name}: {plugin.distribution} {plugin.version}",
-            f"skipped: {plugin.problem}" if plugin.problem else "works",
+            "{name}: {distribution} {version}".format_map(plugin),
+            f"skipped: {plugin['problem']}" if plugin["problem"] else "works",
         ]
-        for plugin in plugins()
+        for plugin in external
     ]
     return Document(
         (f"mwzeval {__version__}, Python {platform.python_version()}, {machine}",),

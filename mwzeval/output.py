@@ -1,7 +1,4 @@
-"""What goes to standard output and standard error, and what becomes of odd characters in it.
-
-Standard output has the result, standard error everything else.
-"""
+"""Output: the result on standard output; messages, warnings and progress on standard error."""
 
 from __future__ import annotations
 
@@ -9,23 +6,22 @@ import codecs
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, TypeVar
 
-from mwzeval.errors import (
-    SHOWN_PROBLEMS,
-    MwzevalWarning,
-    Problem,
-    counted,
-    printable,
-    shorten,
-)
+from mwzeval.errors import SHOWN_PROBLEMS, MwzevalWarning, Problem, counted, printable, shorten
 
 ESCAPING = "mwzeval.escaping"
 """The error handler of the streams: what an encoding lacks becomes an escape that JSON knows."""
+NAMED_FILES = 3
+"""How many files with the same warning one line names."""
+PROGRESS_VARIABLE = "MWZEVAL_PROGRESS"
+PROGRESS_DELAY = 1.0
+"""Seconds until a progress bar appears."""
+Item = TypeVar("Item")
 
 
 def prepare_streams() -> None:
@@ -84,10 +80,6 @@ def warnings_told() -> Iterator[None]:
         yield
 
 
-NAMED_FILES = 3
-"""How many files that say the same one line names."""
-
-
 def warning_lines(
     of_files: Iterable[Iterable[Problem]], *, can_be_validated: bool = True
 ) -> list[str]:
@@ -129,6 +121,39 @@ def _named(files: Sequence[str]) -> str:
         return ""
     more = f" and {len(files) - NAMED_FILES} more" if len(files) > NAMED_FILES else ""
     return f"{', '.join(files[:NAMED_FILES])}{more}: "
+
+
+def progress_is_shown() -> bool:
+    """Return whether progress bars are shown: on a terminal, unless `MWZEVAL_PROGRESS=0`."""
+    return (
+        sys.stderr is not None
+        and sys.stderr.isatty()
+        and os.environ.get("TERM") != "dumb"
+        and os.environ.get(PROGRESS_VARIABLE) != "0"
+    )
+
+
+@contextmanager
+def counting(total: int, units: str, *, shown: bool = True) -> Iterator[Callable[[int], object]]:
+    """Show a progress bar within a `with` block; yield the function that advances it by `n`."""
+    if not (shown and progress_is_shown()):
+        yield lambda n: None
+        return
+    from tqdm import tqdm  # not before it is needed: importing it takes as long as a small file
+
+    # A monitor thread would be copied to worker processes.
+    tqdm.monitor_interval = 0
+    look = {"leave": False, "dynamic_ncols": True, "miniters": 1, "unit_scale": units == "B"}
+    with tqdm(total=total, unit=f" {units}", delay=PROGRESS_DELAY, **look) as bar:
+        yield bar.update
+
+
+def followed(items: Collection[Item], units: str, *, shown: bool = True) -> Iterator[Item]:
+    """Yield the items and count them in a progress bar."""
+    with counting(len(items), units, shown=shown) as update:
+        for item in items:
+            yield item
+            update(1)
 
 
 def write_result(text: str, format_name: str) -> None:

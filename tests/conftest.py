@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mwzeval import progress
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.output import PROGRESS_VARIABLE
 from tests.examples import QUICK, THOROUGH
 
 for name, number in (("quick", QUICK), ("thorough", THOROUGH)):
@@ -28,7 +28,7 @@ settings.load_profile("quick")
 WHOLE_FILE = "\npytestmark = pytest.mark.integration\n"
 
 # However slow the machine is: what commands print is compared.
-os.environ[progress.VARIABLE] = "0"
+os.environ[PROGRESS_VARIABLE] = "0"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells let what runs in the background ignore it, and so would the processes of the tests.

@@ -1,4 +1,4 @@
-"""What is printed obeys nobody but us: escapes for terminals, JSON for every encoding."""
+"""Output: escapes for terminals, JSON in every encoding, warnings, progress bars."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mwzeval import output
 from mwzeval.cli import main
 from mwzeval.crosswoz.simulation.summary import Rate, Summary
 from mwzeval.errors import DataError, InputError, Problem, UsageError, printable
-from mwzeval.output import warning_lines, warnings_behind, write_result
+from mwzeval.output import (
+    PROGRESS_VARIABLE,
+    counting,
+    followed,
+    tell,
+    warning_lines,
+    warnings_behind,
+    write_result,
+)
 from mwzeval.scores.sheets import FORMATS, Document, render, sheet
 from mwzeval.text import json_line, to_json
 from tests.places import ROOT
@@ -34,20 +42,6 @@ GOOD = str(ROOT / "predictions" / "sample-good.json")
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
-    """Return a function that runs a verb and returns what it wrote to a stream of an encoding."""
-
-    def run(*arguments: str, encoding: str = "ascii") -> bytes:
-        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-        monkeypatch.setattr(sys, "stdout", stream)
-        main(arguments)
-        stream.flush()
-        return stream.buffer.getvalue()
-
-    return run
 
 
 def document(name: str) -> Document:
@@ -110,9 +104,7 @@ def test_an_error_has_the_lines_that_it_was_made_of(error: Exception, lines: lis
         ["evaluate", "-s", EVIL.replace("\ud800", "")],
         ["evaluate", "-s", GOOD, "-o", "no\x1b[31m\nfolder/x"],
         ["evaluate", "-s", GOOD, "--corpus", EVIL],
-        ["evaluate", "-s", GOOD, "--fold", EVIL],
         ["evaluate", f"--x{EVIL}"],
-        ["crosswoz", "simulate", "--revision", "sample", "--system", EVIL],
         ["crosswoz", "simulate", "--revision", "sample", "--system", f"{EVIL}:x"],
         ["data", "status", EVIL],
         ["pydial", "table", EVIL],
@@ -149,31 +141,25 @@ def test_exceptions_of_a_system_do_not_reach_the_terminal() -> None:
     assert f"3 × ValueError: {SHOWN}" in text.splitlines()
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["validate", "-i", "in.json"],
-        ["evaluate", "-s", "-i", "in.json", "-o", "-"],
-        ["rows", "-s", "-i", "in.json", "-f", "jsonl"],
-        ["explain", "in.json", "-f", "json"],
-        ["explain", "in.json", "smp0021", "-f", "json"],
-        ["leaderboard", "-f", "json"],
-        ["delexicalize", "in.json", "-o", "-"],
-    ],
+    ["validate in.json", "evaluate -s in.json -o -", "rows -s in.json -f jsonl"],
 )
 def test_json_is_json_in_every_encoding(
-    elsewhere: Path, printed: Callable[..., bytes], arguments: list[str]
+    arguments: str, encoding: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turn = {"response": "é😀 x", "state": {"é😀": {"x": "y"}, "\ud800": {"x": "y"}}}
     (elsewhere / "in.json").write_text(json.dumps({"smp0021": [turn]}))
-    every = ("ascii", "latin-1", "utf-8")
-    for encoding in every if arguments[0] == "validate" else every[:1]:
-        text = printed(*arguments, encoding=encoding).decode(encoding)
-        lines = text.splitlines() if "jsonl" in arguments else [text]
-        values = [json.loads(line) for line in lines]
-        assert values
-        if arguments[0] == "validate":
-            assert "é😀" in json.dumps(values, ensure_ascii=False)
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", stream)
+    main(arguments.split())
+    stream.flush()
+    text = stream.buffer.getvalue().decode(encoding)
+    values = [json.loads(line) for line in (text.splitlines() if "jsonl" in arguments else [text])]
+    assert values
+    if "rows" not in arguments:
+        assert "é😀" in json.dumps(values, ensure_ascii=False)
 
 
 def test_a_page_is_utf_8_and_latex_is_latex_in_every_encoding(
@@ -255,3 +241,46 @@ def test_warnings_come_behind_the_result_or_before_what_went_wrong(
     with pytest.raises(UsageError), warnings_behind([noticed("slot", "again")]):
         raise UsageError("cannot")
     assert both.getvalue().endswith("warning: one.json: again\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setattr(output, "PROGRESS_DELAY", 0)
+    monkeypatch.delenv(PROGRESS_VARIABLE, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    return monkeypatch
+
+
+def test_a_terminal_has_a_bar_until_the_work_is_done(terminal: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    terminal.setattr(sys, "stderr", stream)
+    with counting(4, "files") as update:
+        update(3)
+        assert list(followed("ab", "dialogues")) == ["a", "b"]
+        tell("downloaded")
+    lines = stream.getvalue().replace("\n", "\r").split("\r")
+    assert any("3/4" in line and "files" in line for line in lines)
+    assert any("0/2" in line and "dialogues" in line for line in lines)
+    assert "downloaded" in lines
+    assert not lines[-1].strip()
+
+
+def test_other_streams_have_no_bar(terminal: pytest.MonkeyPatch) -> None:
+    def printed(stream: io.StringIO, *, shown: bool = True, **variables: str) -> str:
+        with terminal.context() as patch:
+            patch.setattr(sys, "stderr", stream)
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            assert list(followed("ab", "dialogues", shown=shown)) == ["a", "b"]
+        return stream.getvalue()
+
+    assert printed(Terminal())
+    assert not printed(io.StringIO())
+    assert not printed(Terminal(), shown=False)
+    assert not printed(Terminal(), TERM="dumb")
+    assert not printed(Terminal(), **{PROGRESS_VARIABLE: "0"})

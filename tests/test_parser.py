@@ -55,19 +55,28 @@ def test_help_lists_every_verb_once_under_what_it_is_for(
     assert sorted(listed) == sorted([*VERBS, *own_verbs(), *VERBS_OF_NONE])
 
 
-@pytest.mark.parametrize(
-    ("call", "place"),
-    [
-        ("evaluate -b unread.json -o OUT", "read-only"),
-        ("claims unread.json -o OUT", "folder"),
-        ("compare unread.json unread.json -o OUT", "folder"),
-        ("report unread.json -o OUT", "folder"),
-        ("plot unread.json -o OUT", "folder"),
-        ("delexicalize unread.json -o x.json --mentions OUT", "folder"),
-        ("live --agent random --goals 5 -o OUT", "folder"),
-        ("pydial plot runs -o OUT", "folder"),
-    ],
-)
+OUTPUTS = [
+    *(
+        ("evaluate -b unread.json -o OUT", place)
+        for place in ("read-only", "folder", "not_there/", "none/x.json", "file/x.json", "x" * 300)
+    ),
+    (f"evaluate -b {GOOD} -o OUT", "/dev/full"),
+    *(
+        (f"{call} -o OUT", "folder")
+        for call in (
+            "claims unread.json",
+            "compare unread.json unread.json",
+            "report unread.json",
+            "plot unread.json",
+            "live --agent random --goals 5",
+            "pydial plot runs",
+        )
+    ),
+    ("delexicalize unread.json -o x.json --mentions OUT", "folder"),
+]
+
+
+@pytest.mark.parametrize(("call", "place"), OUTPUTS)
 def test_an_output_that_cannot_be_is_refused_before_the_work(
     call: str,
     place: str,
@@ -77,13 +86,16 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
-    Path("file").write_text("", encoding="utf-8")
-    Path("read-only").write_text("", encoding="utf-8")
+    for name in ("file", "read-only"):
+        Path(name).write_text("mine", encoding="utf-8")
     Path("read-only").chmod(0o444)
     before = sorted(tmp_path.rglob("*"))
     assert main(call.replace("OUT", place).split()) == 2
-    assert place in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert place[:99] in printed.err
     assert sorted(tmp_path.rglob("*")) == before
+    assert Path("file").read_text(encoding="utf-8") == "mine"
 
 
 def test_what_was_written_is_told_and_what_it_replaced(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -116,22 +114,3 @@ def test_own_entry_points_are_no_plugins(tmp_path: Path) -> None:
     (about / "entry_points.txt").write_text(f"[{GROUP}]\n{entries}")
     with installed(tmp_path):
         assert benchmark.plugins() == ()
-
-
-WITHOUT_SCAN = """
-import sys
-from mwzeval.cli import main
-try:
-    main(sys.argv[1:])
-except SystemExit as stopped:
-    assert not stopped.code
-heavy = {"numpy", "importlib.metadata", "mwzeval_toy", "mwzeval.multiwoz.benchmark"}
-assert not heavy & set(sys.modules), heavy & set(sys.modules)
-"""
-
-
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["completion", "--help"]])
-def test_help_imports_no_scorer_and_searches_no_plugin(words: list[str]) -> None:
-    program = [sys.executable, "-c", WITHOUT_SCAN, *words]
-    path = {"PYTHONPATH": f"{ROOT}:{TOY}", "PATH": ""}
-    subprocess.run(program, env=path, check=True, capture_output=True)

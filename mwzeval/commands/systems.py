@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.benchmark import DEFAULT, advice, benchmark_named, recognised
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError
 from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, plain_name
-from mwzeval.progress import counting
+from mwzeval.output import counting
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile

@@ -37,7 +37,7 @@ from mwzeval.comparison.model import (
 )
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, named, observed
-from mwzeval.progress import followed
+from mwzeval.output import followed
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature, is_named
 from mwzeval.scores.table import Table

@@ -19,8 +19,7 @@ from urllib.parse import quote
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.cache import Checksums, cache_directory, checksums_of, remembered_checksums
 from mwzeval.files.reading import SIZE_VARIABLE, size_limit
-from mwzeval.output import tell
-from mwzeval.progress import counting
+from mwzeval.output import counting, tell
 
 DATA_VARIABLE = "MWZEVAL_DATA"
 OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"

@@ -78,7 +78,7 @@ from mwzeval.multiwoz.scoring.scored_predictions import (
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import parse_rules
 from mwzeval.multiwoz.tracking.joint_goals import Confusion
-from mwzeval.progress import followed
+from mwzeval.output import followed
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table

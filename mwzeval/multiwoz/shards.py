@@ -28,7 +28,7 @@ from mwzeval.multiwoz.predictions.reading import (
     predictions_of_lines,
 )
 from mwzeval.multiwoz.scoring.scorer import Sources
-from mwzeval.progress import counting, followed
+from mwzeval.output import counting, followed
 from mwzeval.scores.report import Report
 
 BATCH = 256

@@ -237,7 +237,7 @@ def test_what_cannot_be_had_of_shards_is_refused(
         ("--ci", "--ci"),
         ("-i -", "standard input"),
         ("--workers 2", "--dask local"),
-        ("--workers 0 --dask local", "invalid"),
+        ("--workers 0 --dask local", "--workers"),
     ):
         code, shown, said = run(*paths, *words.split())
         assert (code, shown, named in said) == (2, "", True), words

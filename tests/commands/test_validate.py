@@ -82,11 +82,26 @@ def test_ids_in_another_spelling_are_one_line_if_only_some_fit(validated: Valida
     assert "smp9999" in errors[1]
 
 
-def test_what_follows_from_a_missing_response_is_not_reported(validated: Validate) -> None:
-    _, text = validated(renamed(), "-f", "json")
-    assert {problem["kind"] for problem in json.loads(text)["problems"]} == {
+def test_json_has_each_problem_with_its_place_and_none_that_follows_from_another(
+    validated: Validate,
+) -> None:
+    code, text = validated(renamed(), "-f", "json")
+    result = json.loads(text)
+    assert (code, result["valid"]) == (2, False)
+    assert {problem["kind"] for problem in result["problems"]} == {
         "missing-response",
         "unknown-key",
+    }
+    missing = result["problems"][0]
+    assert '"resp"' in missing.pop("message")
+    assert missing == {
+        "kind": "missing-response",
+        "severity": "error",
+        "file": missing["file"],
+        "dialogue": next(iter(renamed())),
+        "turn": 0,
+        "key": "response",
+        "count": 1,
     }
 
 

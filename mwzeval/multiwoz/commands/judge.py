@@ -15,6 +15,7 @@ from mwzeval.multiwoz.benchmark import (
     add_compat,
     add_corpus,
     add_tools,
+    scorer_of,
 )
 from mwzeval.multiwoz.choices import LIVE
 from mwzeval.multiwoz.plugin import MultiWoz
@@ -41,6 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Score, print and write; return the exit code."""
     from mwzeval.metrics.measure import Resampling
 
-    system = MultiWoz().scorer(arguments).score(file_of(arguments), progress=not arguments.quiet)
+    system = scorer_of(arguments).score(file_of(arguments), progress=not arguments.quiet)
     report = system.report(Resampling(arguments.ci) if arguments.ci else None)
     return finish_report(arguments, MultiWoz(), report)

@@ -17,6 +17,7 @@ from mwzeval.multiwoz.benchmark import (
     add_metrics,
     add_reading,
     add_references,
+    scorer_of,
 )
 from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.outcome import add_outcome, finish_report
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="score on the Dask cluster at tcp://HOST:PORT, or on the cores of this machine: local",
     )
     parser.add_argument(
-        "--workers", type=_workers, metavar="N", help="processes of --dask local (default: cores)"
+        "--workers", type=int, metavar="N", help="processes of --dask local (default: cores)"
     )
     parser.add_argument(
         "--skip-bad",
@@ -51,29 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_outcome(parser, MultiWoz())
 
 
-def _workers(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Score, print and write; return the exit code."""
-    if arguments.workers and arguments.dask != "local":
-        arguments.parser.error("--workers is the number of processes of --dask local")
+    if arguments.workers is not None and (arguments.workers < 1 or arguments.dask != "local"):
+        arguments.parser.error("--workers is the number of processes of --dask local, 1 or more")
     files = files_of(arguments)
     if STANDARD_INPUT in files:
         arguments.parser.error("standard input is scored by `mwzeval evaluate`")
-    report = (
-        MultiWoz()
-        .scorer(arguments)
-        .score_shards(
-            files,
-            dask=arguments.dask,
-            workers=arguments.workers,
-            skip_bad=arguments.skip_bad,
-            progress=not arguments.quiet,
-        )
+    report = scorer_of(arguments).score_shards(
+        files,
+        dask=arguments.dask,
+        workers=arguments.workers,
+        skip_bad=arguments.skip_bad,
+        progress=not arguments.quiet,
     )
     return finish_report(arguments, MultiWoz(), report)

@@ -14,7 +14,7 @@ from mwzeval.multiwoz.choices import CONVLAB2
 from mwzeval.multiwoz.live.scored.levels import InActs, InWords
 from mwzeval.multiwoz.live.scored.reading import LiveRun, Settings, Town, check_run
 from mwzeval.multiwoz.live.scored.runs import Level, ScoredRun
-from mwzeval.progress import followed
+from mwzeval.output import followed
 from mwzeval.scores.findings import Findings
 
 
