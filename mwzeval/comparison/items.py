@@ -14,24 +14,27 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.item_formats import Columns, Cut, Row, Rows, is_number, number_of, read_rows
+from mwzeval.comparison.item_formats import CUT, Columns, Rows, is_number, number_of, read_rows
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.metrics import trials
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
-from mwzeval.metrics.trials import of_items
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import Sums
 from mwzeval.statistics.trials import TRIAL_MARK, Trials
+
+Values: TypeAlias = dict[tuple[str, str], float]
+"""The values of one score by item and trial."""
 
 NAMES = {
     "item": "item item_id task task_id goal dialogue example example_id question_id doc_id "
@@ -65,27 +68,22 @@ class ItemScores:
     warnings: Mapping[str, tuple[Problem, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Observations:
-    """Scores of one file: `values` by score and trial, the item of each trial, items' clusters.
+@dataclass(slots=True)
+class _File:
+    """What a file says: the values of each score, the clusters of items.
 
     Names of scores are in lower case, `labels` has them as they were given.
     """
 
-    file: str
-    values: Mapping[str, Mapping[str, float]]
-    items: Mapping[str, str]
+    name: str
+    findings: Findings
+    values: dict[str, Values]
     clusters: Mapping[str, str]
     labels: Mapping[str, str]
-    warnings: tuple[Problem, ...]
 
-    def items_of(self, score: str) -> set[str]:
-        """Return the items that have a score."""
-        return {self.items[unit] for unit in self.values[score]}
-
-    def with_values(self, score: str, values: Mapping[str, float]) -> _Observations:
-        """Return these observations with other values of one score."""
-        return replace(self, values={**self.values, score: values})
+    def items(self, *scores: str) -> dict[str, None]:
+        """Return the items that have any of these scores (without: any at all), in order."""
+        return {item: None for score in scores or self.values for item, _ in self.values[score]}
 
 
 def may_be_lower(score: str) -> bool:
@@ -106,50 +104,32 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
     """
     columns = columns or Columns()
     findings = Findings()
-    observed: dict[str, _Observations] = {}
-    for file in dict.fromkeys(files):
+    read = []
+    for name in dict.fromkeys(files):
         with findings.collecting():
-            observed[file] = _observations(file, columns)
+            read.append(_read(name, columns))
     if findings.errors:
         raise InputError(findings.errors, can_be_validated=False)
-    _check_common(observed)
-    lower = _lower(observed, columns.lower)
-    whole = dict(observed)
-    warnings = {file: [*found.warnings] for file, found in observed.items()}
-
-    def warn(file: str, kind: str, message: str) -> None:
-        warnings[file].append(Problem(kind, message, "warning", file))
-
-    common = set.intersection(*(set(found.items.values()) for found in observed.values()))
-    first, *others = observed.values()
-    shared = [score for score in first.values if all(score in other.values for other in others)]
+    _check_common(read)
+    lower = _lower(read, columns.lower)
+    common = set.intersection(*(set(file.items()) for file in read))
+    shared = [score for score in read[0].values if all(score in file.values for file in read)]
     for score in shared:
-        everywhere = set.intersection(*(found.items_of(score) for found in observed.values()))
-        if not everywhere:
-            raise UsageError(f'no item has the score "{shorten(score)}" in all files')
-        # What is not in all files, the comparison leaves out itself.
-        lacking = common - everywhere
-        for file, found in observed.items():
-            if left_out := len(found.items_of(score) & lacking):
-                warn(
-                    file,
-                    "left-out",
-                    f"{left_out} items with {score} are left out: another file has it not",
-                )
-                values = found.values[score].items()
-                kept = {unit: value for unit, value in values if found.items[unit] not in lacking}
-                observed[file] = found.with_values(score, kept)
-    for score in shared:
-        _as_shares(observed, score, warn)
-        _check_values(observed, score, warn)
-        _check_left_out(whole, observed, score, warn)
-    outcomes: dict[str, bool] = {}
-    for found in observed.values():
-        for score, of_score in found.values.items():
-            are_outcomes = all(value in (0, 1) for value in of_score.values())
-            outcomes[score] = outcomes.get(score, True) and are_outcomes
-    scored = {file: _scored(found, outcomes, lower) for file, found in observed.items()}
-    return ItemScores(scored, _clusters(observed), {f: tuple(w) for f, w in warnings.items()})
+        _leave_out(read, score, common)
+        _convert_percent(read, score)
+        _check_units(read, score)
+        _check_copies(read, score)
+    outcomes = {
+        score: all(
+            value in (0, 1) for file in read for value in file.values.get(score, {}).values()
+        )
+        for score in dict.fromkeys(score for file in read for score in file.values)
+    }
+    return ItemScores(
+        {file.name: _scored(file, outcomes, lower) for file in read},
+        _clusters(read, common),
+        {file.name: tuple(file.findings.warnings) for file in read},
+    )
 
 
 # Which column is which.
@@ -159,44 +139,41 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> Columns:
     """Return the columns that are read. Raises `InputError` where item or score is missing."""
     names, known = rows.names, rows.columns
 
-    def column(what: str, name: str | None) -> str | None:
+    def column(what: str, name: str | None, of_format: str | None) -> str | None:
         if name is None:
-            return _first(what, names)
+            return of_format or _usual(what, names)
         if (found := _named(name, names)) is None:
             findings.error(
                 "no-such-column",
                 f'--{what}-column: no column "{shorten(name)}" for the {what}'
-                f"{did_you_mean(name, names)}{_there(names)}",
+                f"{did_you_mean(name, names)}{_listed(names)}",
             )
         return found
 
-    item = known.item if asked.item is None else None
-    item = item or column("item", asked.item)
-    if item is None and asked.item is None:
+    item = column("item", asked.item, known.item)
+    if asked.item is None and item is None:
         usual = " or ".join(f'"{name}"' for name in NAMES["item"].split()[:4])
         findings.error(
             "no-such-column",
-            f"no column is the item: call it {usual}, or name it by --item-column{_there(names)}",
+            f"no column is the item: call it {usual}, or name it by --item-column{_listed(names)}",
         )
-    if item is not None and asked.item is None and known.item is None:
+    elif asked.item is None and item is not None and known.item is None:
         _warn_of_other_items(rows, item, findings)
-    cluster = column("cluster", asked.cluster)
-    trial = known.trial if asked.trial is None else None
-    trial = trial or column("trial", asked.trial)
+    cluster = column("cluster", asked.cluster, None)
+    trial = column("trial", asked.trial, known.trial)
     if asked.trial is None and trial and all(v in (None, "") for v in rows.values(trial)):
         trial = None  # trials are then in their order
-    metric = None if asked.scores or known.scores else _first("metric", names)
     if asked.scores:
-        scores = _asked_scores(rows, asked.scores, {item, cluster, trial, metric}, findings)
-    else:
-        scores = known.scores or _usual_scores(rows, {item, cluster, trial, metric}, findings)
-    findings.check()
+        return Columns(item, _asked_scores(rows, asked.scores, findings), cluster, trial)
+    if known.scores:
+        findings.check()
+        return Columns(item, known.scores, cluster, trial)
+    metric = _usual("metric", names)
+    scores = _usual_scores(rows, {item, cluster, trial, metric}, findings)
     return Columns(item, scores, cluster, trial, metric)
 
 
-def _asked_scores(
-    rows: Rows, asked: Sequence[str], taken: set[str | None], findings: Findings
-) -> tuple[str, ...]:
+def _asked_scores(rows: Rows, asked: Sequence[str], findings: Findings) -> tuple[str, ...]:
     names, scored = rows.names, rows.columns.scores
     found: dict[str, None] = {}
     for name in _whole_names(asked, (*scored, *names)):
@@ -206,31 +183,32 @@ def _asked_scores(
             findings.error(
                 "no-such-column",
                 f'--score: no column "{shorten(name)}"{did_you_mean(name, names)}'
-                f"{_with_numbers(rows, taken)}{_there(names)}",
+                f"{_with_numbers(rows)}",
             )
         else:
             found[column] = None
+    findings.check()
     return tuple(found)
 
 
 def _usual_scores(rows: Rows, taken: set[str | None], findings: Findings) -> tuple[str, ...]:
     """Return the columns with usual names of scores that have numbers."""
-    names, scores = rows.names, NAMES["score"].split()
-    usual = [name for known in scores for name in names if name.lower() == known]
-    for known in ("scores", *scores, "metrics"):
-        usual += [name for name in names if name.startswith(f"{known}.")]
+    names, known = rows.names, NAMES["score"].split()
+    usual = [name for score in known for name in names if name.lower() == score]
+    for outer in ("scores", *known, "metrics"):
+        usual += [name for name in names if name.startswith(f"{outer}.")]
     usual = [name for name in usual if name not in taken]
     numbers = [name for name in usual if all(map(is_number, rows.values(name)))]
     for name in usual if numbers else ():
         if name not in numbers:
             findings.warning("not-a-score", f'column "{shorten(name)}" is left out: no numbers')
     if not usual:
-        known = " or ".join(f'"{name}"' for name in scores[:3])
         findings.error(
             "no-such-column",
-            f"no column is the score: call it {known}, or name it by --score"
-            f"{_with_numbers(rows, taken)}{_there(names)}",
+            f"no column is the score: call it {' or '.join(map(_quoted, known[:3]))}, or name it "
+            f"by --score{_with_numbers(rows, taken)}",
         )
+    findings.check()
     return tuple(numbers or usual[:1])
 
 
@@ -239,15 +217,16 @@ def _warn_of_other_items(rows: Rows, item: str, findings: Findings) -> None:
     values = list(map(str, rows.values(item)))
     number = len(set(values))
     names = rows.names
-    usual = NAMES["item"].split()
-    for other in (name for known in usual for name in names if name.lower() == known):
+    for other in (
+        name for usual in NAMES["item"].split() for name in names if name.lower() == usual
+    ):
         pairs = set(zip(values, map(str, rows.values(other)), strict=True))
         found = len({pair[1] for pair in pairs})
         if not len(pairs) == number == found:
             findings.warning(
                 "other-item",
-                f'the item is column "{shorten(item)}" ({number} of them), not '
-                f'"{shorten(other)}" ({found}); if it is that: --item-column "{shorten(other)}"',
+                f"the item is column {_quoted(item)} ({number} of them), not {_quoted(other)} "
+                f"({found}); if it is that: --item-column {_quoted(other)}",
             )
 
 
@@ -267,9 +246,8 @@ def _whole_names(parts: Sequence[str], known: Sequence[str]) -> list[str]:
     return names
 
 
-def _first(what: str, names: Sequence[str]) -> str | None:
-    usual = NAMES[what].split()
-    return next((name for known in usual if (name := _named(known, names))), None)
+def _usual(what: str, names: Sequence[str]) -> str | None:
+    return next(filter(None, (_named(name, names) for name in NAMES[what].split())), None)
 
 
 def _named(name: str, names: Sequence[str]) -> str | None:
@@ -279,78 +257,77 @@ def _named(name: str, names: Sequence[str]) -> str | None:
     return next((known for known in names if known.lower() == name.lower()), None)
 
 
-def _with_numbers(rows: Rows, taken: set[str | None]) -> str:
-    """Return which columns have numbers, and so may be scores."""
-    found = [
+def _with_numbers(rows: Rows, taken: Collection[str | None] = ()) -> str:
+    """Return which columns have numbers, and so may be scores; all names where none has."""
+    numbers = [
         name
         for name in rows.names
         if name not in taken
         and any(value is not None for value in rows.values(name))
         and all(map(is_number, rows.values(name)))
     ]
-    return f" (numbers are in: {_listed(found)})" if found else ""
+    return _listed(numbers, "numbers are in") if numbers else _listed(rows.names)
 
 
-def _there(names: Sequence[str]) -> str:
-    return f" (there are: {_listed(names)})" if names else " (there are none)"
-
-
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], what: str = "there are") -> str:
     more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
-    return ", ".join(f'"{shorten(name)}"' for name in names[:SHOWN_COLUMNS]) + more
+    return f" ({what}: {', '.join(map(_quoted, names[:SHOWN_COLUMNS])) or 'none'}{more})"
+
+
+def _quoted(name: str) -> str:
+    return f'"{shorten(name)}"'
 
 
 # One file.
 
 
-def _observations(file: str, asked: Columns) -> _Observations:
+def _read(name: str, asked: Columns) -> _File:
     """Read a file. Raises `InputError` with every problem of it."""
-    rows = read_rows(file)
-    findings = Findings(file)
-    findings.extend(rows.warnings)
+    findings = Findings(name)
+    rows = read_rows(name, findings)
     columns = _columns(rows, asked, findings)
     assert columns.item is not None
-    values: dict[str, dict[str, float]] = {}
-    items: dict[str, str] = {}
+    values: dict[str, Values] = {}
     clusters: dict[str, str] = {}
     labels: dict[str, str] = {}
     counts: Counter[tuple[str, str]] = Counter()
     seen: set[tuple[str, str]] = set()
-    for row in rows.rows:
-        item = _text(row, columns.item, "item", findings)
+    for place, row in rows.rows:
+        name_in = partial(_name_in, row, place=place, findings=findings)
+        item = name_in(columns.item, "item")
         if item is None:
             continue
         if columns.cluster is not None:
-            cluster = _text(row, columns.cluster, "cluster", findings)
+            cluster = name_in(columns.cluster, "cluster")
             if cluster is not None and clusters.setdefault(item, cluster) != cluster:
                 findings.error(
                     "other-cluster",
-                    f'{row.place}: item "{shorten(item)}" is of cluster "{shorten(cluster)}", '
-                    f'and before of "{shorten(clusters[item])}"',
+                    f"{place}: item {_quoted(item)} is of cluster {_quoted(cluster)}, and "
+                    f"before of {_quoted(clusters[item])}",
                 )
         for column in columns.scores:
-            if column not in row.values and column in rows.columns.scores:
+            if column not in row and column in rows.columns.scores:
                 continue  # a score of the format is not in every row: of other filters, of errors
-            name = column
+            label: str | None = column
             if columns.metric is not None:
-                name = _text(row, columns.metric, "name of the score", findings) or column
-            score = name.lower()
-            labels.setdefault(score, name)
-            if columns.trial is None:
-                counts[item, score] += 1
-                trial: str | None = str(counts[item, score])
-            else:
-                trial = _text(row, columns.trial, "trial", findings)
+                label = name_in(columns.metric, "name of the score")
+            if label is None:
+                continue
+            score = label.lower()
+            labels.setdefault(score, label)
+            counts[item, score] += 1
+            trial: str | None = str(counts[item, score])
+            if columns.trial is not None:
+                trial = name_in(columns.trial, "trial")
             if trial is None:
                 continue
-            unit = f"{item}{TRIAL_MARK}{trial}"
-            if (unit, score) in seen:
+            if (unit := (_unit(item, trial), score)) in seen:
                 findings.error(
                     "repeated-trial",
-                    f'{row.place}: trial "{shorten(trial)}" of item "{shorten(item)}" came before; '
+                    f"{place}: trial {_quoted(trial)} of item {_quoted(item)} came before; "
                     "leave one out, or name the column that tells them apart (--trial-column)",
                 )
-            seen.add((unit, score))
+            seen.add(unit)
             value = row.get(column)
             try:
                 number = number_of(value)
@@ -358,255 +335,241 @@ def _observations(file: str, asked: Columns) -> _Observations:
                 decimals = ": decimals are written 0.5" if "," in str(value) else ""
                 findings.error(
                     "not-a-number",
-                    f'{row.place}: {shorten(name)} is "{shorten(str(value))}", which is not a '
+                    f"{place}: {shorten(label)} is {_quoted(str(value))}, which is not a "
                     f"number{decimals}",
                 )
                 continue
             if number is None:
-                findings.warning("no-score", f"trials without {shorten(name)} are not counted")
+                findings.warning("no-score", f"trials without {shorten(label)} are not counted")
             else:
-                items[unit] = item
-                values.setdefault(score, {})[unit] = number
+                values.setdefault(score, {})[item, trial] = number
     repeated = {item for (item, _), count in counts.items() if count > 1}
     of_all = {item for item, _ in counts}
-    if repeated and len(repeated) < len(of_all):
+    if columns.trial is None and repeated and len(repeated) < len(of_all):
         findings.warning(
             "repeated-item",
-            f'{len(repeated)} of {len(of_all)} items, such as "{shorten(min(repeated))}", have '
+            f"{len(repeated)} of {len(of_all)} items, such as {_quoted(min(repeated))}, have "
             "several rows, which count as trials; leave one out if it is there twice",
         )
     if not findings.errors and not values:
         findings.error("no-scores", "there is no row with a score")
     findings.check()
-    return _Observations(file, values, items, clusters, labels, tuple(findings.warnings))
+    return _File(name, findings, values, clusters, labels)
 
 
-def _text(row: Row, column: str, what: str, findings: Findings) -> str | None:
+def _name_in(
+    row: Mapping[str, Any], column: str, what: str, *, place: str, findings: Findings
+) -> str | None:
     """Return a value as a name; None, and it is an error, where there is none."""
-    value: Any = row.get(column)
-    if isinstance(value, Cut):
-        findings.error("cut", f'{row.place}: the {what}, "{column}", is {value}')
+    value = row.get(column)
+    if value == CUT:
+        findings.error("cut", f'{place}: the {what}, "{column}", is {value}')
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1.0 and 1 are one number
     if isinstance(value, str | bool | int | float) and (words := str(value).split()):
         # Spaces are one, as inspect_ai has them in summaries, and so are spellings of letters.
         return normalize("NFC", " ".join(words))
-    findings.error("no-name", f'{row.place} has no {what} in column "{column}"')
+    findings.error("no-name", f'{place} has no {what} in column "{column}"')
     return None
 
 
 # Files that are compared with each other.
 
-Warn = Callable[[str, str, str], None]
-"""Adds a warning: the file, the kind, the message."""
 
-
-def _as_shares(observed: dict[str, _Observations], score: str, warn: Warn) -> None:
-    """Divide a score of 0 and 100 by 100 where it is 0 and 1 in another file."""
-    kinds = {file: set(found.values[score].values()) for file, found in observed.items()}
-    if not any(kind <= {0, 1} and 1 in kind for kind in kinds.values()):
-        return
-    for file, kind in kinds.items():
-        if kind <= {0, 100} and 100 in kind:
-            found = observed[file]
-            values = {unit: value / 100 for unit, value in found.values[score].items()}
-            observed[file] = found.with_values(score, values)
-            warn(file, "units", f"{score}: 0 and 100 are read as 0 and 1, as in another file")
-
-
-def _check_values(observed: Mapping[str, _Observations], score: str, warn: Warn) -> None:
-    """Warn of values that look like marks of errors, other units, means, or copies of a file."""
-    seen: dict[tuple[tuple[str, float], ...], str] = {}
-    ranges = {}
-    for file, found in observed.items():
-        values = found.values[score]
-        kinds = set(values.values())
-        ranges[file] = min(kinds), max(kinds)
-        errors = sum(value == -1 for value in values.values())
-        if errors and min(kinds - {-1}, default=-1) >= 0:
-            message = (
-                f"{score} is -1 in {errors} rows and at least 0 in all others: if -1 marks an "
-                "error, leave the score of these rows empty"
+def _check_common(files: Sequence[_File]) -> None:
+    first, *others = files
+    for other in others:
+        mine, theirs = first.items(), other.items()
+        if not mine.keys() & theirs.keys():
+            raise UsageError(
+                f"{first.name} and {other.name} have no item in common: there are "
+                f"{_quoted(next(iter(mine)))} and {_quoted(next(iter(theirs)))} — are they of one "
+                "benchmark, and is the item another column (--item-column NAME)?"
             )
-            warn(file, "values", message)
-        if _is_doubled(found, score):
-            message = (
-                f"each item has every {score} more than once: was the file joined with itself?"
+        if not first.values.keys() & other.values.keys():
+            names = (", ".join(map(shorten, file.labels.values())) for file in (first, other))
+            raise UsageError(
+                f"{first.name} and {other.name} have no score in common: {' and '.join(names)}; "
+                "give the columns one name, or choose by --score"
             )
-            warn(file, "values", message)
-        copy_of = seen.setdefault(tuple(sorted(values.items())), file)
-        if copy_of != file and len(values) > 1:
-            warn(file, "values", f"{score} is the same as in {copy_of} for every item")
-    shares = [file for file, (low, high) in ranges.items() if low >= 0 and high <= 1]
-    for file, (_, high) in ranges.items():
-        if shares and high > 1:
-            message = (
-                f"{score} is up to {high:g}, and at most 1 in {shares[0]}: is it in the same unit?"
+
+
+def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> None:
+    """Remove items that lack a score in another file; warn, also where that changes the score.
+
+    Items that are not `common` to all files are left out by the comparison itself.
+
+    Raises:
+        UsageError: If no item has the score in all files.
+    """
+    scored = [file.items(score).keys() for file in files]
+    everywhere = set(scored[0]).intersection(*scored[1:])
+    if not everywhere:
+        raise UsageError(f"no item has the score {_quoted(score)} in all files")
+    for file, items in zip(files, scored, strict=True):
+        if lacking := items & set(common) - everywhere:
+            file.findings.warning(
+                "left-out",
+                f"{len(lacking)} items with {score} are left out: another file has it not",
             )
-            warn(file, "units", message)
-    for greatest in (1, 100):
-        within = [f for f, (low, high) in ranges.items() if low >= 0 and high <= greatest]
-        kinds_of = {file: set(observed[file].values[score].values()) for file in within}
-        single = [f for f in within if kinds_of[f] <= {0, greatest} and greatest in kinds_of[f]]
-        for file in within:
-            if single and ranges[file][1] > greatest / 100 and not kinds_of[file] <= {0, greatest}:
-                message = (
-                    f"{score} has values between 0 and {greatest}, and only 0 and {greatest} in "
-                    f"{single[0]}: if they are means of trials, write a row for each trial"
-                )
-                warn(file, "means", message)
-
-
-def _is_doubled(found: _Observations, score: str) -> bool:
-    """Tell whether a file has each item with each score twice, or k times, for one k."""
-    counts = Counter((found.items[unit], value) for unit, value in found.values[score].items())
-    items = {item for item, _ in counts}
-    return len(items) >= FEWEST_DOUBLED and math.gcd(*counts.values()) > 1
-
-
-def _check_left_out(
-    whole: Mapping[str, _Observations],
-    observed: Mapping[str, _Observations],
-    score: str,
-    warn: Warn,
-) -> None:
-    """Warn where the items that some file lacks move a score by more than its standard error."""
-    common = set.intersection(*(found.items_of(score) for found in observed.values()))
-    for file, found in whole.items():
-        means = _item_means(found, score)
-        kept = [value for item, value in means.items() if item in common]
+        of_items: dict[str, list[float]] = {}
+        for (item, _), value in file.values[score].items():
+            of_items.setdefault(item, []).append(value)
+        means = {item: sum(values) / len(values) for item, values in of_items.items()}
+        kept = [mean for item, mean in means.items() if item in everywhere]
+        values = file.values[score].items()
+        file.values[score] = {unit: value for unit, value in values if unit[0] not in lacking}
         if len(kept) == len(means):
             continue
         with np.errstate(over="ignore", invalid="ignore"):  # of values near the largest number
             error = float(np.std(list(means.values()), ddof=1)) / len(means) ** 0.5
             before, after = np.mean(list(means.values())), np.mean(kept)
         if abs(after - before) > error:
-            message = (
+            file.findings.warning(
+                "left-out",
                 f"{len(means) - len(kept)} of {len(means)} items are not in all files; without "
                 f"them {score} changes from {before:.3g} to {after:.3g}, by more than its standard "
-                f"error ({error:.2g})"
-            )
-            warn(file, "left-out", message)
-
-
-def _item_means(found: _Observations, score: str) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
-    for unit, value in found.values[score].items():
-        values.setdefault(found.items[unit], []).append(value)
-    return {item: sum(each) / len(each) for item, each in values.items()}
-
-
-def _check_common(observed: Mapping[str, _Observations]) -> None:
-    first, *others = observed.values()
-    for other in others:
-        mine, theirs = first.items.values(), other.items.values()
-        if not set(mine) & set(theirs):
-            raise UsageError(
-                f"{first.file} and {other.file} have no item in common: there are "
-                f'"{shorten(next(iter(mine)))}" and "{shorten(next(iter(theirs)))}" — are they of '
-                "one benchmark, and is the item another column (--item-column NAME)?"
-            )
-        if not first.values.keys() & other.values.keys():
-            names = (", ".join(map(shorten, found.labels.values())) for found in (first, other))
-            raise UsageError(
-                f"{first.file} and {other.file} have no score in common: {' and '.join(names)}; "
-                "give the columns one name, or choose by --score"
+                f"error ({error:.2g})",
             )
 
 
-def _clusters(observed: Mapping[str, _Observations]) -> dict[str, str] | None:
+def _convert_percent(files: Sequence[_File], score: str) -> None:
+    """Divide a score of 0 and 100 by 100 where it is 0 and 1 in another file."""
+    kinds = [set(file.values[score].values()) for file in files]
+    if not any(kind <= {0, 1} and 1 in kind for kind in kinds):
+        return
+    for file, kind in zip(files, kinds, strict=True):
+        if kind <= {0, 100} and 100 in kind:
+            file.values[score] = {unit: v / 100 for unit, v in file.values[score].items()}
+            message = f"{score}: 0 and 100 are read as 0 and 1, as in another file"
+            file.findings.warning("units", message)
+
+
+def _check_units(files: Sequence[_File], score: str) -> None:
+    """Warn of values that look like marks of errors, other units, or means of trials."""
+    kinds = [(file, set(file.values[score].values())) for file in files]
+    shares = [file for file, kind in kinds if min(kind) >= 0 and max(kind) <= 1]
+    for file, kind in kinds:
+        if -1 in kind and min(kind - {-1}, default=-1) >= 0:
+            errors = sum(value == -1 for value in file.values[score].values())
+            file.findings.warning(
+                "values",
+                f"{score} is -1 in {errors} rows and at least 0 in all others: if -1 marks an "
+                "error, leave the score of these rows empty",
+            )
+        if shares and max(kind) > 1:
+            file.findings.warning(
+                "units",
+                f"{score} is up to {max(kind):g}, and at most 1 in {shares[0].name}: is it in the "
+                "same unit?",
+            )
+    for greatest in (1, 100):
+        within = [(file, kind) for file, kind in kinds if 0 <= min(kind) <= max(kind) <= greatest]
+        single = [file for file, kind in within if kind <= {0, greatest} and greatest in kind]
+        for file, kind in within if single else ():
+            if max(kind) > greatest / 100 and not kind <= {0, greatest}:
+                file.findings.warning(
+                    "means",
+                    f"{score} has values between 0 and {greatest}, and only 0 and {greatest} in "
+                    f"{single[0].name}: if they are means of trials, write a row for each trial",
+                )
+
+
+def _check_copies(files: Sequence[_File], score: str) -> None:
+    """Warn of a file that is a copy of another one, or was joined with itself."""
+    seen: dict[tuple[object, ...], str] = {}
+    for file in files:
+        values = file.values[score]
+        counts = Counter((item, value) for (item, _), value in values.items())
+        # With each value of an item twice, or k times for one k.
+        if len(file.items(score)) >= FEWEST_DOUBLED and math.gcd(*counts.values()) > 1:
+            message = (
+                f"each item has every {score} more than once: was the file joined with itself?"
+            )
+            file.findings.warning("values", message)
+        copy_of = seen.setdefault(tuple(sorted(values.items())), file.name)
+        if copy_of != file.name and len(values) > 1:
+            message = f"{score} is the same as in {copy_of} for every item"
+            file.findings.warning("values", message)
+
+
+def _clusters(files: Sequence[_File], common: Collection[str]) -> dict[str, str] | None:
     """Return the cluster of each item, from all files that say it."""
     clusters: dict[str, str] = {}
-    for found in observed.values():
-        for item, cluster in found.clusters.items():
+    for file in files:
+        for item, cluster in file.clusters.items():
             if clusters.setdefault(item, cluster) != cluster:
                 raise UsageError(
-                    f'item "{shorten(item)}" is of cluster "{shorten(cluster)}" in {found.file}, '
-                    f'and of "{shorten(clusters[item])}" in a file before it'
+                    f"item {_quoted(item)} is of cluster {_quoted(cluster)} in {file.name}, and of "
+                    f"{_quoted(clusters[item])} in a file before it"
                 )
-    if not clusters:
-        return None
-    common = set.intersection(*(set(found.items.values()) for found in observed.values()))
-    if lacking := sorted(common - clusters.keys()):
-        raise UsageError(f'no file says of which cluster item "{shorten(lacking[0])}" is')
-    return clusters
+    if clusters and (lacking := set(common) - clusters.keys()):
+        raise UsageError(f"no file says of which cluster item {_quoted(min(lacking))} is")
+    return clusters or None
 
 
-def _lower(observed: Mapping[str, _Observations], asked: Sequence[str]) -> set[str]:
+def _lower(files: Sequence[_File], asked: Sequence[str]) -> set[str]:
     """Return the scores that are better when lower."""
-    known = list(dict.fromkeys(score for found in observed.values() for score in found.values))
+    known = list(dict.fromkeys(score for file in files for score in file.values))
     names = _whole_names(asked, known)
     for name in names:
         if name.lower() not in known:
             raise UsageError(
-                f'--lower-is-better: no score "{shorten(name)}"{did_you_mean(name.lower(), known)} '
-                f"(there are: {', '.join(map(shorten, known))})"
+                f"--lower-is-better: no score {_quoted(name)}{did_you_mean(name.lower(), known)}"
+                f"{_listed(known)}"
             )
     return {name.lower() for name in names}
 
 
-def _scored(
-    observed: _Observations, outcomes: Mapping[str, bool], lower: Collection[str]
-) -> ScoredTable:
+def _scored(file: _File, outcomes: Mapping[str, bool], lower: Collection[str]) -> ScoredTable:
     """Return the scores of one file, an item a unit."""
-    units = dict.fromkeys(unit for of_score in observed.values.values() for unit in of_score)
-    names = tuple(dict.fromkeys(observed.items[unit] for unit in units))
     # That a failure comes k times is no pass^k.
-    first = next((s for s in observed.values if outcomes[s] and s not in lower), None)
-    several = sum(outcomes[score] for score in observed.values) > 1
-    parts, of_trials = [], []
-    for score, values in observed.values.items():
-        measure = _measure(observed, score, outcomes[score], is_lower=score in lower)
-        rows = ((unit, {score: v, _count(score): 1}) for unit, v in values.items())
-        of_trials.append(Table.from_rows((score, _count(score)), rows))
-        of_score = of_items(
-            ScoredTable(of_trials[-1], (measure,)),
-            observed.items.__getitem__,
+    first = next((s for s in file.values if outcomes[s] and s not in lower), None)
+    several = sum(outcomes[score] for score in file.values) > 1
+    item_of = {_unit(*key): key[0] for values in file.values.values() for key in values}
+    of_trials, of_items, measures = [], [], []
+    for score, values in file.values.items():
+        measure = _measure(file, score, outcomes[score], is_lower=score in lower)
+        rows = ((_unit(*key), {score: v, _count(score): 1}) for key, v in values.items())
+        table = Table.from_rows((score, _count(score)), rows)
+        found = trials.of_items(
+            ScoredTable(table, (measure,)),
+            item_of.__getitem__,
             outcome=score if score == first else None,
         )
-        parts.append(_labelled(of_score, measure) if several else of_score)
-    trials = None
-    if len(units) > len(names):
-        of_units = tuple(observed.items[unit] for unit in units)
-        trials = Trials(_beside(of_trials, tuple(units)), of_units)
-    by_item = _beside([part.table for part in parts], names)
-    return ScoredTable(by_item, tuple(m for part in parts for m in part.measures), trials=trials)
+        of_trials.append(table)
+        of_items.append(found.table)
+        for m in found.measures:
+            if several and m.name != score:
+                signature = m.signature.extended({"of": score})
+                label = f"{m.label} of {measure.label}"
+                measures.append(replace(m, label=label, signature=signature))
+            else:
+                measures.append(m)
+    table = _beside(of_items, file.items())
+    if len(item_of) == len(table.units):
+        return ScoredTable(table, tuple(measures))
+    repeated = Trials(_beside(of_trials, item_of), tuple(item_of.values()))
+    return ScoredTable(table, tuple(measures), trials=repeated)
 
 
-def _beside(tables: list[Table], units: tuple[str, ...]) -> Table:
+def _unit(item: str, trial: str) -> str:
+    return f"{item}{TRIAL_MARK}{trial}"
+
+
+def _beside(tables: Sequence[Table], units: Iterable[str]) -> Table:
     """Return all columns for these units, 0 where a table has none of a unit."""
-    position = {unit: index for index, unit in enumerate(units)}
-    columns = tuple(column for table in tables for column in table.columns)
-    values = np.zeros((len(units), len(columns)))
-    start = 0
+    rows: dict[str, dict[str, float]] = {unit: {} for unit in units}
     for table in tables:
-        rows = [position[unit] for unit in table.units]
-        values[rows, start : start + len(table.columns)] = table.values
-        start += len(table.columns)
-    return Table(units, columns, values)
+        for unit, values in zip(table.units, table.values.tolist(), strict=True):
+            rows[unit] |= zip(table.columns, values, strict=True)
+    return Table.from_rows([name for table in tables for name in table.columns], rows.items())
 
 
-def _labelled(scored: ScoredTable, measure: Measure) -> ScoredTable:
-    """Return scores of trials with the name of that which they are of, where there are others."""
-    return replace(
-        scored,
-        measures=tuple(
-            m
-            if m.name == measure.name
-            else replace(
-                m,
-                label=f"{m.label} of {measure.label}",
-                signature=m.signature.extended({"of": measure.name}),
-            )
-            for m in scored.measures
-        ),
-    )
-
-
-def _measure(observed: _Observations, score: str, is_outcome: bool, *, is_lower: bool) -> Measure:
-    values = observed.values[score]
-    label = observed.labels[score]
+def _measure(file: _File, score: str, is_outcome: bool, *, is_lower: bool) -> Measure:
+    values = file.values[score]
+    label = file.labels[score]
     fine = not is_outcome and all(abs(value) <= 1 for value in values.values())
     return Measure(
         score,

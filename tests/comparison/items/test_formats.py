@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.comparison.item_formats import Columns, read_rows
+from mwzeval.comparison.item_formats import Columns, is_log
 from mwzeval.comparison.items import read_items
 from mwzeval.errors import InputError
 from mwzeval.files.reading import read_zip
@@ -202,7 +202,7 @@ def tau_attempts() -> tuple[list[dict[str, Any]], Path]:
 def test_published_rewards_of_tau_bench_as_its_own_file_and_as_a_table(tmp_path: Path) -> None:
     attempts, table = tau_attempts()
     file = write(tmp_path / "gpt-4o-airline.json", attempts)
-    assert read_rows(str(file)).format == "τ-bench results"
+    assert is_log(str(file))
     published = {"pass^1": 42.0, "pass^2": 27.3, "pass^3": 22.0, "pass^4": 20.0}
     for of in (file, table):
         found = {score.name: round(score.value, 1) for score in read(of).scores()}
@@ -227,7 +227,7 @@ def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
     ]
     file = write(tmp_path / "run.json", {"info": {}, "tasks": [], "simulations": simulations})
     items = read_items([str(file)])
-    assert read_rows(str(file)).format == "τ²-bench results"
+    assert is_log(str(file))
     assert values(items.scored[str(file)])["reward"] == (75, 2)
     assert [warning.count for warning in items.warnings[str(file)]] == [1, 2]
     assert values(read(file, scores=("agent_cost",)))["agent_cost"] == (0.5, 3)
