@@ -5,37 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TypeAlias
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure
+from mwzeval.metrics.measure import ScoredTable
 from mwzeval.metrics.types import TypeCounts
 from mwzeval.scores.comparable import AMOUNTS, Group, differing, groups_of
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 
-Key: TypeAlias = tuple[str, str]
+Key = tuple[str, str]
 """Name and scope of a measure."""
-
-AnyMeasure: TypeAlias = Measure | TypeMeasure
 
 GOALS = "goals"
 """The key of a signature that says which goals were chosen; only common ones are compared."""
 
 
-def key_of(measure: AnyMeasure) -> Key:
-    """Return the name and the scope of a measure, which identify it within its system."""
-    return measure.name, measure.scope
-
-
-def measures_of(scored: ScoredTable) -> tuple[AnyMeasure, ...]:
-    """Return the measures of both kinds."""
-    return (*scored.measures, *scored.type_measures)
-
-
 def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
     """Return the signature of each score."""
-    return {key_of(measure): measure.signature for measure in measures_of(scored)}
+    return {measure.key: measure.signature for measure in scored.measures}
 
 
 def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group, ...]]:

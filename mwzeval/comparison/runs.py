@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.alignment import check_alike, key_of, measures_of
+from mwzeval.comparison.alignment import check_alike
 from mwzeval.errors import UsageError
-from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure, observed
+from mwzeval.metrics.measure import Measure, ScoredTable, observed
 from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import AcrossRuns, VarianceComponents, across_runs, variance_components
 
@@ -78,21 +78,16 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
     first = next(iter(runs.values()))
     units = first.table.units
     tables = [scored.table.select(units) for scored in runs.values()]
-    by_key = [{key_of(m): m for m in measures_of(scored)} for scored in runs.values()]
+    by_key = [{measure.key: measure for measure in scored.measures} for scored in runs.values()]
     found = []
-    for measure in measures_of(first):
-        of_runs = [measures[key_of(measure)] for measures in by_key]
-        n, components, lower_is_better = len(units), None, False
-        if isinstance(measure, Measure):
-            lower_is_better = measure.lower_is_better
-            if measure.cases is not None:
-                n = round(float(tables[0].column(measure.cases).sum()))
-        additive = [m for m in of_runs if isinstance(m, Measure)]
-        values = [m.value for m in of_runs if isinstance(m, TypeMeasure)] or [
-            m.value(observed(table)) for m, table in zip(additive, tables, strict=True)
-        ]
-        if additive and additive[0].known is None and additive[0].block == 1:
-            components = _components(additive, tables)
+    for measure in first.measures:
+        of_runs = [measures[measure.key] for measures in by_key]
+        n, components = len(units), None
+        if measure.cases is not None:
+            n = round(float(tables[0].column(measure.cases).sum()))
+        values = [m.value(observed(table)) for m, table in zip(of_runs, tables, strict=True)]
+        if measure.known is None and measure.block == 1:
+            components = _components(of_runs, tables)
         found.append(
             Across(
                 name=measure.name,
@@ -103,7 +98,7 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
                 values=tuple(values),
                 over=across_runs(values),
                 components=components,
-                lower_is_better=lower_is_better,
+                lower_is_better=measure.lower_is_better,
             )
         )
     return tuple(found)

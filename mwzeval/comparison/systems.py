@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.comparison.alignment import (
-    AnyMeasure,
     Key,
     aligned,
     amounts_of,
@@ -20,8 +19,6 @@ from mwzeval.comparison.alignment import (
     common_signature,
     common_units,
     groups_by_score,
-    key_of,
-    measures_of,
     not_comparable,
     signatures_of,
 )
@@ -36,7 +33,7 @@ from mwzeval.comparison.model import (
     System,
 )
 from mwzeval.errors import UsageError
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, named, observed
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, observed
 from mwzeval.output import followed
 from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature, is_named
@@ -143,11 +140,11 @@ def compare(
     }
     lacking = {
         measure.label: tuple(
-            name for name, other in firsts.items() if key_of(measure) not in signatures_of(other)
+            name for name, other in firsts.items() if measure.key not in signatures_of(other)
         )
         for scored in firsts.values()
-        for measure in measures_of(scored)
-        if measure.scope == WHOLE and is_chosen(key_of(measure)) and key_of(measure) not in shared
+        for measure in scored.measures
+        if measure.scope == WHOLE and is_chosen(measure.key) and measure.key not in shared
     }
     undefined = {
         key
@@ -166,8 +163,8 @@ def compare(
         lacking=lacking,
         undefined=tuple(
             m.label if m.scope == WHOLE else f"{m.label}, {m.scope}"
-            for m in measures_of(next(iter(firsts.values())))
-            if key_of(m) in undefined
+            for m in next(iter(firsts.values())).measures
+            if m.key in undefined
         ),
         amounts={name: amounts_of(scored) for name, scored in firsts.items()},
         level=level,
@@ -215,30 +212,31 @@ def _compare_group(
         name: [_scores(run, keys, is_whole=not group.left_out[name]) for run in of_system]
         for name, of_system in rows.items()
     }
-    measures = [
+    defined = [
         measure
-        for measure in measures_of(first)
-        if key_of(measure) in keys
-        and all(np.isfinite(run[key_of(measure)]) for of_runs in scores.values() for run in of_runs)
+        for measure in first.measures
+        if measure.key in keys
+        and all(np.isfinite(run[measure.key]) for of_runs in scores.values() for run in of_runs)
     ]
     cases = {
-        key_of(measure): {name: _cases(measure, of_runs[0].table) for name, of_runs in rows.items()}
-        for measure in measures
+        measure.key: {name: _cases(measure, of_runs[0].table) for name, of_runs in rows.items()}
+        for measure in defined
     }
+    if clusters is not None and any(measure.of_types for measure in defined):
+        raise ValueError("scores of types, such as distinct words, have no sums of clusters")
     tables = [run.table for of_system in rows.values() for run in of_system]
-    additive = tuple(
-        _as_tested(measure, firsts.values(), tables, clusters)
-        for measure in measures
-        if isinstance(measure, Measure)
-    )
-    type_measures = tuple(measure for measure in measures if isinstance(measure, TypeMeasure))
-    if clusters is not None:
-        if type_measures:
-            raise ValueError("scores of types, such as distinct words, have no sums of clusters")
-        rows = {
-            name: [replace(run, table=_in_clusters(run.table, clusters)) for run in of_runs]
-            for name, of_runs in rows.items()
-        }
+    measures = tuple(_as_tested(m, firsts.values(), tables, clusters) for m in defined)
+    rows = {
+        name: [
+            replace(
+                run,
+                table=run.table if clusters is None else _in_clusters(run.table, clusters),
+                measures=measures,
+            )
+            for run in of_runs
+        ]
+        for name, of_runs in rows.items()
+    }
     several = any(len(of_system) > 1 for of_system in rows.values())
     signatures = [signatures_of(scored) for scored in firsts.values()]
 
@@ -256,24 +254,20 @@ def _compare_group(
         return dict(zip(rows, drawn, strict=True))
 
     @cache
-    def jackknives() -> dict[str, tuple[Jackknife, ...]]:
-        functions = [measure.of for measure in type_measures]
-        if len(units) < 2:
-            return {}
-        return {name: run.count_types().jackknives(functions) for name, (run,) in rows.items()}
+    def jackknives() -> dict[str, dict[Key, Jackknife]]:
+        return {name: run.jackknives() for name, (run,) in rows.items()}
 
     @cache
     def types_of_runs(system: str) -> dict[Key, ResampledRuns]:
-        return _resampled_types(system, rows[system], type_measures, how)
+        return _resampled_types(system, rows[system], how)
 
     @cache
     def own_scores(system: str) -> tuple[Score, ...]:
         (run,) = rows[system]
-        return replace(run, measures=additive, type_measures=type_measures).scores(how)
+        return run.scores(how)
 
-    def compared(measure: AnyMeasure) -> ComparedMeasure:
-        key = key_of(measure)
-        block = measure.block if isinstance(measure, Measure) else 1
+    def compared(measure: Measure) -> ComparedMeasure:
+        key, block = measure.key, measure.block
         pairs = [
             (later, earlier)
             for earlier, later in combinations(rows, 2)
@@ -285,7 +279,7 @@ def _compare_group(
         if several and (pairs or intervals):
             test = HIERARCHICAL
             by_unit: dict[str, NDArray[np.float64]] = {}
-            if isinstance(measure, TypeMeasure):
+            if measure.of_types:
                 found_runs = {name: types_of_runs(name)[key] for name in rows}
             else:
                 drawn = resampled(block)
@@ -299,14 +293,13 @@ def _compare_group(
                         for name, of_system in rows.items()
                     }
             tests = _test_runs(found_runs, by_unit, pairs, how.confidence)
-        elif pairs and isinstance(measure, TypeMeasure):
-            place = type_measures.index(measure)
+        elif pairs and measure.of_types:
             tests = _differences_of_types(
                 {name: run[key] for name, (run,) in scores.items()},
-                {name: found[place] for name, found in jackknives().items()},
+                {name: found[key] for name, found in jackknives().items() if found},
                 how.confidence,
             )
-        elif pairs and isinstance(measure, Measure):
+        elif pairs:
             test = MCNEMAR if measure.outcome is not None else RANDOMIZATION
             tests = _test_units(
                 measure,
@@ -336,12 +329,11 @@ def _compare_group(
             least=1 / (1 + how.samples),
         )
 
-    chosen: tuple[AnyMeasure, ...] = (*additive, *type_measures)
-    return {key_of(m): compared(m) for m in followed(chosen, "scores")}
+    return {measure.key: compared(measure) for measure in followed(measures, "scores")}
 
 
 def _compared(
-    measure: AnyMeasure,
+    measure: Measure,
     group: Group,
     *,
     signature: Signature,
@@ -358,12 +350,9 @@ def _compared(
     Scores of types, descriptions and scores of few seeds are not tested.
     """
     baseline = group.systems[0]
-    is_description, lower_is_better, block = True, False, 1
-    if isinstance(measure, Measure):
-        is_description, lower_is_better = measure.is_description, measure.lower_is_better
-        block = measure.block
-    seeds = len(group.units) // block if block > 1 else None
-    is_tested = not is_description and not 1 < (seeds or 0) < FEWEST_RUNS
+    lower_is_better = measure.lower_is_better
+    seeds = len(group.units) // measure.block if measure.block > 1 else None
+    is_tested = not measure.is_description and not 1 < (seeds or 0) < FEWEST_RUNS
     p_values = {
         pair: found.p_value
         for pair, found in tests.items()
@@ -385,7 +374,7 @@ def _compared(
     for name in group.systems:
         found = tests.get((name, baseline))
         if found is not None:
-            counts = None if is_description else found.counts
+            counts = None if measure.is_description else found.counts
             found = replace(
                 found,
                 p_value=against.get(name),
@@ -416,7 +405,7 @@ def _compared(
         places=measure.places,
         scope=measure.scope,
         lower_is_better=lower_is_better,
-        is_description=is_description,
+        is_description=measure.is_description,
         pairs=over_pairs,
     )
 
@@ -428,24 +417,18 @@ def _scores(run: ScoredTable, keys: Collection[Key], *, is_whole: bool) -> dict[
     """
     sums = observed(run.table)
     values = {}
-    for measure in measures_of(run):
-        if key_of(measure) not in keys:
-            continue
-        known: float | None
-        if isinstance(measure, Measure):
-            value, known = float(evaluate(measure.of, sums)[0]), measure.known
-        else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                value, known = run.count_types().value(measure.of), measure.value
-        if is_whole and known is not None and np.isfinite(value):
-            value = known
-        values[key_of(measure)] = value
+    for measure in run.measures:
+        if measure.key in keys:
+            of_rows = run.count_types().sums() if measure.of_types else sums
+            value = float(evaluate(measure.of, of_rows)[0])
+            is_known = is_whole and measure.known is not None and np.isfinite(value)
+            values[measure.key] = measure.value(of_rows) if is_known else value
     return values
 
 
-def _cases(measure: AnyMeasure, table: Table) -> int:
+def _cases(measure: Measure, table: Table) -> int:
     """Return the number of units that a score is about."""
-    if isinstance(measure, TypeMeasure) or measure.cases is None:
+    if measure.cases is None:
         return len(table.units)
     return round(float(table.column(measure.cases).sum()))
 
@@ -467,7 +450,7 @@ def _as_tested(
         other.outcome is None
         for scored in firsts
         for other in scored.measures
-        if key_of(other) == key_of(measure)
+        if other.key == measure.key
     )
     first, *others = tables
     differ = measure.cases in first.columns and any(
@@ -581,26 +564,26 @@ def _resampled_runs(
 
 
 def _resampled_types(
-    system: str, runs: Sequence[ScoredTable], measures: Sequence[TypeMeasure], how: Resampling
+    system: str, runs: Sequence[ScoredTable], how: Resampling
 ) -> dict[Key, ResampledRuns]:
     """Return the scores of types of the runs of a system, which resampled units would bias.
 
     They are means of jackknife pseudo-values, and these are resampled: as wide as the jackknife.
     """
-    functions = [measure.of for measure in measures]
-    counts = [run.count_types() for run in runs]
-    units = counts[0].units
-    values = np.array([[of_run.value(of) for of in functions] for of_run in counts])
-    deviations = np.zeros((len(units), len(functions)))
+    measures = [measure for measure in runs[0].measures if measure.of_types]
+    units = runs[0].count_types().units
+    sums_of_runs = [run.count_types().sums() for run in runs]
+    values = np.array([[evaluate(m.of, sums).item() for m in measures] for sums in sums_of_runs])
+    deviations = np.zeros((len(units), len(measures)))
     if len(units) > 1:
         left_out = np.array(
-            [[found.left_out for found in of_run.jackknives(functions)] for of_run in counts]
+            [[found.left_out for found in run.jackknives().values()] for run in runs]
         ).mean(axis=0)
         deviations = (len(units) - 1) * (left_out.mean(axis=1) - left_out.T)
-    table = Table(units, tuple(map(str, range(len(functions)))), deviations / len(units))
+    table = Table(units, tuple(map(str, range(len(measures)))), deviations / len(units))
     sums = resampled_sums(table, samples=how.samples, seed=how.seed).samples.values()
     return {
-        key_of(measure): ResampledRuns.of(
+        measure.key: ResampledRuns.of(
             of_runs.tolist(), of_runs.mean() + drawn, system=system, seed=how.seed
         )
         for measure, of_runs, drawn in zip(measures, values.T, sums, strict=True)

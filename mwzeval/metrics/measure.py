@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
-from mwzeval.metrics.types import TypeCounts, TypeFunction
+from mwzeval.metrics.types import TypeCounts
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
@@ -31,7 +31,7 @@ from mwzeval.statistics.bootstrap import (
     in_blocks,
     resampled_sums,
 )
-from mwzeval.statistics.intervals import CONFIDENCE, wilson
+from mwzeval.statistics.intervals import CONFIDENCE, Jackknife, wilson
 from mwzeval.statistics.trials import Trials
 
 Sign = Callable[[str], Signature]
@@ -69,17 +69,17 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
-    """A function of column sums.
+    """A function of column sums, or of sums of types (words, n-grams).
 
     `of` takes sums and returns the score; `cases` is the column with the number of units that the
     score is about (None: all of them). A score that is the share of 0/1 outcomes among those names
     their column in `outcome`; `scale` is what a share of 1 is called, 100 for percentages. Higher
     is better unless `lower_is_better` (or it has no direction at all). `block` is how many
     neighbouring units belong together when resampling; `known` is the score of all units where `of`
-    cannot tell it from small inputs. `is_mean_rate` says that it is the mean of shares, one a case,
-    from 0 to `scale`. `unit` is that of the score, as axes of figures have it. A description
-    (`is_description`: turns, calls, cost, endings) is neither good nor bad alone: comparisons show
-    its difference, and neither test nor rank it.
+    cannot tell it from small inputs. `unit` is that of the score, as axes of figures have it. A
+    description (`is_description`: turns, calls, cost, endings) is neither good nor bad alone:
+    comparisons show its difference, and neither test nor rank it. A score `of_types` (distinct
+    words, entropies) is a function of `TypeCounts.sums`; it is `known`, and a description.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -101,31 +101,18 @@ class Measure:
     known: float | None = None
     scale: float = 100
     lower_is_better: bool = False
-    is_mean_rate: bool = False
     unit: str = PERCENT
     is_description: bool = False
+    of_types: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and scope, which identify the measure within its system."""
+        return self.name, self.scope
 
     def value(self, sums: Sums) -> float:
         """Return the score of the observed sums."""
         return float(self.of(sums)[0]) if self.known is None else self.known
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TypeMeasure:
-    """A function of how often each type (a word, an n-gram) occurs: distinct words, entropies.
-
-    `value` is the score of all units, which needs no counts unit by unit. Comparisons treat it as a
-    description.
-    """
-
-    name: str
-    label: str
-    signature: Signature
-    value: float
-    of: TypeFunction
-    places: int = 2
-    scope: str = WHOLE
-    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +129,6 @@ class ScoredTable:
 
     table: Table
     measures: tuple[Measure, ...]
-    type_measures: tuple[TypeMeasure, ...] = ()
     count_types: Callable[[], TypeCounts] = TypeCounts.none
     trials: Trials | None = None
     about: Mapping[str, str] = field(default_factory=dict)
@@ -156,46 +142,42 @@ class ScoredTable:
         """Return all scores, with intervals as `resampling` says, without it with none."""
         sums, units = observed(self.table), self.table.count
         resampled = _Resampled(self.table, resampling) if resampling else None
+        jackknives = self.jackknives() if resampling else {}
         scores = []
         for measure in self.measures:
-            cases = units if measure.cases is None else round(sums[measure.cases][0])
-            interval = resampled.interval(measure, sums) if resampled else None
-            scores.append(_score(measure, measure.value(sums), cases, interval, resampling))
-        intervals: list[Interval | None] = [None] * len(self.type_measures)
-        if self.type_measures and resampling and units > 1:
-            jackknives = self.count_types().jackknives([m.of for m in self.type_measures])
-            intervals = [jackknife.interval(resampling.confidence) for jackknife in jackknives]
-        for of_types, interval in zip(self.type_measures, intervals, strict=True):
-            scores.append(_score(of_types, of_types.value, units, interval, resampling))
+            interval, signature = None, measure.signature
+            if resampling and measure.key in jackknives:
+                interval = jackknives[measure.key].interval(resampling.confidence)
+            elif resampled and not measure.of_types:
+                interval = resampled.interval(measure, sums)
+            if resampling and interval:
+                choices = {"ci": f"{100 * resampling.confidence:g}%-{interval.method}"}
+                if interval.method == "bootstrap":
+                    choices |= {"samples": str(resampling.samples), "seed": str(resampling.seed)}
+                signature = signature.extended(choices)
+            scores.append(
+                Score(
+                    name=measure.name,
+                    label=measure.label,
+                    value=measure.value(sums),
+                    n=units if measure.cases is None else round(sums[measure.cases][0]),
+                    signature=signature,
+                    places=measure.places,
+                    scope=measure.scope,
+                    interval=interval,
+                    lower_is_better=measure.lower_is_better,
+                    unit=measure.unit,
+                )
+            )
         return tuple(scores)
 
-
-def _score(
-    measure: Measure | TypeMeasure,
-    value: float,
-    n: int,
-    interval: Interval | None,
-    resampling: Resampling | None,
-) -> Score:
-    """Return a score; its signature has the choices of its interval."""
-    signature = measure.signature
-    if resampling is not None and interval is not None:
-        choices = {"ci": f"{100 * resampling.confidence:g}%-{interval.method}"}
-        if interval.method == "bootstrap":
-            choices |= {"samples": str(resampling.samples), "seed": str(resampling.seed)}
-        signature = signature.extended(choices)
-    return Score(
-        name=measure.name,
-        label=measure.label,
-        value=value,
-        n=n,
-        signature=signature,
-        places=measure.places,
-        scope=measure.scope,
-        interval=interval,
-        lower_is_better=isinstance(measure, Measure) and measure.lower_is_better,
-        unit=measure.unit,
-    )
+    def jackknives(self) -> dict[tuple[str, str], Jackknife]:
+        """Return the scores of types by name and scope; none for less than two units."""
+        of_types = [measure for measure in self.measures if measure.of_types]
+        if not of_types or self.table.count < 2:
+            return {}
+        found = self.count_types().jackknives([measure.of for measure in of_types])
+        return {measure.key: jackknife for measure, jackknife in zip(of_types, found, strict=True)}
 
 
 class _Resampled:

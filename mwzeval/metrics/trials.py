@@ -40,7 +40,7 @@ def of_items(
         ValueError: For scores of types (distinct words), which have no rows to average, and where
             `outcome` is not a score of 0/1 outcomes.
     """
-    if scored.type_measures:
+    if any(measure.of_types for measure in scored.measures):
         raise ValueError("scores of types, such as distinct words, cannot be averaged over trials")
     of = Trials.of(scored.table, item_of)
     if len(of.names) == len(of.items):
@@ -49,13 +49,7 @@ def of_items(
     asked = of.usual if trials is None else trials
     signed = {"trials": asked}
     measures = [
-        replace(
-            m,
-            outcome=None,
-            is_mean_rate=m.outcome is not None,
-            signature=m.signature.extended(signed),
-        )
-        for m in scored.measures
+        replace(m, outcome=None, signature=m.signature.extended(signed)) for m in scored.measures
     ]
     if outcome is not None:
         measure = _measure_of_outcomes(scored, outcome)
@@ -97,9 +91,7 @@ def _measures(measure: Measure, trials: int) -> Iterator[Measure]:
     def signed(name: str, choices: dict[str, object]) -> Signature:
         return replace(measure.signature, metric=name).extended({"trials": trials} | choices)
 
-    like = replace(
-        measure, outcome=None, is_mean_rate=True, scale=100, lower_is_better=False, known=None
-    )
+    like = replace(measure, outcome=None, scale=100, lower_is_better=False, known=None)
     for k in range(1, trials + 1):
         yield replace(
             like,

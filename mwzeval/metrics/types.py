@@ -8,14 +8,15 @@ leaving one unit out. None of them is better when higher or lower, so comparison
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.statistics.bootstrap import ScoreFunction, Sums, evaluate
 from mwzeval.statistics.intervals import Jackknife
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -27,39 +28,22 @@ DENSE_CELLS = 2**22
 """Counts held at a time (some 32 MB)."""
 
 
-class TypeSums(NamedTuple):
-    """What scores of types are functions of, for many choices of units at once: shape (samples,).
-
-    `words` is their number, and `distinct` the number of distinct n-grams of each order. `n_log_n`
-    is Σ c(w) log2 c(w) over words w, `surprise` is Σ c(h,w) log2 (c(h) / c(h,w)) over bigrams.
-    """
-
-    words: Numbers
-    distinct: tuple[Numbers, ...]
-    n_log_n: NDArray[np.float64]
-    surprise: NDArray[np.float64]
-
-
-TypeFunction: TypeAlias = Callable[[TypeSums], NDArray[np.float64]]
-"""A score of types, shape (samples,). NumPy's warnings are off while it runs."""
-
-
-def distinct(order: int, sums: TypeSums) -> NDArray[np.float64]:
+def distinct(order: int, sums: Sums) -> NDArray[np.float64]:
     """Return how many distinct n-grams of an order there are."""
-    return np.asarray(sums.distinct[order - 1], dtype=np.float64)
+    return sums[f"distinct_{order}"]
 
 
-def entropy(sums: TypeSums) -> NDArray[np.float64]:
+def entropy(sums: Sums) -> NDArray[np.float64]:
     """Return the entropy of words, in bits."""
-    return np.asarray(np.log2(sums.words) - sums.n_log_n / sums.words, dtype=np.float64)
+    return np.asarray(np.log2(sums["words"]) - sums["n_log_n"] / sums["words"])
 
 
-def conditional_entropy(sums: TypeSums) -> NDArray[np.float64]:
+def conditional_entropy(sums: Sums) -> NDArray[np.float64]:
     """Return the entropy of a word given the one before it, in bits.
 
     As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
     """
-    return np.asarray(sums.surprise / sums.words, dtype=np.float64)
+    return sums["surprise"] / sums["words"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,30 +143,31 @@ class TypeCounts:
         ngrams = tuple(of_order.of_units(chosen) for of_order in self.ngrams)
         return replace(self, units=tuple(units), ngrams=ngrams)
 
-    def sums(self) -> TypeSums:
-        """Return what scores of all units are functions of, shape (1,) each."""
+    def sums(self) -> Sums:
+        """Return what scores of all units are functions of, arrays of shape (1,).
+
+        `words` is the number of words, `distinct_N` the number of distinct n-grams of order N.
+        `n_log_n` is Σ c(w) log2 c(w) over words w, `surprise` is Σ c(h,w) log2 (c(h) / c(h,w)) over
+        bigrams.
+        """
         totals = [ngrams.totals() for ngrams in self.ngrams]
-        present = tuple(np.atleast_1d(np.count_nonzero(of_order)) for of_order in totals)
+        present = [np.atleast_1d(np.count_nonzero(of_order)) for of_order in totals]
         words, bigrams = totals[0][np.newaxis, :], totals[1][np.newaxis, :]
         return _sums_of(words, bigrams, self.ngrams[1].words[:, 0], present)
 
-    def value(self, score: TypeFunction) -> float:
-        """Return a score of all units."""
-        return _evaluated(score, self.sums()).item()
-
-    def jackknives(self, scores: Sequence[TypeFunction]) -> tuple[Jackknife, ...]:
+    def jackknives(self, scores: Sequence[ScoreFunction]) -> tuple[Jackknife, ...]:
         """Return each score of all units and with each left out. Needs at least two units."""
         blocks = list(self._left_out())
         everything = self.sums()
         return tuple(
             Jackknife(
-                _evaluated(score, everything).item(),
-                np.concatenate([_evaluated(score, sums) for sums in blocks]),
+                evaluate(score, everything).item(),
+                np.concatenate([evaluate(score, sums) for sums in blocks]),
             )
             for score in scores
         )
 
-    def _left_out(self) -> Iterator[TypeSums]:
+    def _left_out(self) -> Iterator[Sums]:
         """Yield what scores without each unit are functions of, some units at a time."""
         totals = [ngrams.totals() for ngrams in self.ngrams]
         present = [
@@ -197,13 +182,11 @@ class TypeCounts:
                 (totals[index][:, np.newaxis] - self.ngrams[index].dense(first, last)).T
                 for index in range(2)
             )
-            block = tuple(of_order[first:last] for of_order in present)
+            block = [of_order[first:last] for of_order in present]
             yield _sums_of(words, bigrams, heads, block)
 
 
-def _sums_of(
-    words: Numbers, bigrams: Numbers, heads: Numbers, present: tuple[Numbers, ...]
-) -> TypeSums:
+def _sums_of(words: Numbers, bigrams: Numbers, heads: Numbers, present: Sequence[Numbers]) -> Sums:
     """Return sums of counts, each of shape (samples, types), and of the types `present` by order.
 
     `heads` says where the first word of each bigram stands among the words.
@@ -212,13 +195,12 @@ def _sums_of(
     logs = np.log2(np.maximum(np.arange(int(words.max(initial=0)) + 1), 1))
     n_log_n = np.arange(len(logs)) * logs
     surprise = bigrams * logs[words[:, heads]] - n_log_n[bigrams]
-    return TypeSums(words.sum(axis=1), present, n_log_n[words].sum(axis=1), surprise.sum(axis=1))
-
-
-def _evaluated(score: TypeFunction, sums: TypeSums) -> NDArray[np.float64]:
-    """Return a score; NaN or infinity where it has no value."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return score(sums)
+    return {
+        "words": words.sum(axis=1).astype(np.float64),
+        "n_log_n": n_log_n[words].sum(axis=1),
+        "surprise": surprise.sum(axis=1),
+        **{f"distinct_{n}": of.astype(np.float64) for n, of in zip(ORDERS, present, strict=True)},
+    }
 
 
 def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:

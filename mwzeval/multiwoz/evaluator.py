@@ -656,12 +656,10 @@ def _how_scored(evaluations: Iterable[ScoredDialogues]) -> dict[str, Signature]:
     """Return the signature of each score without the keys that depend on the input."""
     signatures = {}
     for evaluation in evaluations:
-        scores = scored_table(evaluation)
-        named = {measure.name: measure.signature for measure in scores.measures}
-        named |= {measure.name: measure.signature for measure in scores.type_measures}
-        for name, full in named.items():
+        for measure in scored_table(evaluation).measures:
+            full = measure.signature
             kept = tuple((key, value) for key, value in full.choices if key not in OF_THE_INPUT)
-            signatures[name] = Signature(full.metric, kept)
+            signatures[measure.name] = Signature(full.metric, kept)
     return signatures
 
 

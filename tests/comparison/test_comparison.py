@@ -67,7 +67,7 @@ def ends(difference: Difference, sign: int = 1) -> tuple[float, float]:
 
 
 def is_of_types(measure: ComparedMeasure) -> bool:
-    return measure.name in {of_types.name for of_types in scored("good").type_measures}
+    return measure.name in {measure.name for measure in scored("good").measures if measure.of_types}
 
 
 @cache
@@ -199,7 +199,7 @@ def test_scores_of_types_have_a_difference_and_an_interval_and_no_test(several: 
     if several:
         given["no-phone"] = by_name([scored("no-phone")] * 5)
     document = comparison_document(compare(given, resampling=FEW))
-    names = {of_types.name for of_types in scored("good").type_measures}
+    names = {measure.name for measure in scored("good").measures if measure.of_types}
     values = {(each["score"], each["system"]): each["value"] for each in document.records}
     found = [each for each in document.records if each["score"] in names]
     assert len(found) == len(names) * len(given)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from mwzeval.metrics.types import (
     TypeCounts,
-    TypeFunction,
     conditional_entropy,
     distinct,
     entropy,
 )
+from mwzeval.statistics.bootstrap import ScoreFunction
 from tests.statistics.pairs import jackknife
 
 Units = dict[str, list[list[str]]]
@@ -50,7 +50,7 @@ def entropy_after(texts: list[list[str]]) -> float:
     return -math.fsum(logs) / counts.total()
 
 
-SCORES: dict[TypeFunction, Callable[[list[list[str]]], float]] = {
+SCORES: dict[ScoreFunction, Callable[[list[list[str]]], float]] = {
     partial(distinct, 1): lambda texts: len(ngrams(texts, 1)),
     partial(distinct, 2): lambda texts: len(ngrams(texts, 2)),
     partial(distinct, 3): lambda texts: len(ngrams(texts, 3)),

@@ -52,13 +52,9 @@ def scored_table(dialogues: ScoredDialogues) -> ScoredTable:
         measures += grounded_measures(dialogues.computed(sums), sums, sign)
     if not metrics.richness:
         return ScoredTable(table, tuple(measures))
-    of_rows, of_types = dialogues.richness.measures(sign("richness"))
-    return ScoredTable(
-        table,
-        (*measures, *of_rows),
-        tuple(of_types),
-        partial(_count_types, table.units, dialogues.words),
-    )
+    measures += dialogues.richness.measures(sign("richness"))
+    count_types = partial(_count_types, table.units, dialogues.words)
+    return ScoredTable(table, tuple(measures), count_types)
 
 
 def _count_types(units: Sequence[str], dialogues: Sequence[DialogueWords]) -> TypeCounts:

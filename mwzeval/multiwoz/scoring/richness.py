@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import DependencyError
 from mwzeval.libraries import import_without_setuptools
-from mwzeval.metrics.measure import Measure, TypeMeasure
-from mwzeval.metrics.types import TypeFunction, conditional_entropy, distinct, entropy
+from mwzeval.metrics.measure import Measure
+from mwzeval.metrics.types import conditional_entropy, distinct, entropy
 from mwzeval.scores.score import Signature
-from mwzeval.statistics.bootstrap import Sums
+from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 
 
 class WindowTypes:
@@ -119,7 +119,7 @@ RICHNESS_COLUMNS = ("richness.turns", "richness.words", "richness.window_types",
 DialogueWords = Sequence[tuple[str, ...]]
 """The words of each turn of a dialogue."""
 
-OF_TYPES: tuple[tuple[str, str, TypeFunction, int, str], ...] = (
+OF_TYPES: tuple[tuple[str, str, ScoreFunction, int, str], ...] = (
     ("entropy", "Entropy (bits)", entropy, 2, "bits"),
     ("cond_entropy", "Conditional entropy (bits)", conditional_entropy, 2, "bits"),
     ("num_unigrams", "Distinct unigrams", partial(distinct, 1), 0, "words"),
@@ -229,10 +229,10 @@ class Richness:
             "num_trigrams": len(self._trigrams),
         }
 
-    def measures(self, signature: Signature) -> tuple[list[Measure], list[TypeMeasure]]:
-        """Return the scores as measures: of rows (see `richness_rows`), and of n-grams."""
+    def measures(self, signature: Signature) -> list[Measure]:
+        """Return the scores as measures: of rows (see `richness_rows`), then of n-grams."""
         scores = self.scores()
-        of_rows = [
+        return [
             Measure(
                 "richness.avg_lengths",
                 "Words per turn",
@@ -251,14 +251,21 @@ class Richness:
                 known=scores["msttr"],
                 unit="",
             ),
+            *(
+                Measure(
+                    f"richness.{name}",
+                    label,
+                    signature,
+                    of,
+                    places,
+                    known=float(scores[name]),
+                    unit=unit,
+                    is_description=True,
+                    of_types=True,
+                )
+                for name, label, of, places, unit in OF_TYPES
+            ),
         ]
-        of_types = [
-            TypeMeasure(
-                f"richness.{name}", label, signature, float(scores[name]), of, places, unit=unit
-            )
-            for name, label, of, places, unit in OF_TYPES
-        ]
-        return of_rows, of_types
 
     def _count(self) -> None:
         turns, self._waiting = self._waiting, []
