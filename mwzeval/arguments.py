@@ -161,6 +161,14 @@ def _confidence(text: str) -> float:
     return value / 100 if value > 1 else value
 
 
+def level(text: str) -> float:
+    """Return a level of significance."""
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"a level is between 0 and 1, such as 0.05, not {text}")
+    return value
+
+
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
     """Add `-f`, the format of what is printed."""
     choices = formats or FORMATS

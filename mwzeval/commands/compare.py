@@ -22,6 +22,7 @@ from mwzeval.arguments import (
     add_places,
     add_resampling,
     files_of,
+    level,
     named_runs,
 )
 from mwzeval.benchmark import optional
@@ -80,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     parser.add_argument(
         "--alpha",
-        type=_level,
+        type=level,
         default=0.05,
         metavar="P",
         help="corrected p values up to this are significant, and intervals have a confidence of "
@@ -93,13 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     benchmark.add_arguments(parser, "compare")
     add_format(parser)
     add_places(parser)
-
-
-def _level(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"a level is between 0 and 1, such as 0.05, not {text}")
-    return value
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:

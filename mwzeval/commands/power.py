@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, add_format, add_items, add_places, files_of
+from mwzeval.arguments import add_files, add_format, add_items, add_places, files_of, level
 from mwzeval.commands.systems import (
     advising_items,
     are_items,
@@ -24,7 +24,6 @@ from mwzeval.commands.systems import (
     score_all,
     scorer_of,
 )
-from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_result
 
 if TYPE_CHECKING:
@@ -54,14 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     parser.add_argument(
         "--power",
-        type=_percent,
+        type=_power,
         default=0.8,
         metavar="PERCENT",
         help="with which probability it is to be seen (default: 80)",
     )
     parser.add_argument(
         "--alpha",
-        type=float,
+        type=level,
         default=0.05,
         metavar="P",
         help="level of significance of the two-sided test (default: %(default)s)",
@@ -92,9 +91,12 @@ def _positive(text: str) -> float:
     return value
 
 
-def _percent(text: str) -> float:
+def _power(text: str) -> float:
     value = float(text.rstrip("%"))
-    return value / 100 if value > 1 else value
+    value = value / 100 if value > 1 else value
+    if not 0.5 <= value < 1:
+        raise argparse.ArgumentTypeError(f"a power is 50 to below 100 %, such as 80, not {text}")
+    return value
 
 
 def _numbers(text: str) -> list[int]:
@@ -107,17 +109,12 @@ def _numbers(text: str) -> list[int]:
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score the pilot runs and print what it takes.
 
-    Raises `UsageError` for more trials than the pilot can tell of, a pilot whose items are all the
-    same, and impossible levels.
+    Raises `UsageError` for more trials than the pilot can tell of, and a pilot whose items are all
+    the same.
     """
-    from mwzeval.comparison.alignment import check_comparable
-    from mwzeval.comparison.power import TwoSided, pilot_of, power_document
+    from mwzeval.comparison.power import TwoSided, pilots_of, power_document
     from mwzeval.scores.sheets import printed
 
-    try:
-        test = TwoSided(arguments.alpha, arguments.power)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     files = files_of(arguments)
     if len(files) > 2:
         arguments.parser.error(f"give one pilot run, or two: {len(files)} were given")
@@ -137,14 +134,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     systems = dict(zip(names_of(files), tables, strict=True))
     with warnings_behind(*warnings, can_be_validated=not is_of_items):
         usual = (SUCCESS, *benchmark.headline)
-        pilots = {
-            system: pilot_of(table, name, usual, clusters) for system, table in systems.items()
-        }
-        for pilot in pilots.values():
-            check_comparable(systems, pilot.name)
+        pilots = pilots_of(systems, name, usual, clusters)
         document = power_document(
             pilots,
-            test,
+            TwoSided(arguments.alpha, arguments.power),
             difference=arguments.difference,
             goals=arguments.goals or (),
             trials=arguments.trials or (),

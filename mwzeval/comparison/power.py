@@ -20,20 +20,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.comparison.alignment import check_comparable
 from mwzeval.comparison.comparison import FEW_CLUSTERS
 from mwzeval.comparison.runs import pseudo_values
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, ScoredTable, observed
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import Document, plural, sheet
-from mwzeval.statistics.intervals import checked_confidence, normal_quantile
+from mwzeval.statistics.intervals import normal_quantile
 
 GOALS = (50, 100, 200, 500, 1000)
 TRIALS = (1, 2, 4, 8)
@@ -64,19 +66,6 @@ class Spread:
     within: float | None
     shared: float = 0.0
 
-    def __add__(self, other: Spread) -> Spread:
-        """Return the spread of the difference of two independent scores.
-
-        Raises:
-            ValueError: When one is known by trials and the other not.
-        """
-        within = None
-        if self.within is not None and other.within is not None:
-            within = self.within + other.within
-        elif self.within is not other.within:
-            raise ValueError("both systems need items with several trials, or neither")
-        return Spread(self.between + other.between, within, self.shared + other.shared)
-
     def of_item(self, trials: float) -> float:
         """Return the variance of the mean over `trials` (1 or more) of an item."""
         return self.shared + self.between + (self.within or 0) / trials
@@ -86,26 +75,21 @@ class Spread:
         return math.sqrt(self.of_item(trials) / items)
 
 
-def spread_of(
-    scores: Sequence[NDArray[np.float64]], clusters: Sequence[Hashable] | None = None
-) -> Spread:
-    """Return the spread of the trials of at least two items, one array of scores an item.
+Scores = Sequence[NDArray[np.float64]]
+"""The scores of the trials of each item."""
+
+
+def spread_of(scores: Scores, clusters: Sequence[Hashable] | None = None) -> Spread:
+    """Return the spread of the trials of at least two items.
 
     Estimates from the mean squares of a one-way random-effects analysis of variance, also for items
     with different numbers of trials; unbiased, except that an estimate below 0 is reported as 0.
     `clusters` has the cluster of each item, at least two, where these are not independent.
     """
-    counts = np.array([of_item.size for of_item in scores], dtype=np.float64)
-    means = np.array([of_item.mean() for of_item in scores])
+    counts, means, within = _moments(scores)
+    if within is None or clusters is not None:
+        return _spread(means, (within or 0) / counts, within, clusters)
     items, trials = counts.size, counts.sum()
-    if trials == items:
-        if clusters is not None:
-            return _in_clusters(means, np.zeros(items), None, clusters)
-        return Spread(float(means.var(ddof=1)), None)
-    within = sum(float(((of_item - of_item.mean()) ** 2).sum()) for of_item in scores)
-    within /= trials - items
-    if clusters is not None:
-        return _in_clusters(means, within / counts, within, clusters)
     whole = float(counts @ means) / trials
     between = float(counts @ (means - whole) ** 2) / (items - 1)
     usual = (trials - float(counts @ counts) / trials) / (items - 1)
@@ -113,66 +97,70 @@ def spread_of(
 
 
 def spread_of_difference(
-    system: Sequence[NDArray[np.float64]],
-    baseline: Sequence[NDArray[np.float64]],
-    clusters: Sequence[Hashable] | None = None,
+    system: Scores, baseline: Scores, clusters: Sequence[Hashable] | None = None
 ) -> Spread:
     """Return the spread of the difference of two systems on the same items, in the same order.
 
-    Raises `ValueError` when only one system has trials.
+    Raises:
+        UsageError: When only one system has items with several trials.
     """
-    spreads = [(scores, spread_of(scores)) for scores in (system, baseline)]
-    within = (spreads[0][1] + spreads[1][1]).within
-    differences = np.array(
-        [mine.mean() - theirs.mean() for mine, theirs in zip(system, baseline, strict=True)]
-    )
-    noise = np.zeros(len(differences))
-    for scores, spread in spreads:
-        if spread.within is not None:
-            noise += spread.within / np.array([of_item.size for of_item in scores])
-    if clusters is not None:
-        return _in_clusters(differences, noise, within, clusters)
-    return Spread(max(0.0, float(differences.var(ddof=1) - noise.mean())), within)
+    counts, means, within = _moments(system)
+    other_counts, other_means, other_within = _moments(baseline)
+    if (within is None) != (other_within is None):
+        raise UsageError(
+            "only one of the two pilot runs has items with a second trial: give two pilot runs "
+            "with trials, or two without, or one"
+        )
+    noise = (within or 0) / counts + (other_within or 0) / other_counts
+    whole = None if within is None or other_within is None else within + other_within
+    return _spread(means - other_means, noise, whole, clusters)
 
 
-def _in_clusters(
+def _moments(
+    scores: Scores,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float | None]:
+    """Return the trials and the mean of each item, and the variance of the trials of an item."""
+    counts = np.array([of_item.size for of_item in scores], dtype=np.float64)
+    means = np.array([of_item.mean() for of_item in scores])
+    free = counts.sum() - counts.size
+    squares = sum(float(((of_item - of_item.mean()) ** 2).sum()) for of_item in scores)
+    return counts, means, squares / free if free else None
+
+
+def _spread(
     values: NDArray[np.float64],
     noise: NDArray[np.float64],
     within: float | None,
-    clusters: Sequence[Hashable],
+    clusters: Sequence[Hashable] | None,
 ) -> Spread:
-    """Return the spread of items in clusters, whose values vary by `noise` from trial to trial.
+    """Return the spread of items whose values vary by `noise` from trial to trial.
 
-    The sums of squares in and between clusters are set to what is expected of them.
+    The sums of squares in and between clusters are set to what is expected of them. Without
+    `clusters` each item is one.
     """
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-    places = np.array([numbers[name] for name in clusters], dtype=np.int64)
+    items = values.size
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters or range(items)))}
+    places = np.array([numbers[name] for name in clusters or range(items)], dtype=np.int64)
     sizes = np.bincount(places)
-    items, number = values.size, sizes.size
     means = np.bincount(places, weights=values) / sizes
     share = 1 / sizes[places]
     of_items = float(((values - means[places]) ** 2 - noise * (1 - share)).sum())
-    between = 0.0 if number == items else max(0.0, of_items / (items - number))
+    between = 0.0 if sizes.size == items else max(0.0, of_items / (items - sizes.size))
     of_clusters = float(sizes @ (means - values.mean()) ** 2)
-    of_clusters -= float(noise @ (share - 1 / items)) + between * (number - 1)
+    of_clusters -= float(noise @ (share - 1 / items)) + between * (sizes.size - 1)
     squares = float(sizes @ sizes)
     clustered = max(0.0, of_clusters / (items - squares / items))
-    if number == items:  # what clusters vary is what items vary
+    if sizes.size == items:  # the variance between clusters is that between items
         return Spread(clustered, within)
     return Spread(between, within, clustered * squares / items)
 
 
 @dataclass(frozen=True, slots=True)
 class TwoSided:
-    """A two-sided test: its level of significance, and the power that is wanted."""
+    """A two-sided test: its level of significance, and the power that is wanted (0.5 or more)."""
 
     alpha: float = 0.05
     power: float = 0.8
-
-    def __post_init__(self) -> None:
-        checked_confidence(self.alpha)
-        if not 0.5 <= self.power < 1:
-            raise ValueError(f"a power is from 0.5 to below 1, such as 0.8, not {self.power}")
 
     @property
     def errors(self) -> float:
@@ -215,72 +203,40 @@ class Pilot:
     of one are not independent.
     """
 
-    name: str
     label: str
     value: float
-    scores: Mapping[str, NDArray[np.float64]]
     places: int
-    clusters: Mapping[str, str] | None = None
+    scores: Mapping[str, NDArray[np.float64]]
+    clusters: Mapping[str, str] | None
+    spread: Spread
 
     @property
     def trials(self) -> int:
         """How many trials there are of all items."""
         return sum(of_item.size for of_item in self.scores.values())
 
-    @property
-    def spread(self) -> Spread:
-        """The variances of a trial's score."""
-        return spread_of(list(self.scores.values()), self.clusters_of(self.scores))
 
-    def clusters_of(self, items: Iterable[str]) -> list[str] | None:
-        """Return the cluster of each item; None where there are none."""
-        return None if self.clusters is None else [self.clusters[item] for item in items]
-
-
-def pilot_of(
-    scored: ScoredTable,
+def pilots_of(
+    systems: Mapping[str, ScoredTable],
     name: str | None,
     usual: Sequence[str],
     clusters: Mapping[str, str] | None = None,
-) -> Pilot:
-    """Return the score called `name` of a pilot run, else the first of the `usual` ones.
+) -> dict[str, Pilot]:
+    """Return the score called `name` of pilot runs, else the first of the `usual` ones.
 
     The score of a trial is its jackknife pseudo-value, for a rate the outcome itself. Units that
     belong together when resampling (dialogues of a seed) are trials of one item.
 
     Raises:
-        UsageError: When there is no such score, it is not one that single trials have, or there are
-            less than two items or clusters.
+        UsageError: When there is no such score, it is not one that single trials have, its
+            signatures differ, or there are less than two items or clusters.
     """
-    table = scored.trial_rows
-    measure = _measure(scored, name, usual)
-    if scored.trials is not None:
-        items = scored.trials.items
-    else:
-        items = tuple(table.units[row - row % measure.block] for row in range(len(table.units)))
-    cases = np.ones(len(items)) if measure.cases is None else table.column(measure.cases)
-    kept = [item for item, is_case in zip(items, cases > 0, strict=True) if is_case]
-    grouped: dict[str, list[float]] = {}
-    values = pseudo_values(measure, table)
-    if not np.isfinite(values).all():
-        raise UsageError(f"{measure.name} has no value for some trials, so their spread is unknown")
-    for item, value in zip(kept, values.tolist(), strict=True):
-        grouped.setdefault(item, []).append(value)
-    if len(grouped) < 2:
-        raise UsageError(f"a pilot run needs at least two items with {measure.name}")
-    if clusters is not None and len({clusters[item] for item in grouped}) < 2:
-        raise UsageError(
-            f"all items with {measure.name} are of one cluster, which tells nothing of others: "
-            "take a pilot run with more, or a column with smaller ones (--cluster-column)"
-        )
-    return Pilot(
-        measure.name,
-        measure.label,
-        measure.value(observed(table)),
-        {item: np.array(of_item) for item, of_item in grouped.items()},
-        measure.places,
-        clusters,
-    )
+    pilots = {}
+    for system, scored in systems.items():
+        measure = _measure(scored, name, usual)
+        pilots[system] = _pilot(scored, measure, clusters)
+        check_comparable(systems, measure.name)
+    return pilots
 
 
 def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Measure:
@@ -293,10 +249,8 @@ def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Mea
         and (measure.cases is None or measure.cases in scored.trial_rows.columns)
         and (measure.block == 1 or scored.trials is None)
     }
-    asked = usual if name is None else (name,)
+    asked = (*usual, *known) if name is None else (name,)
     found = next((known[score] for score in asked if score in known), None)
-    if found is None and name is None:
-        found = next(iter(known.values()), None)
     if found is None:
         there = ", ".join(known) or "none"
         raise UsageError(
@@ -306,44 +260,32 @@ def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Mea
     return found
 
 
-def spreads_of_difference(pilots: Mapping[str, Pilot]) -> dict[str, Spread]:
-    """Return the spread of the difference of two systems, by what is assumed of them.
-
-    Of two pilots it is `PAIRED`, over the items that both have. A single one does not tell how far
-    another system finds the same items hard, only the two ends, both with its variances:
-    `INDEPENDENT`, not at all, so that pairing is for nothing; `ALIKE`, as another run of the pilot
-    would, which needs second trials of items.
-
-    Raises:
-        UsageError: For two pilots without two common items, and when only one has trials.
-    """
-    if len(pilots) == 1:
-        (spread,) = (pilot.spread for pilot in pilots.values())
-        spreads = {INDEPENDENT: spread + spread}
-        if spread.within is not None:
-            spreads[ALIKE] = Spread(0, 2 * spread.within)
-        return spreads
-    system, baseline = pilots.values()
-    common = _common_items(pilots)
-    if len(common) < 2:
-        raise UsageError(f"two pilot runs need the same items: {len(common)} are in both")
-    mine, theirs = ([pilot.scores[item] for item in common] for pilot in (system, baseline))
-    clusters = system.clusters_of(common)
-    if clusters is not None and len(set(clusters)) < 2:
-        raise UsageError("all common items of the two pilot runs are of one cluster")
-    try:
-        return {PAIRED: spread_of_difference(mine, theirs, clusters)}
-    except ValueError:
-        names = (name for name, pilot in pilots.items() if pilot.trials == len(pilot.scores))
+def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | None) -> Pilot:
+    table = scored.trial_rows
+    if scored.trials is not None:
+        items = scored.trials.items
+    else:
+        items = tuple(table.units[row - row % measure.block] for row in range(len(table.units)))
+    cases = np.ones(len(items)) if measure.cases is None else table.column(measure.cases)
+    kept = [item for item, is_case in zip(items, cases > 0, strict=True) if is_case]
+    values = pseudo_values(measure, table)
+    if not np.isfinite(values).all():
+        raise UsageError(f"{measure.name} has no value for some trials, so their spread is unknown")
+    grouped: dict[str, list[float]] = {}
+    for item, value in zip(kept, values.tolist(), strict=True):
+        grouped.setdefault(item, []).append(value)
+    if len(grouped) < 2:
+        raise UsageError(f"a pilot run needs at least two items with {measure.name}")
+    of_items = [clusters[item] for item in grouped] if clusters else None
+    if of_items and len(set(of_items)) < 2:
         raise UsageError(
-            f"no item has a second trial in {' or '.join(names)}: give two pilot runs with "
-            "trials, or two without, or one"
-        ) from None
-
-
-def _common_items(pilots: Mapping[str, Pilot]) -> list[str]:
-    first, *others = pilots.values()
-    return [item for item in first.scores if all(item in other.scores for other in others)]
+            f"all items with {measure.name} are of one cluster, which tells nothing of others: "
+            "take a pilot run with more, or a column with smaller ones (--cluster-column)"
+        )
+    scores = {item: np.array(of_item) for item, of_item in grouped.items()}
+    spread = spread_of(list(scores.values()), of_items)
+    value = measure.value(observed(table))
+    return Pilot(measure.label, value, measure.places, scores, clusters, spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,17 +304,45 @@ class Clustering:
     design_effect: float
 
 
-def _clustering(pilots: Mapping[str, Pilot], spread: Spread) -> Clustering | None:
-    """Return what clusters do to a difference with this spread; None where there are none."""
-    clusters = next(iter(pilots.values())).clusters_of(_common_items(pilots))
+def _spreads_of_difference(
+    pilots: Mapping[str, Pilot],
+) -> tuple[dict[str, Spread], Clustering | None]:
+    """Return the spread of the difference of two systems, by what is assumed of them.
+
+    Of two pilots it is `PAIRED`, over the items that both have. A single one does not tell how far
+    another system finds the same items hard, only the two ends, both with its variances:
+    `INDEPENDENT`, not at all, so that pairing is for nothing; `ALIKE`, as another run of the pilot
+    would, which needs second trials of items.
+
+    Raises:
+        UsageError: For two pilots without two common items or clusters.
+    """
+    first, *others = pilots.values()
+    common = [item for item in first.scores if all(item in pilot.scores for pilot in others)]
+    clusters = [first.clusters[item] for item in common] if first.clusters else None
+    if others:
+        if len(common) < 2:
+            raise UsageError(f"two pilot runs need the same items: {len(common)} are in both")
+        if clusters and len(set(clusters)) < 2:
+            raise UsageError("all common items of the two pilot runs are of one cluster")
+        system, baseline = ([pilot.scores[item] for item in common] for pilot in pilots.values())
+        spreads = {PAIRED: spread_of_difference(system, baseline, clusters)}
+    else:
+        one, within = first.spread, first.spread.within
+        twice = None if within is None else 2 * within
+        spreads = {INDEPENDENT: Spread(2 * one.between, twice, 2 * one.shared)}
+        if twice is not None:
+            spreads[ALIKE] = Spread(0, twice)
     if clusters is None:
-        return None
+        return spreads, None
     sizes = np.array(list(Counter(clusters).values()), dtype=np.float64)
     size = float(sizes @ sizes / sizes.sum())
+    spread = next(iter(spreads.values()))
     variance = spread.shared / size
     whole = variance + spread.between + (spread.within or 0)
     correlation = variance / whole if whole else 0.0
-    return Clustering(sizes.size, size, variance, correlation, 1 + (size - 1) * correlation)
+    design_effect = 1 + (size - 1) * correlation
+    return spreads, Clustering(sizes.size, size, variance, correlation, design_effect)
 
 
 def power_document(
@@ -400,7 +370,7 @@ def power_document(
         UsageError: For several trials where the pilot has one of each item, and for pilots that do
             not differ in any item.
     """
-    spreads = spreads_of_difference(pilots)
+    spreads, clustering = _spreads_of_difference(pilots)
     has_trials = all(spread.within is not None for spread in spreads.values())
     if not has_trials and max(trials, default=1) > 1:
         raise UsageError(
@@ -420,7 +390,6 @@ def power_document(
     trials = trials or (TRIALS if has_trials else (1,))
     first = next(iter(pilots.values()))
     decimals = first.places if places is None else places
-    clustering = _clustering(pilots, next(iter(spreads.values())))
 
     def detects(spread: Spread, number: int, of_each: float) -> str:
         return f"{test.errors * spread.standard_error(number, of_each):.{decimals}f} points"
@@ -450,42 +419,44 @@ def power_document(
     if difference is not None:
         header += [f"power {name}" for name in spreads]
         title += f", and power (%) at {difference:g} points"
-    cells = []
-    records = []
-    for number in items:
-        for of_each in trials:
-            errors = {name: s.standard_error(number, of_each) for name, s in spreads.items()}
-            designs = [
-                {
-                    "items": number,
-                    "trials": of_each,
-                    "assumption": name,
-                    "smallest_difference": test.errors * error,
-                    "power": None if difference is None else test.power_of(difference, error),
-                }
-                for name, error in errors.items()
-            ]
-            records += designs
-            cells.append(
-                [f"{number} × {of_each}", str(number * of_each)]
-                + [f"{design['smallest_difference']:.{decimals}f}" for design in designs]
-                + [f"{100 * p:.0f}" for design in designs if (p := design["power"]) is not None]
-            )
-    best = [advised(spread) for spread in spreads.values()]
-    what = f"to detect {difference:g} points, " if difference is not None else ""
+    cells, records = [], []
+    for number, of_each in product(items, trials):
+        errors = {name: s.standard_error(number, of_each) for name, s in spreads.items()}
+        designs = [
+            {
+                "items": number,
+                "trials": of_each,
+                "assumption": name,
+                "smallest_difference": test.errors * error,
+                "power": None if difference is None else test.power_of(difference, error),
+            }
+            for name, error in errors.items()
+        ]
+        records += designs
+        cells.append(
+            [f"{number} × {of_each}", str(number * of_each)]
+            + [f"{design['smallest_difference']:.{decimals}f}" for design in designs]
+            + [f"{100 * p:.0f}" for design in designs if (p := design["power"]) is not None]
+        )
     if difference is None:
         largest = plural(max(items), "item"), plural(max(trials), "trial")
-        what = f"{largest[0]} with {largest[1]} each detect "
-    is_whole = in_corpus is not None and max(items) >= in_corpus
-    advice = "; in the best case, ".join([what + best[0], *best[1:]]) + (
-        "" if is_whole else "; adding items helps more than adding as many trials"
-    )
+        advice = f"{largest[0]} with {largest[1]} each detect "
+    else:
+        advice = f"to detect {difference:g} points, "
+    advice += "; in the best case, ".join(map(advised, spreads.values()))
+    if in_corpus is None or max(items) < in_corpus:
+        advice += "; adding items helps more than adding as many trials"
+    corpus = []
+    if in_corpus is not None:
+        text = f"the corpus has {plural(in_corpus, 'item')}"
+        too_few = f"caution: {text}, fewer than some rows of the table need"
+        corpus = [too_few if max(items) > in_corpus else text]
     return Document(
         heading=(
             *_about_pilots(pilots, clustering, decimals),
             f"two systems on the same items, two-sided test at {100 * test.alpha:g} %, differences "
             "in points of the score",
-            *_about_corpus(in_corpus, max(items)),
+            *corpus,
         ),
         sheets=(sheet(title, header, cells),),
         notes=(
@@ -554,10 +525,3 @@ def _about_pilots(
                 f"caution: {clusters} tell little of how alike items of one are; what follows is "
                 "rough"
             )
-
-
-def _about_corpus(in_corpus: int | None, most: int) -> Iterator[str]:
-    if in_corpus is not None:
-        text = f"the corpus has {plural(in_corpus, 'item')}"
-        too_few = f"caution: {text}, fewer than some rows of the table need"
-        yield too_few if most > in_corpus else text

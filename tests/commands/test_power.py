@@ -114,39 +114,28 @@ def test_clusters_take_more_items(
     assert f"{clusters['correlation']:.2f}" in out
 
 
-@pytest.mark.parametrize(
-    ("difference", "goals", "advice"),
-    [
-        ("20", (), "take 1 trial of"),
-        ("20", ("--goals", "4000"), "take 1 trial of"),
-        ("20", ("--goals", "40"), "trials of each of 40 items"),
-        ("2", ("--goals", "40"), "items are needed: 40 detect no difference below"),
-    ],
-)
-def test_advice_is_about_the_items_that_there_are(
-    tmp_path: Path, run: Run, difference: str, goals: tuple[str, ...], advice: str
-) -> None:
+def test_advice_is_about_the_items_that_there_are(tmp_path: Path, run: Run) -> None:
     random = np.random.default_rng(4)
     outcomes = random.random((200, 4)) < random.choice((0.3, 0.7), size=(200, 1))
     file = write(tmp_path, "pilot", outcomes)
-    found = run(file, "--difference", difference, *goals)
-    assert advice in found["advice"].partition(";")[0]
+    for arguments, advice in (
+        ("20", "take 1 trial of"),
+        ("20 --goals 4000", "take 1 trial of"),
+        ("20 --goals 40", "trials of each of 40 items"),
+        ("2 --goals 40", "items are needed: 40 detect no difference below"),
+    ):
+        found = run(file, "--difference", *arguments.split())
+        assert advice in found["advice"].partition(";")[0]
 
 
-@pytest.mark.parametrize("asked", [(), ("--goals", "200")])
-def test_a_corpus_has_so_many_items_and_no_more(
-    run: Run, asked: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The sample has 62 dialogues; other numbers are only of those who ask for them."""
-    found = run(GOOD, "-s", "--difference", "3", *asked)
-    assert found["items_in_corpus"] == 62
-    assert {each["items"] for each in found["designs"]} == ({200} if asked else {50, 62})
-    assert "more than the corpus has" in found["advice"]
-    assert "adding items" not in found["advice"]
-    fewer = run(GOOD, "-s", "--difference", "3", "--goals", "20")
-    assert "adding items" in fewer["advice"]
-    assert main(["power", GOOD, "-s", *asked]) == 0
-    assert ("62 items" in capsys.readouterr().out.partition("caution: ")[2]) is bool(asked)
+def test_a_corpus_limits_the_items_unless_others_are_asked_for(run: Run) -> None:
+    for asked, items in (((), {50, 62}), (("--goals", "200"), {200})):
+        found = run(GOOD, "-s", "--difference", "3", *asked)
+        assert found["items_in_corpus"] == 62
+        assert {design["items"] for design in found["designs"]} == items
+        assert "more than the corpus has" in found["advice"]
+        assert "adding items" not in found["advice"]
+    assert "adding items" in run(GOOD, "-s", "--goals", "20")["advice"]
 
 
 @pytest.mark.integration
@@ -161,13 +150,7 @@ def test_simulated_users_are_as_many_as_are_wanted(
         assert run(file, "--difference", "3")["items_in_corpus"] == known
 
 
-def test_dialogues_of_a_benchmark_are_items_with_one_trial(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["power", GOOD, WORSE, "-s", "--difference", "10"]) == 0
-    shown = capsys.readouterr().out
-    assert "87.1 over 62 items" in shown
-    assert "× 2 trials" not in shown
+def test_dialogues_of_a_benchmark_are_items_with_one_trial(run: Run) -> None:
     found = run(GOOD, "-s", "--score", "inform")
     assert found["score"] == "Inform"
     assert {design["trials"] for design in found["designs"]} == {1}
@@ -175,50 +158,44 @@ def test_dialogues_of_a_benchmark_are_items_with_one_trial(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ((GOOD, "-s", "--trials", "4"), "second trial"),
         ((GOOD, "-s", "--score", "sucess"), '"success"'),
         ((GOOD, "-r", "--score", "richness.num_unigrams"), '"richness.num_unigrams"'),
-        ((GOOD, "-s", "--alpha", "2"), "2.0"),
-        ((GOOD, "-s", "--power", "30"), "0.3"),
-        ((GOOD, "-s", "--power", "100"), "1.0"),
-        ((GOOD, "-s", "--alpha", "0"), "0.0"),
         (("one.csv",), "two items"),
-        (("all.csv",), "pilot"),
         (("every.csv",), "pilot"),
         (("texts.csv",), "cluster"),
         (("trials.csv", "single.csv"), "second trial"),
         (("trials.csv", "others.csv"), '"item0"'),
     ],
 )
-def test_what_cannot_be_told_is_refused(
+def test_pilots_that_do_not_determine_the_variance_are_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: tuple[str, ...],
-    said: str,
+    expected: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "one", np.array([[1, 0]]))
     write(tmp_path, "trials", np.array([[1, 0], [0, 0]]))
     write(tmp_path, "single", np.array([[1], [0]]))
-    write(tmp_path, "all", np.ones((20, 1)))
     write(tmp_path, "every", np.ones((20, 4)))
     Path("texts.csv").write_text("item,cluster,score\na,x,1\nb,x,0\n", encoding="utf-8")
     Path("others.csv").write_text("item,success\na,1\na,0\nb,0\nb,1\n", encoding="utf-8")
     assert main(["power", *arguments]) == 2
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
-def test_bad_use_is_refused() -> None:
-    for arguments in (
-        (),
-        ("a", "b", "c"),
-        ("a", "--difference", "0"),
-        ("a", "--goals", "0"),
-        ("a", "--trials", "x"),
-    ):
-        with pytest.raises(SystemExit) as stopped:
-            main(["power", *arguments])
-        assert stopped.value.code == 2
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *("", "a b c", "a --difference 0", "a --goals 0", "a --trials x"),
+        *("a --alpha 2", "a --alpha 0", "a --power 30", "a --power 100"),
+    ],
+)
+def test_wrong_usage_is_refused(arguments: str) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["power", *arguments.split()])
+    assert stopped.value.code == 2
