@@ -79,13 +79,9 @@ def failed_gates(
     meta: Mapping[str, Any],
 ) -> list[str]:
     """Return a line for each gate whose score is worse than its number; of runs the mean counts."""
-    from mwzeval.comparison.gates import failures, gate_name, resolve_gates
+    from mwzeval.comparison.gates import failures
 
-    aliases: Mapping[str, str] = optional(benchmark, "aliases", lambda _: {})(meta)
-    named = {gate_name(score.name, score.scope): score for score in scores}
-    lower = {name for name, score in named.items() if score.lower_is_better}
-    values = {name: score.value for name, score in named.items()}
-    return list(failures(resolve_gates(gates, named, aliases, lower), values))
+    return failures(gates, scores, optional(benchmark, "aliases", lambda _: {})(meta))
 
 
 def own_document(

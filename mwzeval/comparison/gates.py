@@ -6,10 +6,11 @@ Scores are named as in reports, those of a part with it behind a point (`inform.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.comparison import ComparedMeasure, compare
+from mwzeval.comparison import compare
 from mwzeval.comparison.alignment import check_comparable
 from mwzeval.comparison.model import WITHOUT_DIRECTION
 from mwzeval.errors import UsageError, did_you_mean, shorten
@@ -18,27 +19,17 @@ from mwzeval.scores.score import WHOLE
 from mwzeval.statistics.runs import FEWEST_RUNS
 from mwzeval.statistics.tests import holm
 
+if TYPE_CHECKING:
+    from mwzeval.comparison.runs import Across
+    from mwzeval.scores.score import Score
+
+Gate: TypeAlias = tuple[str, float]
+"""The name of a score, and the worst that it may be."""
+
 LEVEL = 0.05
 """The significance level of `worse_than`, for all its tests together (Holm)."""
 
 BASELINE, INPUT = "baseline", "input"
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """The worst that a score may be: the least, or the most if `is_ceiling`."""
-
-    name: str
-    limit: float
-    is_ceiling: bool = False
-
-    def failure(self, value: float) -> str | None:
-        """Return how a value breaks this gate, None if it does not; no value (NaN) does."""
-        if value <= self.limit if self.is_ceiling else value >= self.limit:
-            return None
-        return (
-            f"{self.name} is {value:.6g}, {'over' if self.is_ceiling else 'under'} {self.limit:g}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,65 +48,57 @@ class Worse:
         )
 
 
-def gate_name(name: str, scope: str = WHOLE) -> str:
-    """Return how a gate names a score: `inform`, or `inform.hotel` for that of a part."""
-    return name if scope == WHOLE else f"{name}.{scope}"
-
-
 def parse_gates(text: str) -> tuple[Gate, ...]:
-    """Read `inform=85,success=70`: the worst that scores may be. Raises `UsageError`."""
-    return tuple(map(_gate, text.split(",")))
+    """Return the scores of `inform=85,success=70` with their limits. Raises `UsageError`."""
+    gates = []
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        try:
+            limit = float(number)
+        except ValueError:
+            limit = math.nan
+        if not name.strip() or not math.isfinite(limit):
+            raise UsageError(
+                f'--fail-under: "{shorten(part)}" is not of the form score=number; '
+                "write inform=85,success=70"
+            )
+        gates.append((name.strip(), limit))
+    return tuple(gates)
 
 
-def _gate(part: str) -> Gate:
-    name, equals, number = part.partition("=")
-    try:
-        limit = float(number)
-    except ValueError:
-        limit = math.nan
-    gate = Gate(name.strip(), limit)
-    if not gate.name or not equals or not math.isfinite(limit):
-        raise UsageError(
-            f'--fail-under: "{shorten(part)}" is not of the form score=number; '
-            "write inform=85,success=70"
-        )
-    return gate
-
-
-def resolve_gates(
+def failures(
     gates: Iterable[Gate],
-    known: Iterable[str],
+    scores: Iterable[Score | Across],
     aliases: Mapping[str, str],
-    lower: Collection[str] = (),
-) -> tuple[Gate, ...]:
-    """Return the gates with the names that the scores have; those of `lower` are ceilings.
+) -> list[str]:
+    """Return a line for each score that is beyond the limit of its gate, or has no value (NaN).
 
-    `aliases` are other names for some; `lower` are those that are better when lower. Raises
-    `UsageError` for a score that does not exist.
+    The limit is the most that a score may be that is better when lower, the least for all others.
+    Of runs the mean counts. `aliases` are other names for some scores.
+
+    Raises:
+        UsageError: For a score that does not exist.
     """
-    names = list(known)
-    resolved = ((gate, _resolved(gate.name, names, aliases)) for gate in gates)
-    return tuple(replace(gate, name=name, is_ceiling=name in lower) for gate, name in resolved)
-
-
-def _resolved(asked: str, known: Sequence[str], aliases: Mapping[str, str]) -> str:
-    name = aliases.get(asked, asked.removesuffix(f".{WHOLE}"))
-    if name in known:
-        return name
-    scored = ", ".join(name for name in known if name.rpartition(".")[0] not in known)
-    hint = did_you_mean(asked, [*known, *(alias for alias, of in aliases.items() if of in known)])
-    raise UsageError(
-        f'--fail-under: there is no score "{shorten(asked)}"{hint} (scored: {scored}; for others, '
-        "ask for their metric)"
-    )
-
-
-def failures(gates: Iterable[Gate], values: Mapping[str, float]) -> Iterator[str]:
-    """Yield a line for each score that is beyond its gate; one without a value is."""
-    for gate in gates:
-        failure = gate.failure(values[gate.name])
-        if failure is not None:
-            yield failure
+    known = {
+        score.name if score.scope == WHOLE else f"{score.name}.{score.scope}": score
+        for score in scores
+    }
+    lines = []
+    for asked, limit in gates:
+        name = aliases.get(asked, asked.removesuffix(f".{WHOLE}"))
+        if name not in known:
+            scored = ", ".join(name for name in known if name.rpartition(".")[0] not in known)
+            usual = [alias for alias, meant in aliases.items() if meant in known]
+            raise UsageError(
+                f'--fail-under: there is no score "{shorten(asked)}"'
+                f"{did_you_mean(asked, [*known, *usual])} (scored: {scored}; for others, ask for "
+                "their metric)"
+            )
+        value, is_ceiling = known[name].value, known[name].lower_is_better
+        if not (value <= limit if is_ceiling else value >= limit):
+            side = "over" if is_ceiling else "under"
+            lines.append(f"{name} is {value:.6g}, {side} {limit:g}")
+    return lines
 
 
 def worse_than(
@@ -144,27 +127,21 @@ def worse_than(
     systems = {BASELINE: theirs, INPUT: ours}
     check_comparable(systems)
     comparison = compare(systems, resampling=resampling, level=LEVEL)
-    found = [
+    tested = [
         (measure, difference.p_value)
         for measure in comparison.measures
         if (difference := measure.of(INPUT).difference) and difference.p_value is not None
     ]
-    if not found:
+    if not tested:
         raise UsageError(
             f"--fail-below: fewer than {FEWEST_RUNS} seeds cannot be tested; test more seeds"
         )
-    adjusted = holm([p_value for _, p_value in found])
-    lower = {measure.name for measure in ours.measures if measure.lower_is_better}
+    adjusted = holm([p_value for _, p_value in tested])
     return tuple(
         Worse(measure.name, measure.of(INPUT).value, measure.of(BASELINE).value, p_value)
-        for (measure, _), p_value in zip(found, adjusted, strict=True)
-        if p_value <= LEVEL and _is_worse(measure, measure.name in lower)
+        for (measure, _), p_value in zip(tested, adjusted, strict=True)
+        if p_value <= LEVEL and [best.system for best in measure.best] == [BASELINE]
     )
-
-
-def _is_worse(measure: ComparedMeasure, lower_is_better: bool) -> bool:
-    ours, theirs = measure.of(INPUT).value, measure.of(BASELINE).value
-    return ours > theirs if lower_is_better else ours < theirs
 
 
 def _directed(scored: ScoredTable) -> ScoredTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
@@ -26,13 +26,6 @@ def table(file: Path, rows: Iterable[tuple[str, float]]) -> str:
     return str(file)
 
 
-def kinds(tmp_path: Path, rows: Iterable[tuple[str, float]]) -> list[str]:
-    """Return the kinds of warnings of a file that is compared with one of 0 and 1."""
-    files = [table(tmp_path / "a.csv", FIRST.items()), table(tmp_path / "b.csv", rows)]
-    read = read_items(files)
-    return [warning.kind for file in files for warning in read.warnings[file]]
-
-
 def test_percent_is_converted(tmp_path: Path) -> None:
     files = [
         table(tmp_path / "a.csv", FIRST.items()),
@@ -48,29 +41,35 @@ def test_percent_is_converted(tmp_path: Path) -> None:
     assert [w.kind for of in read.warnings.values() for w in of] == ["means"]
 
 
+ROWS = list(SECOND.items())
+OTHER = [(item, 1 - score) for item, score in ROWS]
+
+
 @pytest.mark.parametrize(
-    ("kind", "change"),
+    ("expected", "rows"),
     [
-        (None, lambda n, score: score),
-        ("values", lambda n, score: -1 if n % 9 == 0 else score),
-        ("means", lambda n, score: (n % 6) / 5),
-        ("units", lambda n, score: 20 * (n % 6)),
-        ("values", lambda n, score: FIRST[ITEMS[n]]),
+        ([], ROWS),
+        (["values"], [(item, -1 if n % 9 == 0 else s) for n, (item, s) in enumerate(ROWS)]),
+        (["means"], [(item, (n % 6) / 5) for n, item in enumerate(ITEMS)]),
+        (["units"], [(item, 20 * (n % 6)) for n, item in enumerate(ITEMS)]),
+        (["values"], list(FIRST.items())),
+        # Joined with itself.
+        (["values"], ROWS * 2),
+        (["values"], ROWS * 3),
+        (["values"], [*ROWS, *OTHER] * 2),
+        ([], [*ROWS, *OTHER]),
+        # Items that are left out matter where they change the score.
+        (["left-out"], [(item, score) for item, score in ROWS if FIRST[item]]),
+        ([], ROWS[1:]),
     ],
 )
 def test_what_may_be_a_mistake_is_a_warning(
-    kind: str | None, change: Callable[[int, int], float], tmp_path: Path
+    expected: list[str], rows: list[tuple[str, float]], tmp_path: Path
 ) -> None:
-    rows = [(item, change(n, SECOND[item])) for n, item in enumerate(ITEMS)]
-    assert kinds(tmp_path, rows) == ([kind] if kind else [])
-
-
-def test_a_file_that_is_joined_with_itself_is_a_warning(tmp_path: Path) -> None:
-    assert kinds(tmp_path, [*SECOND.items(), *SECOND.items()]) == ["values"]
-    assert kinds(tmp_path, [*SECOND.items()] * 3) == ["values"]
-    other = {item: 1 - score for item, score in SECOND.items()}
-    assert kinds(tmp_path, [*SECOND.items(), *other.items()] * 2) == ["values"]
-    assert kinds(tmp_path, [*SECOND.items(), *other.items()]) == []
+    """In comparison with a file of 0 and 1."""
+    files = [table(tmp_path / "a.csv", FIRST.items()), table(tmp_path / "b.csv", rows)]
+    read = read_items(files)
+    assert [warning.kind for file in files for warning in read.warnings[file]] == expected
 
 
 def test_a_file_that_is_given_twice_is_a_warning(
@@ -86,9 +85,3 @@ def test_a_file_that_is_given_twice_is_a_warning(
     assert f"warning: {first} " in capsys.readouterr().err
     assert main(["compare", "--corpus", "sample", GOOD, GOOD]) == 0
     assert f"warning: {GOOD} " in capsys.readouterr().err
-
-
-def test_items_that_are_left_out_are_a_warning_where_they_matter(tmp_path: Path) -> None:
-    won = [(item, score) for item, score in SECOND.items() if FIRST[item]]
-    assert kinds(tmp_path, won) == ["left-out"]
-    assert kinds(tmp_path, list(SECOND.items())[1:]) == []
