@@ -43,10 +43,10 @@ COLUMNS = (
     Column("success", "Success", 1),
     Column("bleu", "BLEU", 2, as_published=True),
     Column("combined", "Combined", 1),
-    Column("avg_lengths", "Words", 2, with_interval=False, direction=False),
-    Column("cond_entropy", "Cond. ent.", 2, with_interval=False, direction=False),
-    Column("num_unigrams", "Unigrams", 0, with_interval=False, direction=False),
-    Column("num_trigrams", "Trigrams", 0, with_interval=False, direction=False),
+    Column("avg_lengths", "Words", 2, ranked=False),
+    Column("cond_entropy", "Cond. ent.", 2, ranked=False),
+    Column("num_unigrams", "Unigrams", 0, ranked=False),
+    Column("num_trigrams", "Trigrams", 0, ranked=False),
 )
 
 

@@ -1,9 +1,8 @@
-"""Figures for papers, as PNG, SVG or PDF: scores with intervals, parts as heat maps, reasons.
+"""Figures for papers, as PNG, SVG or PDF: scores with intervals, heat maps of parts, reasons.
 
-Made for one column of a two-column paper: text of 7 points that stays text in SVG and PDF, colours
-of Okabe and Ito and shapes besides, so that neither colour vision nor a printer matters. The bytes
-are the same for the same systems, version of matplotlib and installed fonts, whatever style is
-configured.
+A figure fits one column of a two-column paper. Text has 7 points and stays text in SVG and PDF. The
+colours are those of Okabe and Ito, and marks differ in shape, too. The bytes are the same for the
+same systems, version of matplotlib and installed fonts, whatever style is configured.
 """
 
 from __future__ import annotations
@@ -13,15 +12,13 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mwzeval.errors import MwzevalWarning, UsageError, did_you_mean, shorten
 from mwzeval.libraries import required
 from mwzeval.report.page.model import PageSystem, comparable_in, kinds_of, labels_of
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Words
-from mwzeval.scores.sheets import Cell, Sheet, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +47,6 @@ OTHER_FONTS = (
     *("Hiragino Sans GB", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
 )
 """Fonts for Chinese characters, of which matplotlib takes the first that has a character."""
-_LACKING = re.compile(r"Glyph (\d+) .*missing from")
 
 STYLE: Mapping[Any, Any] = {
     "font.size": 7,
@@ -101,7 +97,7 @@ def require_matplotlib() -> None:
 def new_figure(
     width: float, height: float, format_name: str
 ) -> Iterator[tuple[Figure, Callable[[], bytes]]]:
-    """Give an empty figure in the style of all figures, and what makes bytes of it.
+    """Give an empty figure in the style of all figures, and a function that returns its bytes.
 
     `width` and `height` are inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning`
     of characters that no installed font has. Raises `DependencyError` where matplotlib is missing.
@@ -123,38 +119,36 @@ def new_figure(
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 figure.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
-            lacking = set()
+            missing = set()
             for warning in caught:
-                if match := _LACKING.match(str(warning.message)):
-                    lacking.add(chr(int(match[1])))
+                if match := re.match(r"Glyph (\d+) .*missing from", str(warning.message)):
+                    missing.add(chr(int(match[1])))
                 else:
                     warnings.warn_explicit(
                         warning.message, warning.category, warning.filename, warning.lineno
                     )
-            if lacking:
-                warnings.warn(MwzevalWarning(_about_lacking(lacking)), stacklevel=2)
+            if missing:
+                message = (
+                    "the figure has characters that no font here can draw "
+                    f"({shorten(''.join(sorted(missing)), 12)}): install one that has them (for "
+                    "Chinese, Noto Sans CJK: on Debian the package fonts-noto-cjk), and draw it "
+                    "again"
+                )
+                warnings.warn(MwzevalWarning(message), stacklevel=2)
             return content.getvalue()
 
         yield figure, save
 
 
-def _about_lacking(characters: set[str]) -> str:
-    return (
-        f"the figure has characters that no font here can draw "
-        f"({shorten(''.join(sorted(characters)), 12)}): install one that has them (for Chinese, "
-        "Noto Sans CJK: on Debian the package fonts-noto-cjk), and draw it again"
-    )
-
-
 def key(**line: Any) -> Any:
-    """Return what stands for a line or a mark in a legend."""
+    """Return the entry of a legend for a line or a mark."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], markersize=3.0, **line)
+    return Line2D([], [], **{"markersize": 3.0, **line})
 
 
 def band_key() -> Any:
-    """Return what stands for bands of any colour in a legend."""
+    """Return the entry of a legend for bands of any colour."""
     from matplotlib.patches import Patch
 
     return Patch(facecolor=COLOURS[-1], alpha=LAYER)
@@ -170,12 +164,8 @@ def whole_range(values: Iterable[float], unit: str) -> tuple[float, float]:
     return min([0.0, *finite]), max(high, *finite) if high > 0 else 1.0
 
 
-def _axis_label(unit: str, *, lower_is_better: bool) -> str:
+def _axis_label(unit: str, lower_is_better: bool) -> str:
     return ", ".join(filter(None, (unit, "less is better" if lower_is_better else "")))
-
-
-def _name(text: str) -> str:
-    return shorten(text, SHOWN_NAME)
 
 
 def _title(label: str, setting: str, between: str) -> str:
@@ -183,15 +173,8 @@ def _title(label: str, setting: str, between: str) -> str:
     return f"{label}{between}{setting.replace(', ', between)}" if setting else label
 
 
-def _cell(score: Score | None) -> Cell:
-    """Return a score as it is drawn."""
-    if score is None or not math.isfinite(score.value):
-        return Cell(None)
-    return Cell(score.value, form=f".{score.places}f")
-
-
-def _drawn(cell: Cell) -> str:
-    return DASH if cell.value is None else cell.text.replace("-", "−")
+def _number(value: float, places: int) -> str:
+    return f"{value:.{places}f}".replace("-", "−") if math.isfinite(value) else DASH
 
 
 def _score_of(system: PageSystem, name: str, scope: str) -> Score | None:
@@ -211,17 +194,13 @@ POINT: Mapping[str, Any] = {
     "clip_on": False,
 }
 """A score: narrow, because intervals are, on axes that begin at 0."""
+WHISKER: Mapping[str, Any] = {"color": COLOURS[4], "linewidth": 3}
 
 Limits = tuple[float | None, float | None]
 """The ends of the axes; None for those that follow from the unit and the scores."""
 
-METHODS = {
-    "wilson": "Wilson",
-    "bootstrap": "bootstrap",
-    "jackknife": "jackknife",
-    "cluster-bootstrap": "bootstrap of clusters",
-}
-"""How methods of intervals are called in a legend."""
+METHODS = {"wilson": "Wilson", "cluster-bootstrap": "bootstrap of clusters"}
+"""Methods of intervals that a legend calls otherwise."""
 
 
 def plot_scores(
@@ -250,7 +229,7 @@ def plot_scores(
             )
     shown = [(name, group) for name in names for group in comparable_in(systems, name)]
     n_columns = min(2, len(shown))
-    labels = [_name(system.name) for system in systems]
+    labels = [shorten(system.name, SHOWN_NAME) for system in systems]
     ticks = 3 if width - INCHES_A_LETTER * max(map(len, labels)) > ROOMY else 2
     n_rows = math.ceil(len(shown) / n_columns)
     setting_lines = max(len(group.setting.split(", ")) * bool(group.setting) for _, group in shown)
@@ -260,90 +239,81 @@ def plot_scores(
         panels = list(grid.flat)
         intervals: list[Interval] = []
         for axes, (name, group) in zip(panels, shown, strict=False):
-            scores = [
-                _score_of(system, name, WHOLE) if system.name in group.systems else None
-                for system in systems
-            ]
-            _draw_scores(axes, scores, group.setting, ticks, limits)
-            intervals += [score.interval for score in scores if score and score.interval]
+            found = (_score_of(system, name, WHOLE) for system in systems)
+            scores = {
+                row: score
+                for row, (system, score) in enumerate(zip(systems, found, strict=True))
+                if score and system.name in group.systems
+            }
+            _draw_scores(axes, scores, len(systems), group.setting, ticks, limits)
+            intervals += [score.interval for score in scores.values() if score.interval]
         for axes in panels[len(shown) :]:
             axes.remove()
         panels[0].set_yticks(range(len(systems)), labels)
         panels[0].set_ylim(len(systems) - 0.5, -0.5)
         if intervals:
-            _add_interval_legend(figure, intervals)
+            methods = dict.fromkeys(METHODS.get(i.method, i.method) for i in intervals)
+            level = f"{100 * intervals[0].confidence:g} % interval ({', '.join(methods)})"
+            entries = [key(**POINT), key(**WHISKER)]
+            figure.legend(entries, ["score", level], loc="outside lower center", ncols=2)
         return save()
 
 
 def _draw_scores(
-    axes: Axes, scores: Sequence[Score | None], setting: str, ticks: int, limits: Limits
+    axes: Axes,
+    scores: Mapping[int, Score],
+    n_rows: int,
+    setting: str,
+    ticks: int,
+    limits: Limits,
 ) -> None:
-    first = next(score for score in scores if score is not None)
+    """Draw the scores of one panel, by their rows."""
+    first = next(iter(scores.values()))
     axes.set_title(_title(first.label, setting, "\n"))
     axes.grid(axis="x")
     axes.spines["left"].set_visible(False)
     reached = [0.0]
-    for row, score in enumerate(scores):
-        if score is None or not math.isfinite(score.value):
+    texts = [DASH] * n_rows
+    for row, score in scores.items():
+        if not math.isfinite(score.value):
             continue
+        texts[row] = _number(score.value, score.places)
         reached.append(score.value)
         if score.interval is not None:
             ends = [score.interval.low, score.interval.high]
             reached += ends
-            axes.plot(ends, [row, row], color=COLOURS[4], linewidth=3, solid_capstyle="butt")
+            axes.plot(ends, [row, row], solid_capstyle="butt", **WHISKER)
         axes.plot(score.value, row, **POINT)
     whole = whole_range(reached, first.unit)
     low, high = (own if end is None else end for own, end in zip(whole, limits, strict=True))
-    for score in scores:
-        if limits != (None, None) and score is not None and not low <= score.value <= high:
+    for row, score in scores.items():
+        if limits != (None, None) and not low <= score.value <= high:
             raise UsageError(
-                f"{score.label} {_drawn(_cell(score))} is not between {low:g} and {high:g}: choose "
+                f"{score.label} {texts[row]} is not between {low:g} and {high:g}: choose "
                 "other ends of the axis (--from, --to), or other scores (--scores)"
             )
     axes.set_xlim((high, low) if first.lower_is_better else (low, high))
-    axes.set_xlabel(_axis_label(first.unit, lower_is_better=first.lower_is_better))
+    axes.set_xlabel(_axis_label(first.unit, first.lower_is_better))
     axes.locator_params(axis="x", nbins=ticks, steps=[1, 2, 5, 10], min_n_ticks=2)
     values = axes.twinx()
-    values.set_ylim(len(scores) - 0.5, -0.5)
-    values.set_yticks(range(len(scores)), [_drawn(_cell(score)) for score in scores])
+    values.set_ylim(n_rows - 0.5, -0.5)
+    values.set_yticks(range(n_rows), texts)
     values.spines["left"].set_visible(False)
-
-
-def _add_interval_legend(figure: Figure, intervals: Sequence[Interval]) -> None:
-    """Add a legend that says which intervals there are, and how they were found."""
-    from matplotlib.lines import Line2D
-
-    methods = dict.fromkeys(METHODS.get(each.method, each.method) for each in intervals)
-    level = f"{100 * intervals[0].confidence:g} % interval ({', '.join(methods)})"
-    point = Line2D([], [], **POINT)
-    whisker = Line2D([], [], color=COLOURS[4], linewidth=3)
-    figure.legend([point, whisker], ["score", level], loc="outside lower center", ncols=2)
 
 
 DARK = 0.48
 """Up to which part of its range the colour map is dark, so that numbers on it are white."""
 
 
-@dataclass(frozen=True, slots=True)
-class _HeatMap:
-    """A table of numbers that are drawn as colours; bright is good.
+class _HeatMap(NamedTuple):
+    """Numbers that are drawn as colours, by rows with their names; `nan` for missing ones."""
 
-    `has_columns` says that the names of the columns stand below it, as below the last of the maps
-    with the same columns.
-    """
-
-    sheet: Sheet
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[float]]]
+    places: int
     unit: str
     lower_is_better: bool
-    has_columns: bool
-
-    @property
-    def numbers(self) -> list[list[float]]:
-        """The numbers, `nan` for those that are missing."""
-        return [
-            [cell.value if isinstance(cell.value, int | float) else math.nan for cell in cells]
-            for _, *cells in self.sheet.rows
-        ]
 
 
 def plot_parts(
@@ -359,18 +329,21 @@ def plot_parts(
     scores = [score for system in systems for score in system.scores]
     maps = []
     for names, scopes in _same_parts(scores):
-        header = ["", *(_with_counts(scope, scores) for scope in scopes)]
-        shown = [(name, group) for name in names for group in comparable_in(systems, name)]
-        for name, group in shown:
+        columns = []
+        for scope in scopes:
+            counts = [score.n for score in scores if score.scope == scope]
+            ends = dict.fromkeys((min(counts), max(counts)))
+            columns.append(f"{scope} ({'–'.join(map(str, ends))})")
+        for name, group in ((n, group) for n in names for group in comparable_in(systems, n)):
             compared = [system for system in systems if system.name in group.systems]
             first = next(s for system in compared for s in system.scores if s.name == name)
-            rows: list[list[Cell | str]] = [
-                [_name(system.name), *(_cell(_score_of(system, name, scope)) for scope in scopes)]
-                for system in compared
-            ]
-            table = sheet(_title(first.label, group.setting, ", "), header, rows)
-            is_last = (name, group) == shown[-1]
-            maps.append(_HeatMap(table, first.unit, first.lower_is_better, is_last))
+            rows = []
+            for system in compared:
+                found = (_score_of(system, name, scope) for scope in scopes)
+                rows.append((system.name, [score.value if score else math.nan for score in found]))
+            title = _title(first.label, group.setting, ", ")
+            look = (first.places, first.unit, first.lower_is_better)
+            maps.append(_HeatMap(title, columns, rows, *look))
     if not maps:
         raise UsageError(f"no score was computed by {words.scope}: there is nothing to draw")
     return _plot_maps(maps, format_name=format_name, width=width)
@@ -391,23 +364,24 @@ def _same_parts(scores: Sequence[Score]) -> list[tuple[list[str], dict[str, None
     return groups
 
 
-def _with_counts(scope: str, scores: Sequence[Score]) -> str:
-    """Return a part with how many units its scores are about."""
-    counts = sorted({score.n for score in scores if score.scope == scope})
-    return f"{scope} ({'–'.join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))})"
+def _height(maps: Sequence[_HeatMap], a_map: float, a_row: float) -> float:
+    """Return the inches of all panels with their titles, whose further lines take 0.12 each."""
+    heights = (a_map + a_row * len(m.rows) + 0.12 * m.title.count("\n") for m in maps)
+    return sum(heights)
 
 
 def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> bytes:
     """Return heat maps one below the other.
 
-    Those of one unit and direction have one range of colours, from 0, and one colour bar.
+    Those of one unit and direction have one range of colours, from 0, and one colour bar. The last
+    of the maps with the same columns has their names below it.
     """
     kinds = dict.fromkeys((map_.unit, map_.lower_is_better) for map_ in maps)
-    n_rows = [len(map_.sheet.rows) for map_ in maps]
-    n_labelled = sum(map_.has_columns for map_ in maps)
-    height = 0.25 * len(maps) + 0.18 * sum(n_rows) + 0.55 * n_labelled + 0.45 * len(kinds)
-    height += _more_lines(map_.sheet.title for map_ in maps)
+    following = [*(map_.columns for map_ in maps[1:]), ()]
+    n_labelled = sum(map_.columns != after for map_, after in zip(maps, following, strict=True))
+    height = _height(maps, 0.25, 0.18) + 0.55 * n_labelled + 0.45 * len(kinds)
     with new_figure(width, height, format_name) as (figure, save):
+        n_rows = [len(map_.rows) for map_ in maps]
         panels = list(figure.subplots(len(maps), 1, squeeze=False, height_ratios=n_rows).flat)
         for unit, lower_is_better in kinds:
             shown = [
@@ -415,7 +389,7 @@ def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> b
                 for axes, map_ in zip(panels, maps, strict=True)
                 if (map_.unit, map_.lower_is_better) == (unit, lower_is_better)
             ]
-            numbers = (number for _, map_ in shown for row in map_.numbers for number in row)
+            numbers = (number for _, map_ in shown for _, row in map_.rows for number in row)
             ends = whole_range(numbers, unit)
             for axes, map_ in shown:
                 image = _draw_map(axes, map_, ends)
@@ -423,34 +397,31 @@ def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> b
                 image, ax=[axes for axes, _ in shown], location="bottom", aspect=40, pad=0.02
             )
             bar.outline.set_visible(False)
-            bar.set_label(_axis_label(unit, lower_is_better=lower_is_better))
+            bar.set_label(_axis_label(unit, lower_is_better))
             if lower_is_better:
                 bar.ax.invert_xaxis()
-        for axes, map_ in zip(panels, maps, strict=True):
-            columns = map_.sheet.header[1:] if map_.has_columns else ()
+        for axes, map_, after in zip(panels, maps, following, strict=True):
+            columns = map_.columns if map_.columns != after else ()
             axes.set_xticks(
                 range(len(columns)), columns, rotation=30, ha="right", rotation_mode="anchor"
             )
         return save()
 
 
-def _more_lines(titles: Iterable[str]) -> float:
-    """Return how many inches titles of several lines take beyond those of one."""
-    return 0.12 * sum(title.count("\n") for title in titles)
-
-
 def _draw_map(axes: Axes, map_: _HeatMap, ends: tuple[float, float]) -> Any:
     low, high = ends
-    axes.set_title(map_.sheet.title)
+    axes.set_title(map_.title)
+    names, rows = zip(*map_.rows, strict=True)
     colours = "cividis_r" if map_.lower_is_better else "cividis"
-    image = axes.imshow(map_.numbers, cmap=colours, vmin=low, vmax=high, aspect="auto")
-    for row, (numbers, cells) in enumerate(zip(map_.numbers, map_.sheet.rows, strict=True)):
-        for column, (number, cell) in enumerate(zip(numbers, cells[1:], strict=True)):
+    image = axes.imshow(rows, cmap=colours, vmin=low, vmax=high, aspect="auto")
+    for row, numbers in enumerate(rows):
+        for column, number in enumerate(numbers):
             share = (number - low) / (high - low)
             is_dark = (1 - share if map_.lower_is_better else share) < DARK
             colour = "white" if is_dark else "black"
-            axes.text(column, row, _drawn(cell), color=colour, ha="center", va="center")
-    axes.set_yticks(range(len(map_.sheet.rows)), [cells[0].text for cells in map_.sheet.rows])
+            text = _number(number, map_.places)
+            axes.text(column, row, text, color=colour, ha="center", va="center")
+    axes.set_yticks(range(len(names)), [shorten(name, SHOWN_NAME) for name in names])
     axes.tick_params(axis="x", length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -474,65 +445,55 @@ def plot_reasons(
     if not kinds:
         raise UsageError("nothing was lost for a reason: there is nothing to draw")
     labels = labels_of(systems)
-    rows: dict[str, list[list[Cell]]] = {}
+    rows: dict[str, list[tuple[str, list[float]]]] = {}
     for kind in kinds:
         for group in comparable_in(systems, kind.outcome):
             counts = [
-                count if system.name in group.systems else None
+                count if system.name in group.systems else math.nan
                 for system, count in zip(systems, kind.counts, strict=True)
             ]
-            if any(counts):
-                lost = f"{labels.get(kind.outcome, kind.outcome)} lost"
-                cells = [Cell(_name(kind.code)), *(Cell(count, form=".0f") for count in counts)]
-                rows.setdefault(_title(lost, group.setting, "\n"), []).append(cells)
-    header = ["", *(_name(system.name) for system in systems)]
-    for lines in rows.values():
-        lines.sort(key=lambda cells: -sum(int(cell.value or 0) for cell in cells[1:]))
-    maps = [
-        _HeatMap(
-            sheet(title, header, lines),
-            words.units,
-            lower_is_better=True,
-            has_columns=place == len(rows),
-        )
-        for place, (title, lines) in enumerate(rows.items(), 1)
-    ]
-    if len(systems) <= MOST_MARKS:
-        return _plot_marks(maps, format_name=format_name, width=width)
-    return _plot_maps(maps, format_name=format_name, width=width)
+            if any(count > 0 for count in counts):
+                title = f"{labels.get(kind.outcome, kind.outcome)} lost"
+                rows.setdefault(_title(title, group.setting, "\n"), []).append((kind.code, counts))
+    columns = [shorten(system.name, SHOWN_NAME) for system in systems]
+    maps = []
+    for title, lines in rows.items():
+        lines.sort(key=lambda line: -sum(count for count in line[1] if count > 0))
+        maps.append(_HeatMap(title, columns, lines, 0, words.units, True))
+    plot = _plot_marks if len(systems) <= MOST_MARKS else _plot_maps
+    return plot(maps, format_name=format_name, width=width)
 
 
 def _plot_marks(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> bytes:
-    """Return the numbers of each map as marks on an axis, one a column."""
-    n_rows = [len(map_.sheet.rows) for map_ in maps]
-    height = 0.61 + 0.25 * len(n_rows) + 0.16 * sum(n_rows)
-    height += _more_lines(map_.sheet.title for map_ in maps)
+    """Return the numbers of each map as marks on an axis, with one shape for each column."""
+    height = 0.61 + _height(maps, 0.25, 0.16)
     with new_figure(width, height, format_name) as (figure, save):
+        ratios = [len(map_.rows) + 0.5 for map_ in maps]
         panels = figure.subplots(
-            len(n_rows), 1, sharex=True, squeeze=False, height_ratios=[n + 0.5 for n in n_rows]
+            len(maps), 1, sharex=True, squeeze=False, height_ratios=ratios
         ).flat
         for axes, map_ in zip(panels, maps, strict=True):
-            rows = map_.sheet.rows
-            axes.set_title(map_.sheet.title)
-            axes.set_yticks(range(len(rows)), [cells[0].text for cells in rows])
-            axes.set_ylim(len(rows) - 0.5, -0.5)
+            names, rows = zip(*map_.rows, strict=True)
+            axes.set_title(map_.title)
+            axes.set_yticks(range(len(names)), [shorten(name, SHOWN_NAME) for name in names])
+            axes.set_ylim(len(names) - 0.5, -0.5)
             axes.grid(axis="both")
             axes.spines["left"].set_visible(False)
-            for index, numbers in enumerate(zip(*map_.numbers, strict=True)):
+            for index, numbers in enumerate(zip(*rows, strict=True)):
                 axes.plot(
                     numbers,
-                    range(len(rows)),
+                    range(len(names)),
                     MARKERS[index],
                     color=COLOURS[index],
                     markeredgecolor="white",
                     markeredgewidth=0.4,
                     markersize=5,
                     clip_on=False,
-                    label=map_.sheet.header[1 + index],
+                    label=map_.columns[index],
                 )
         axes.set_xlim(left=0)
         axes.locator_params(axis="x", integer=True)
-        axes.set_xlabel(_axis_label(maps[0].unit, lower_is_better=True))
-        handles, names = axes.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=len(names))
+        axes.set_xlabel(_axis_label(maps[0].unit, True))
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
         return save()

@@ -32,16 +32,15 @@ Parsed = TypeVar("Parsed")
 class Column:
     """A figure that systems may have: its name in files and records, and its heading.
 
-    `places` are the decimals shown; `as_published` leaves published ones those that they have. No
-    figure of a column without `direction` is the best.
+    `places` are the decimals shown; `as_published` leaves published ones those that they have. A
+    column that is not `ranked` has no best figure, and no intervals.
     """
 
     name: str
     label: str
     places: int
     as_published: bool = False
-    with_interval: bool = True
-    direction: bool = True
+    ranked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ class Board:
             ends = [""]
             for column in self.columns:
                 figure = row.figures.get(column.name)
-                is_best = column.direction and row.kind != "reference"
+                is_best = column.ranked and row.kind != "reference"
                 line.append(
                     Cell(
                         "" if figure is None else _shown(figure, column, row.kind),
@@ -161,7 +160,7 @@ class Board:
                         mark=SIMILAR if column.name in row.similar else "",
                     )
                 )
-                shown = figure.interval if figure and column.with_interval else None
+                shown = figure.interval if figure and column.ranked else None
                 ends.append(interval_text(shown, f".{column.places}f"))
             lines.append(line + [Cell(row.source or "")] * self.with_sources)
             if any(ends):
