@@ -19,11 +19,16 @@ from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results.curves import plot_curves
 from mwzeval.pydial.results.means import MISSING
 from mwzeval.pydial.results.over_seeds import all_seeds
-from mwzeval.pydial.results.records import MEAN, Record, records_of, seconds_of
-from mwzeval.pydial.results.run_results import Results, read_results
+from mwzeval.pydial.results.records import MEAN, Record, records_of
+from mwzeval.pydial.results.run_results import FIGURES, Results, read_results
 from mwzeval.pydial.results.side_by_side import labels_of, side_by_side
-from mwzeval.pydial.results.tables import figure_cell, published_text, table_document
-from mwzeval.scores.sheets import render
+from mwzeval.pydial.results.tables import (
+    figure_cell,
+    published_text,
+    seconds_sheet,
+    table_document,
+)
+from mwzeval.scores.sheets import Document, Sheet, render, sheet
 from mwzeval.text import json_line
 from mwzeval.version import __version__
 
@@ -89,66 +94,47 @@ def _lines(label: str, results: Results) -> Iterator[dict[str, object]]:
 
 def _figures(runs: Sequence[Results], labels: Sequence[str]) -> str:
     """Return the part of README.md: means by policy, and seconds of training."""
-    parts = [ABOUT]
-    for label, results in zip(labels, runs, strict=True):
-        row = tuple(results.groups())[-1][0]
-        over = f"Mean over {len(results.tasks)} tasks" if len(results.tasks) > 1 else row
-        over += f", {label}" if label else ""
-        parts.append(f"{over}, seeds {all_seeds(results.seeds)}:")
-        parts.append("\n".join(_means(results, row)))
-    if any(seconds_of(results) for results in runs):
-        parts.append("CPU seconds of training, mean of tasks and seeds (and their number):")
-        parts.append("\n".join(_seconds(runs, labels)))
-    return "\n\n".join([*parts, LINKS])
+    labelled = list(zip(labels, runs, strict=True))
+    sheets = [_means(label, results) for label, results in labelled]
+    for label, results in labelled:
+        sheets += seconds_sheet(results, f", {label}" if label else "")
+    tables = render(Document((), tuple(sheets), (), (), {}), "markdown").strip()
+    return "\n\n".join([ABOUT, tables, LINKS])
 
 
-def _means(results: Results, row: str) -> Iterator[str]:
+def _means(label: str, results: Results) -> Sheet:
+    """Return the means of policies over all tasks, beside the paper's."""
+    row = tuple(results.groups())[-1][0]
+    over = f"Mean over {len(results.tasks)} tasks" if len(results.tasks) > 1 else row
+    over += f", {label}" if label else ""
     known = results.dialogues or (0,)
     records: dict[tuple[int, str, str], Record] = {
         (at, record.policy, figure): record
         for at in known
-        for figure in ("success", "reward")
+        for figure in FIGURES
         for record in records_of(results, at, figure)
         if (record.row, record.of) == (row, MEAN)
     }
-    heads = (head for at in known for head in (f"after {at:,}", "paper"))
-    yield _row("success (%) / reward", "seeds", *heads)
-    yield _row("---", "---", *["---:"] * (2 * len(known)))
+    rows: list[list[str]] = []
     for policy in results.policies:
         cells, numbers = [], []
         for at in known if PRESETS[policy].learns else known[:1]:
-            pair = [records.get((at, policy, figure)) for figure in ("success", "reward")]
-            cells += [" / ".join(map(_cell, pair)), " / ".join(map(published_text, pair))]
+            pair = [records.get((at, policy, figure)) for figure in FIGURES]
+            cells += [" / ".join(map(_figure_text, pair)), " / ".join(map(published_text, pair))]
             numbers.append(MISSING if pair[0] is None else str(pair[0].seeds))
         cells += [""] * (2 * len(known) - len(cells))
         if set(numbers) != {MISSING}:
-            yield _row(PRESETS[policy].label, " / ".join(dict.fromkeys(numbers)), *cells)
+            rows.append([PRESETS[policy].label, " / ".join(dict.fromkeys(numbers)), *cells])
+    heads = (head for at in known for head in (f"after {at:,}", "paper"))
+    title = f"{over}, seeds {all_seeds(results.seeds)}"
+    return sheet(title, ["success (%) / reward", "seeds", *heads], rows)
 
 
-def _cell(record: Record | None) -> str:
+def _figure_text(record: Record | None) -> str:
     if record is None:
         return MISSING
     cell = figure_cell(record, ranked=False)
     return cell.text + cell.mark
-
-
-def _seconds(runs: Sequence[Results], labels: Sequence[str]) -> Iterator[str]:
-    columns = [
-        (f"{label}, {at:,}" if label else f"{at:,} dialogues", table, at)
-        for label, table in zip(labels, map(seconds_of, runs), strict=True)
-        for at in sorted({dialogues for _, dialogues in table})
-    ]
-    yield _row("policy", *(head for head, _, _ in columns))
-    yield _row("---", *["---:"] * len(columns))
-    for policy, preset in PRESETS.items():
-        found = [table.get((policy, at)) for _, table, at in columns]
-        if any(found):
-            cells = (MISSING if pair is None else f"{pair[0]:.4g} ({pair[1]})" for pair in found)
-            yield _row(preset.label, *cells)
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -17,10 +17,11 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+DIST = ROOT / "dist"
 RESOLUTIONS = ("lowest-direct", "highest")
 INSIDE = {
     "mwzeval": "mwzeval",
@@ -93,51 +94,46 @@ def missing_and_other(wheel: Path, sdist: Path) -> list[str]:
     ]
 
 
-def scores_of(wheel: Path, python: str, resolution: str) -> Mapping[str, object]:
+def scores_of(wheel: Path, resolution: str) -> Mapping[str, object]:
     """Return the scores of the samples with a wheel that is installed alone."""
     with tempfile.TemporaryDirectory() as name:
         empty = Path(name) / "empty"
         empty.mkdir()
-        run("uv", "venv", "--quiet", "--python", python, Path(name) / "venv")
+        run("uv", "venv", "--quiet", "--python", sys.executable, Path(name) / "venv")
         programs = Path(name) / "venv" / ("Scripts" if os.name == "nt" else "bin")
         target = ("--python", programs / "python", "--resolution", resolution)
         run("uv", "pip", "install", "--quiet", *target, wheel)
         run(programs / "mwzeval", "data", "examples", ".", cwd=empty)
-        reports = {}
+        found = {}
         for *options, file in SCORED:
             run(programs / "mwzeval", "evaluate", *options, file, "-q", "-o", "r.json", cwd=empty)
-            report = json.loads((empty / "r.json").read_text(encoding="utf-8"))
-            reports[file] = [
-                (score["score"], score["scope"], score["value"])
-                for score in report["meta"]["scores"]
-            ]
-        return reports
+            scores = json.loads((empty / "r.json").read_text(encoding="utf-8"))["meta"]["scores"]
+            found[file] = [(each["score"], each["scope"], each["value"]) for each in scores]
+        return found
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Build and check; ends the program with the problems."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="DIR")
-    parser.add_argument("--python", default=sys.executable, help="which Python installs it")
     parser.add_argument(
         "--resolution", choices=RESOLUTIONS, help="which libraries (default: lowest, then newest)"
     )
     parser.add_argument("--tag", help="what the release is tagged, vX.Y.Z")
-    asked = parser.parse_args(arguments)
+    asked = parser.parse_args()
     number = version()
     if asked.tag not in (None, f"v{number}"):
         sys.exit(f"the tag is {asked.tag}, the version {number}")
-    for old in asked.output.glob("mwzeval-*"):
+    for old in DIST.glob("mwzeval-*"):
         old.unlink()
-    run(sys.executable, "-m", "build", "--outdir", asked.output, ROOT)
-    wheel = asked.output / f"mwzeval-{number}-py3-none-any.whl"
-    sdist = asked.output / f"mwzeval-{number}.tar.gz"
+    run(sys.executable, "-m", "build", "--outdir", DIST, ROOT)
+    wheel = DIST / f"mwzeval-{number}-py3-none-any.whl"
+    sdist = DIST / f"mwzeval-{number}.tar.gz"
     print(run(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist), end="")
     if wrong := missing_and_other(wheel, sdist):
         sys.exit("\n".join(wrong))
     found = {}
     for resolution in [asked.resolution] if asked.resolution else RESOLUTIONS:
-        found[resolution] = scores_of(wheel, asked.python, resolution)
+        found[resolution] = scores_of(wheel, resolution)
         print(f"installed with the libraries of {resolution}: all samples are scored")
     first, *others = found.values()
     if any(other != first for other in others):
