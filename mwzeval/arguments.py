@@ -21,13 +21,13 @@ from mwzeval.statistics.intervals import CONFIDENCE
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 OUTPUTS = ("output", "mentions")
-"""Arguments that name what is written."""
+"""Arguments that name outputs."""
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
 """Formats of tables; some verbs have more."""
 
 
 class InputFile(str):
-    """The name of a file, pattern or folder that is read as a whole."""
+    """The name of a file, pattern or folder that is read."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class InputFile(str):
 def add_files(
     parser: argparse.ArgumentParser, what: str, metavar: str = "INPUT", *, several: bool = True
 ) -> None:
-    """Add files or folders, with `-i` or without; `files_of` or `file_of` returns them."""
+    """Add input files, with or without `-i`; `files_of` and `file_of` return them."""
     parser.add_argument("files", type=InputFile, nargs="*", metavar=metavar, help="the same as -i")
     parser.add_argument(
         "-i",
@@ -50,7 +50,7 @@ def add_files(
 
 
 def add_items(parser: argparse.ArgumentParser) -> None:
-    """Add what says that files have scores of items, and in which columns."""
+    """Add `--items` and the options that name its columns."""
     parser.add_argument(
         "--items",
         action="store_true",
@@ -73,9 +73,9 @@ def add_items(parser: argparse.ArgumentParser) -> None:
 def files_of(
     arguments: argparse.Namespace, at_most: int | None = None, *, required: bool = True
 ) -> list[str]:
-    """Return the files of the command line; none (if `required`) or too many is wrong usage.
+    """Return the input files; exit with 2 for none (if `required`) or more than `at_most`.
 
-    Raises `UsageError` for standard input that is to be read twice.
+    Raises `UsageError` if standard input is named twice.
     """
     files: list[str] = [*arguments.input, *arguments.files]
     if required and not files:
@@ -88,14 +88,14 @@ def files_of(
 
 
 def file_of(arguments: argparse.Namespace) -> str:
-    """Return the one file or folder that `add_files` was given; any other number is bad use."""
+    """Return the only input file or folder; exit with 2 if there are none or several."""
     return files_of(arguments, at_most=1)[0]
 
 
 def named_runs(argument: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return name and files of a system that is given as `NAME=RUN,RUN`; None for a single file.
+    """Return the name and the files of a system given as `NAME=RUN,RUN`; None for other arguments.
 
-    What exists under such a name is a file, and so is a run with commas in its name.
+    An existing file with such a name is a file, also if the names of runs have commas.
     """
     name, _, runs = argument.partition("=")
     if not (name and runs) or "/" in name or _is_there(argument):
@@ -119,7 +119,7 @@ def _is_there(path: str) -> bool:
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add where data come from."""
+    """Add `--data`."""
     parser.add_argument(
         "--data",
         metavar="DIR",
@@ -129,7 +129,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def add_intervals(parser: argparse.ArgumentParser) -> None:
-    """Add intervals."""
+    """Add `--ci`."""
     parser.add_argument(
         "--ci",
         nargs="?",
@@ -141,7 +141,7 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
-    """Add how resamples are drawn."""
+    """Add `--samples` and `--seed`."""
     parser.add_argument(
         "--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default: %(default)s)"
     )
@@ -170,7 +170,7 @@ def level(text: str) -> float:
 
 
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
-    """Add `-f`, the format of what is printed."""
+    """Add `-f`, the output format."""
     choices = formats or FORMATS
     parser.add_argument(
         "-f",
@@ -182,7 +182,7 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> 
 
 
 def add_places(parser: argparse.ArgumentParser) -> None:
-    """Add the number of decimals in tables."""
+    """Add `--places`, the number of decimals in tables."""
     parser.add_argument(
         "--places", type=_places, metavar="N", help="decimals (default: as is customary)"
     )
@@ -196,13 +196,13 @@ def _places(text: str) -> int:
 
 
 Identity = tuple[int, int] | str
-"""Device and inode; of what does not exist the path without symbolic links."""
+"""Device and inode; for files that do not exist, the path without symbolic links."""
 
 
 def refuse_overwriting(arguments: argparse.Namespace) -> None:
-    """Raise `UsageError` when two outputs, or an output and an input, are the same file.
+    """Raise `UsageError` if two outputs, or an output and an input, are the same file.
 
-    Files are the same whatever they are called: by `..`, symbolic or hard links, patterns.
+    Files are compared by device and inode, so links, `..` and patterns are followed.
     """
     given = vars(arguments)
     written: dict[Identity, str] = {}
@@ -225,9 +225,9 @@ def refuse_overwriting(arguments: argparse.Namespace) -> None:
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise `MwzevalError` when an output cannot be written: before the work, not after it.
+    """Raise `MwzevalError` if an output cannot be written, before the work begins.
 
-    `-o` of parsers with the default `writes_folder` is a folder, which is made when it is needed.
+    `-o` of parsers with the default `writes_folder` is a folder, which is not checked.
     """
     from mwzeval.files.writing import check_writable
 
@@ -239,7 +239,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
 
 
 def _inputs(value: Any) -> Iterator[str]:
-    """Yield the names of input files in an argument, patterns as the files that match."""
+    """Yield the input files in the value of an argument, and the files that match patterns."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from _inputs(item)
@@ -254,7 +254,7 @@ def _inputs(value: Any) -> Iterator[str]:
 
 
 def _identity(path: str) -> Identity | None:
-    """Return the identity of a file or folder; None of devices, pipes and impossible names."""
+    """Return the identity of a file or folder; None for devices, pipes and invalid names."""
     try:
         status = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else Path(path).stat()
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""Everything that can go wrong, as a small tree of exceptions and one located finding.
+"""The exceptions, and `Problem`: one finding about an input, with its place.
 
-Each message says what is wrong, where, what would be allowed and what to do next.
+Each message says what is wrong, where, what is allowed and what to do.
 """
 
 from __future__ import annotations
@@ -63,20 +63,8 @@ class Problem:
         return printable(": ".join([*parts, self.message]))
 
     def shared(self) -> Problem:
-        """Return it with the file's name alone: what others read has no folders of this machine."""
+        """Return the problem with the name of its file only: reports do not show folders."""
         return self if self.file is None else replace(self, file=PurePath(self.file).name or None)
-
-
-def grouped(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems of one key in several units as one, with their count and the first place."""
-    groups: dict[tuple[str | None, ...], Problem] = {}
-    for problem in problems:
-        key = problem.file, problem.severity, problem.kind, problem.message, problem.key
-        known = groups.get(key)
-        groups[key] = (
-            problem if known is None else replace(known, count=known.count + problem.count)
-        )
-    return list(groups.values())
 
 
 def counted(text: str, count: int) -> str:
@@ -92,7 +80,7 @@ def conditions(warnings: Iterable[Problem]) -> list[str]:
 class MwzevalError(Exception):
     """Base of all errors that a user can cause or mend; the command line exits with 2.
 
-    Each argument is a line of the message. Whatever is in a line, it stays one line.
+    Each argument is a line of the message; line breaks in it are escaped.
     """
 
     def __str__(self) -> str:
@@ -100,13 +88,14 @@ class MwzevalError(Exception):
 
 
 class UsageError(MwzevalError):
-    """The call itself makes no sense: unknown corpus, rules, metric or option."""
+    """The call is wrong: an unknown corpus, rule, metric or option."""
 
 
 class InputError(MwzevalError):
-    """The input cannot be scored; `problems` holds every finding.
+    """The input cannot be scored; `problems` has all findings.
 
-    `can_be_validated` says that `mwzeval validate` reads it too, as predictions.
+    The message has a line for each group of problems that differ in their place only, with the
+    first place. `can_be_validated` says whether `mwzeval validate` reads the input.
     """
 
     def __init__(self, problems: Iterable[Problem], *, can_be_validated: bool = True) -> None:
@@ -115,7 +104,13 @@ class InputError(MwzevalError):
         super().__init__(self.problems)
 
     def __str__(self) -> str:
-        lines = grouped(self.problems)
+        groups: dict[tuple[str | None, ...], Problem] = {}
+        for problem in self.problems:
+            key = problem.file, problem.severity, problem.kind, problem.message, problem.key
+            if known := groups.get(key):
+                problem = replace(known, count=known.count + problem.count)
+            groups[key] = problem
+        lines = list(groups.values())
         shown = [counted(str(problem), problem.count) for problem in lines[:SHOWN_PROBLEMS]]
         hidden = sum(problem.count for problem in lines[SHOWN_PROBLEMS:])
         if hidden:
@@ -125,20 +120,20 @@ class InputError(MwzevalError):
 
 
 class DataError(MwzevalError):
-    """Corpus or database files are missing, unreachable or not what they should be."""
+    """Corpus or database files are missing, unreachable or damaged."""
 
 
 class DependencyError(MwzevalError):
-    """A library that this needs is not installed, or not in the form the scores rely on."""
+    """A required library is not installed, or not in the version that scores rely on."""
 
 
 class MwzevalWarning(UserWarning):
-    """What a caller should know of a result; the command line prints it as a line."""
+    """A warning about a result; the command line prints it as a line."""
 
 
 @contextmanager
 def problems_kept(problems: list[Problem]) -> Iterator[None]:
-    """Add to `problems` those of an `InputError`, so that what comes after is done, too."""
+    """Catch an `InputError`, and add its problems to `problems`."""
     try:
         yield
     except InputError as error:
@@ -155,17 +150,17 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff]"
 )
-"""Control characters, line separators, changes of direction, characters without width that join
-nothing, and lone surrogates: what commands a terminal, forges a line, or hides."""
+"""Control characters, line separators, changes of direction, characters without width (except
+joiners), and lone surrogates: they command a terminal, forge a line, or hide text."""
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return `text` with what a terminal would obey or hide as escapes; `keep` stays as it is."""
+    """Return `text` with escapes for unprintable characters, except those in `keep`."""
     return escaped(text, lambda char: char.encode("unicode_escape").decode(), keep)
 
 
 def escaped(text: str, escape: Callable[[str], str], keep: str = "") -> str:
-    """Return `text` with `escape` of each character that is not fit for a terminal."""
+    """Return `text` with `escape(character)` for each unprintable one that is not in `keep`."""
     return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in keep else escape(m[0]), text)
 
 
@@ -178,6 +173,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=256)
 def _closest(name: str, known: tuple[str, ...], cutoff: float) -> str:
-    # What is wrong once is often wrong a hundred thousand times.
+    # The same mistake is often made a hundred thousand times.
     close = get_close_matches(name, known, n=1, cutoff=cutoff)
     return f' — did you mean "{close[0]}"?' if close else ""

@@ -1,4 +1,4 @@
-"""The end of a verb that scores: a report is written, tables are printed, gates are checked."""
+"""The last step of verbs that score: write the report, print tables, check gates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAILED = 1
 
 
 def add_outcome(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add where the report is written, gates, and how warnings count."""
+    """Add `-o`, `--fail-under`, `--strict` and `--quiet`."""
     gates = getattr(benchmark, "gates", "") or f"{[*benchmark.headline, 'SCORE'][0]}=0.5"
     parser.add_argument(
         "-o",
@@ -78,7 +78,7 @@ def failed_gates(
     benchmark: Benchmark,
     meta: Mapping[str, Any],
 ) -> list[str]:
-    """Return a line for each gate whose score is worse than its number; of runs the mean counts."""
+    """Return a line for each gate that failed; the score of several runs is their mean."""
     from mwzeval.comparison.gates import failures
 
     return failures(gates, scores, optional(benchmark, "aliases", lambda _: {})(meta))
@@ -87,7 +87,7 @@ def failed_gates(
 def own_document(
     benchmark: Benchmark, report: Report, arguments: argparse.Namespace
 ) -> Document | None:
-    """Return what a benchmark prints of a report instead of the summary; None if nothing."""
+    """Return the document that a benchmark prints in place of the summary; None without one."""
     document: Document | None = optional(benchmark, "document", lambda *_: None)(report, arguments)
     return document
 
@@ -140,7 +140,6 @@ def finish(
 
 
 def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bool) -> None:
-    """Append the document to GitHub's step summary, if there is one; never fail for it."""
     path = os.environ.get(STEP_SUMMARY)
     if not path:
         return

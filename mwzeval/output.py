@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 
 
 def prepare_streams() -> None:
-    """Let closed streams swallow what is written, and odd encodings escape what they lack."""
+    """Replace closed streams by the null device, and escape characters that encodings lack."""
     codecs.register_error(ESCAPING, _escaped)
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as we run
     sys.stdout = sys.stdout or nowhere
@@ -49,21 +49,21 @@ def tell(message: str) -> None:
 
 @contextmanager
 def warnings_behind(*of_files: Iterable[Problem], can_be_validated: bool = True) -> Iterator[None]:
-    """Print the warnings of files to standard error, behind what is printed within.
+    """Print the warnings of files to standard error at the end of a `with` block.
 
-    There is a line for each kind in a file; `mwzeval validate` tells the rest where it can.
+    The lines are those of `warning_lines`.
     """
     try:
         yield
     finally:
-        sys.stdout.flush()  # on a terminal they come behind what was printed
+        sys.stdout.flush()  # On a terminal the warnings follow the result.
         for line in warning_lines(of_files, can_be_validated=can_be_validated):
             tell(line)
 
 
 @contextmanager
 def warnings_told() -> Iterator[None]:
-    """Print the warnings of the package as lines, each once, without the place in its code."""
+    """Print each `MwzevalWarning` once, as a line without the place in the code."""
     with warnings.catch_warnings():
         show = warnings.showwarning
         told: set[str] = set()
@@ -83,10 +83,10 @@ def warnings_told() -> Iterator[None]:
 def warning_lines(
     of_files: Iterable[Iterable[Problem]], *, can_be_validated: bool = True
 ) -> list[str]:
-    """Return the warnings of files, a line for each kind in a file, with how often it was found.
+    """Return a line for each kind of warning in each file, with the first message and the count.
 
-    A line has the first of its kind, and counts the others; lines that say the same of several
-    files are one. Warnings that `mwzeval validate` does not tell have a line each, the first few.
+    Equal lines about several files are one line. Warnings that `mwzeval validate` does not list
+    (`can_be_validated` is false) have a line each, at most `SHOWN_PROBLEMS`.
     """
     kinds: dict[tuple[object, ...], dict[str, Problem]] = {}
     for problem in (problem.shared() for of_file in of_files for problem in of_file):
@@ -107,7 +107,6 @@ def warning_lines(
 
 
 def _of_a_kind(first: Problem, others: Sequence[Problem]) -> str:
-    """Return what the first one says, without its file, and how many others there are."""
     times = counted("", first.count)
     if others:
         in_all = sum(problem.count for problem in others)
@@ -157,10 +156,10 @@ def followed(items: Collection[Item], units: str, *, shown: bool = True) -> Iter
 
 
 def write_result(text: str, format_name: str) -> None:
-    """Write what was rendered in a format to standard output.
+    """Write a rendered result to standard output.
 
-    A page says itself that it is UTF-8, so it is, whatever the encoding of the stream. LaTeX knows
-    no escapes: what the encoding lacks becomes "?", as do characters that its fonts lack.
+    HTML declares UTF-8 and is always written in UTF-8. LaTeX has no escapes: characters that the
+    encoding of the stream lacks become "?".
     """
     stream = sys.stdout
     if isinstance(stream, TextIOWrapper) and format_name == "html":
@@ -173,17 +172,16 @@ def write_result(text: str, format_name: str) -> None:
 
 
 def write_output(path: str, content: str | bytes, about: str = "", *, quiet: bool = False) -> None:
-    """Write a file that was asked for, whole or not at all, and tell so; nothing where `quiet`.
+    """Write a file atomically, and print "wrote PATH" and `about` unless `quiet`.
 
-    What is told is "wrote PATH", with `about` behind, and whether it took the place of another
-    file. Raises `MwzevalError`.
+    The line also says whether a file was replaced. Raises `MwzevalError`.
     """
     from mwzeval.files.writing import write_atomically
 
     is_replaced = os.path.isfile(path)  # noqa: PTH113 - a name may have a NUL in it
     write_atomically(path, content)
     if not quiet:
-        sys.stdout.flush()  # on a terminal it comes behind what was printed
+        sys.stdout.flush()  # On a terminal the line follows the result.
         tell(f"wrote {shorten(path, 300)}{about}" + " in place of the one there was" * is_replaced)
 
 

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     with warnings_behind(system.warnings):
         text = "".join(
             json_line({"dialogue": dialogue, **asdict(claim)}) + "\n"
-            for dialogue, claim in system.claims(None)
+            for dialogue, claim in system.claims()
         )
         if arguments.output in STANDARD_OUTPUT:
             write_result(text, "jsonl")

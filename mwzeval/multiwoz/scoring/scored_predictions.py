@@ -315,22 +315,18 @@ class ScoredPredictions:
         """
         return self._explained(self.units())
 
-    def claims(self, unit: str | None = None) -> Iterator[tuple[str, Claim]]:
-        """Yield (dialogue id, claim) of what responses in words say, dialogue by dialogue.
+    def claims(self) -> Iterator[tuple[str, Claim]]:
+        """Yield (dialogue id, claim) for all claims of responses in words.
 
-        Of one dialogue where `unit` says which. Raises `UsageError` where responses were not taken
-        to be in words.
+        Raises `UsageError` if responses were read as text with placeholders.
         """
         if not self.checked.scorer.delexicalizes(self.dialogues.sources):
             raise UsageError(
                 "claims are read in responses in words, and these were taken to have placeholders "
                 "(--responses lexicalized says otherwise)"
             )
-        return self._claimed(self.units() if unit is None else [unit])
-
-    def _claimed(self, units: Iterable[str]) -> Iterator[tuple[str, Claim]]:
         scorer, sources = self.checked.scorer, self.dialogues.sources
-        for unit in units:
+        for unit in self.units():
             dialogue = scorer.normalize(unit, self.checked.dialogues[unit], sources)
             for claim in words_of(scorer, dialogue).claims:
                 yield unit, claim

@@ -173,21 +173,17 @@ class ScoredRun:
         """Yield what became of every dialogue."""
         return map(self.explain, self.units())
 
-    def claims(self, unit: str | None = None) -> Iterator[tuple[str, Claim]]:
-        """Yield (dialogue, claim) of what the agent says, dialogue by dialogue.
+    def claims(self) -> Iterator[tuple[str, Claim]]:
+        """Yield (dialogue, claim) for all claims of the agent.
 
-        Of one dialogue where `unit` says which. Raises `UsageError` for an unknown one, and where
-        dialogues are in acts.
+        Raises `UsageError` if the dialogues are in acts.
         """
         if not self.level.has_words:
             raise UsageError("claims are read in words, and these dialogues are judged by acts")
-        return self._claimed(unit)
-
-    def _claimed(self, unit: str | None) -> Iterator[tuple[str, Claim]]:
-        for name in self.units() if unit is None else [unit]:
-            for turn in self.explain(name).turns:
+        for explanation in self.explain_all():
+            for turn in explanation.turns:
                 for claim in turn.claims:
-                    yield name, claim
+                    yield explanation.unit, claim
 
     def _metrics(self, scores: Sequence[Score], sums: Mapping[str, float]) -> dict[str, Any]:
         values: dict[str, dict[str, float]] = {}
