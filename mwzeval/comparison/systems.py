@@ -219,7 +219,12 @@ def _compare_group(
         and all(np.isfinite(run[measure.key]) for of_runs in scores.values() for run in of_runs)
     ]
     cases = {
-        measure.key: {name: _cases(measure, of_runs[0].table) for name, of_runs in rows.items()}
+        measure.key: {
+            name: len(units)
+            if measure.cases is None
+            else round(float(of_runs[0].table.column(measure.cases).sum()))
+            for name, of_runs in rows.items()
+        }
         for measure in defined
     }
     if clusters is not None and any(measure.of_types for measure in defined):
@@ -227,31 +232,26 @@ def _compare_group(
     tables = [run.table for of_system in rows.values() for run in of_system]
     measures = tuple(_as_tested(m, firsts.values(), tables, clusters) for m in defined)
     rows = {
-        name: [
-            replace(
-                run,
-                table=run.table if clusters is None else _in_clusters(run.table, clusters),
-                measures=measures,
-            )
-            for run in of_runs
-        ]
-        for name, of_runs in rows.items()
+        name: [replace(run, measures=measures) for run in of_runs] for name, of_runs in rows.items()
     }
+    if clusters is not None:
+        # Scores are functions of sums, so that they stay the same.
+        rows = {
+            name: [
+                replace(run, table=Trials.of(run.table, clusters.__getitem__).totals())
+                for run in of_runs
+            ]
+            for name, of_runs in rows.items()
+        }
     several = any(len(of_system) > 1 for of_system in rows.values())
     signatures = [signatures_of(scored) for scored in firsts.values()]
 
     # What is drawn of a system serves all scores and all pairs that it is in.
     @cache
-    def resampled(block: int) -> dict[str, list[DrawnSums]]:
+    def drawn(draw: Callable[..., list[DrawnSums]], block: int) -> dict[str, list[DrawnSums]]:
         tables = [in_blocks(run.table, block) for of_runs in rows.values() for run in of_runs]
-        drawn = iter(all_resampled_sums(tables, samples=how.samples, seed=how.seed))
-        return {name: [next(drawn) for _ in of_runs] for name, of_runs in rows.items()}
-
-    @cache
-    def given(block: int) -> dict[str, DrawnSums]:
-        tables = [in_blocks(run.table, block) for (run,) in rows.values()]
-        drawn = given_sums(tables, samples=how.samples, seed=how.seed)
-        return dict(zip(rows, drawn, strict=True))
+        found = iter(draw(tables, samples=how.samples, seed=how.seed))
+        return {name: [next(found) for _ in of_runs] for name, of_runs in rows.items()}
 
     @cache
     def jackknives() -> dict[str, dict[Key, Jackknife]]:
@@ -282,10 +282,9 @@ def _compare_group(
             if measure.of_types:
                 found_runs = {name: types_of_runs(name)[key] for name in rows}
             else:
-                drawn = resampled(block)
                 found_runs = {
-                    name: _resampled_runs(measure, name, rows[name], drawn[name], how.seed)
-                    for name in rows
+                    name: _resampled_runs(measure, name, rows[name], sums, how.seed)
+                    for name, sums in drawn(all_resampled_sums, block).items()
                 }
                 if block == 1:
                     by_unit = {
@@ -304,8 +303,8 @@ def _compare_group(
             tests = _test_units(
                 measure,
                 {name: run.table for name, (run,) in rows.items()},
-                {name: sums for name, (sums,) in resampled(block).items()},
-                partial(given, block),
+                {name: sums for name, (sums,) in drawn(all_resampled_sums, block).items()},
+                partial(drawn, given_sums, block),
                 pairs,
                 how.confidence,
             )
@@ -426,13 +425,6 @@ def _scores(run: ScoredTable, keys: Collection[Key], *, is_whole: bool) -> dict[
     return values
 
 
-def _cases(measure: Measure, table: Table) -> int:
-    """Return the number of units that a score is about."""
-    if measure.cases is None:
-        return len(table.units)
-    return round(float(table.column(measure.cases).sum()))
-
-
 def _as_tested(
     measure: Measure,
     firsts: Iterable[ScoredTable],
@@ -460,23 +452,11 @@ def _as_tested(
     return replace(measure, outcome=None) if are_means or differ else measure
 
 
-def _in_clusters(table: Table, clusters: Mapping[str, str]) -> Table:
-    """Return the sums of the units of each cluster as its row.
-
-    Scores are functions of sums, so they do not change. Raises `KeyError` for a unit without a
-    cluster.
-    """
-    trials = Trials.of(table, clusters.__getitem__)
-    sums = np.zeros((len(trials.names), len(table.columns)))
-    np.add.at(sums, trials.positions, table.values)
-    return Table(trials.names, table.columns, sums)
-
-
 def _test_units(
     measure: Measure,
     tables: Mapping[str, Table],
     resampled: Mapping[str, DrawnSums],
-    given: Callable[[], Mapping[str, DrawnSums]],
+    given: Callable[[], Mapping[str, Sequence[DrawnSums]]],
     pairs: Sequence[Pair],
     confidence: float,
 ) -> dict[Pair, Difference]:
@@ -493,30 +473,22 @@ def _test_units(
                 samples[system], samples[other], values[system], values[other]
             ).interval(confidence)
         if measure.outcome is not None:
-            mine, theirs = _outcomes(measure, tables[system], tables[other])
+            outcomes = [tables[name].column(measure.outcome) for name in (system, other)]
+            if measure.cases is not None:
+                # Both systems have the same cases, or they have no outcomes (`_as_tested`).
+                cases = tables[system].column(measure.cases) > 0
+                outcomes = [of_system[cases] for of_system in outcomes]
+            mine, theirs = outcomes
             value = measure.scale * float(mine.mean() - theirs.mean())
             p_value = mcnemar(mine, theirs)
             counts = wins_ties_losses(mine, theirs)
         else:
-            swapped = swapped_differences(measure.of, given()[system], given()[other])
+            swapped = swapped_differences(measure.of, given()[system][0], given()[other][0])
             value, p_value = swapped.observed, swapped.p_value()
             if other == baseline and measure.block == 1:
                 counts = _counts(by_unit[system], by_unit[other])
         tests[system, other] = Difference(value, interval, p_value, None, counts)
     return tests
-
-
-def _outcomes(
-    measure: Measure, system: Table, baseline: Table
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the 0/1 outcomes of the units that are cases."""
-    assert measure.outcome is not None
-    mine, theirs = (table.column(measure.outcome) for table in (system, baseline))
-    if measure.cases is None:
-        return mine, theirs
-    # Both systems have the same cases, or they have no outcomes (`_as_tested`).
-    cases = system.column(measure.cases) > 0
-    return mine[cases], theirs[cases]
 
 
 def _by_unit(measure: Measure, table: Table) -> NDArray[np.float64]:

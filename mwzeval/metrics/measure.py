@@ -12,7 +12,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,16 +140,23 @@ class ScoredTable:
 
     def scores(self, resampling: Resampling | None = None) -> tuple[Score, ...]:
         """Return all scores, with intervals as `resampling` says, without it with none."""
-        sums, units = observed(self.table), self.table.count
-        resampled = _Resampled(self.table, resampling) if resampling else None
+        sums = observed(self.table)
         jackknives = self.jackknives() if resampling else {}
+
+        @cache
+        def drawn(block: int) -> DrawnSums:
+            assert resampling is not None
+            table = in_blocks(self.table, block)
+            return resampled_sums(table, samples=resampling.samples, seed=resampling.seed)
+
         scores = []
         for measure in self.measures:
+            n = self.table.count if measure.cases is None else round(sums[measure.cases][0])
             interval, signature = None, measure.signature
             if resampling and measure.key in jackknives:
                 interval = jackknives[measure.key].interval(resampling.confidence)
-            elif resampled and not measure.of_types:
-                interval = resampled.interval(measure, sums)
+            elif resampling and not measure.of_types:
+                interval = _resampled_interval(measure, sums, n, drawn, resampling.confidence)
             if resampling and interval:
                 choices = {"ci": f"{100 * resampling.confidence:g}%-{interval.method}"}
                 if interval.method == "bootstrap":
@@ -160,7 +167,7 @@ class ScoredTable:
                     name=measure.name,
                     label=measure.label,
                     value=measure.value(sums),
-                    n=units if measure.cases is None else round(sums[measure.cases][0]),
+                    n=n,
                     signature=signature,
                     places=measure.places,
                     scope=measure.scope,
@@ -180,41 +187,26 @@ class ScoredTable:
         return {measure.key: jackknife for measure, jackknife in zip(of_types, found, strict=True)}
 
 
-class _Resampled:
-    """Resampled sums of a table, drawn once for all measures with the same block size."""
-
-    def __init__(self, table: Table, how: Resampling) -> None:
-        self._table = table
-        self._how = how
-        self._sums: dict[int, DrawnSums] = {}
-
-    def interval(self, measure: Measure, sums: Sums) -> Interval | None:
-        if measure.outcome is not None and measure.cases is not None:
-            successes, cases = float(sums[measure.outcome][0]), int(sums[measure.cases][0])
-            return wilson(successes, cases, self._how.confidence).scaled(measure.scale)
-        if measure.block not in self._sums:
-            self._sums[measure.block] = resampled_sums(
-                in_blocks(self._table, measure.block),
-                samples=self._how.samples,
-                seed=self._how.seed,
-            )
-        try:
-            interval = bootstrap_interval(
-                measure.of, self._sums[measure.block], confidence=self._how.confidence
-            )
-        except ValueError:
-            # The score has a value in no resample.
-            return None
-        if interval.low < interval.high:
-            return interval
-        # All units score the same: there is no spread to resample, but others may score otherwise.
-        if measure.unit != PERCENT or interval.low not in (0, measure.scale):
-            return None
-        cases = len(self._table.units) if measure.cases is None else sums[measure.cases][0]
-        # Means over trials count parts of cases.
-        number = max(1, round(cases))
-        share = interval.low / measure.scale
-        return wilson(share * number, number, self._how.confidence).scaled(measure.scale)
+def _resampled_interval(
+    measure: Measure, sums: Sums, n: int, drawn: Callable[[int], DrawnSums], confidence: float
+) -> Interval | None:
+    """Return the interval of a score of `n` units, given the sums of drawn blocks of a size."""
+    if measure.outcome is not None and measure.cases is not None:
+        return wilson(float(sums[measure.outcome][0]), n, confidence).scaled(measure.scale)
+    samples = drawn(measure.block)
+    try:
+        interval = bootstrap_interval(measure.of, samples, confidence=confidence)
+    except ValueError:
+        # The score has a value in no resample.
+        return None
+    if interval.low < interval.high:
+        return interval
+    # All units score the same: there is no spread to resample, but others may score otherwise.
+    if measure.unit != PERCENT or interval.low not in (0, measure.scale):
+        return None
+    # Means over trials count parts of cases.
+    number = max(1, n)
+    return wilson(interval.low / measure.scale * number, number, confidence).scaled(measure.scale)
 
 
 def percentage(*parts: str, of: str) -> ScoreFunction:

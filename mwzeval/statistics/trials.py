@@ -19,7 +19,7 @@ Large Language Models Trained on Code", 2021, section 2.1 (pass@k).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
 
@@ -112,8 +112,13 @@ class Trials:
         summed = np.bincount(self.positions, weights=values, minlength=len(self.names))
         return np.asarray(summed, dtype=np.float64)
 
-    def by_item(self) -> Table:
-        """Return one row per item, the mean over its trials."""
+    def totals(self) -> Table:
+        """Return one row per item, the sum over its trials."""
         sums = np.zeros((len(self.names), len(self.table.columns)))
         np.add.at(sums, self.positions, self.table.values)
-        return Table(self.names, self.table.columns, sums / self.counts[:, np.newaxis])
+        return Table(self.names, self.table.columns, sums)
+
+    def by_item(self) -> Table:
+        """Return one row per item, the mean over its trials."""
+        totals = self.totals()
+        return replace(totals, values=totals.values / self.counts[:, np.newaxis])

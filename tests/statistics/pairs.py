@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
     SAMPLES,
@@ -21,17 +19,11 @@ from mwzeval.statistics.bootstrap import (
     swapped_differences,
 )
 from mwzeval.statistics.intervals import Jackknife
+from mwzeval.statistics.runs import ComparedRuns
 
 
-class Bootstrapped(NamedTuple):
-    """The observed difference, its interval, and the p value of samples shifted to mean 0."""
-
-    difference: float
-    interval: Interval
-    p_value: float
-
-
-def paired_bootstrap(score: ScoreFunction, system: DrawnSums, baseline: DrawnSums) -> Bootstrapped:
+def paired_bootstrap(score: ScoreFunction, system: DrawnSums, baseline: DrawnSums) -> ComparedRuns:
+    """Return the observed difference, its interval, and the p value of centred samples."""
     found = Differences.between(
         evaluate(score, system.samples),
         evaluate(score, baseline.samples),
@@ -39,7 +31,7 @@ def paired_bootstrap(score: ScoreFunction, system: DrawnSums, baseline: DrawnSum
         float(evaluate(score, baseline.observed)[0]),
     )
     centre = float(found.samples[np.isfinite(found.samples)].mean())
-    return Bootstrapped(found.observed, found.interval(), found.p_value(centre))
+    return ComparedRuns(found.observed, found.interval(), found.p_value(centre))
 
 
 def swapped(
