@@ -136,8 +136,7 @@ def test_names_of_files_do_not_reach_the_terminal(
 
 
 def test_exceptions_of_a_system_do_not_reach_the_terminal() -> None:
-    rate = Rate.of([])
-    text = Summary({}, rate, {}, 0, {f"ValueError: {EVIL}": 3}).to_text()
+    text = Summary({}, Rate.of([]), {}, 0, {f"ValueError: {EVIL}": 3}).to_text()
     assert f"3 × ValueError: {SHOWN}" in text.splitlines()
 
 

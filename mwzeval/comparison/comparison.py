@@ -38,11 +38,15 @@ if TYPE_CHECKING:
 
 SCHEMA = 2
 TONES = {1: BETTER, 0: "", -1: WORSE}
-TESTS = {
+METHODS = {
     MCNEMAR: "McNemar's exact test",
     RANDOMIZATION: "approximate randomisation",
     HIERARCHICAL: "bootstrap of {unit}s and runs",
+    "wilson": "Wilson",
+    "bootstrap": "bootstrap of {unit}s",
+    "jackknife": "jackknife of {unit}s",
 }
+"""What tests and methods of intervals are called in texts."""
 FEW_CLUSTERS = 30
 SENTENCES = 5
 """How many systems the verdict is about."""
@@ -382,7 +386,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     setting = f", {measure.setting}" if measure.setting else ""
     about = [f"n = {measure.n}"]
     if measure.test is not None:
-        about.append(TESTS[measure.test].format(unit=comparison.drawn))
+        about.append(METHODS[measure.test].format(unit=comparison.drawn))
     if measure.lower_is_better and not measure.is_description:
         about.append("lower is better")
     title = f"{measure.label}{scope}{setting} ({'; '.join(about)})"
@@ -400,9 +404,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
         if measure.test is not None:
             names += ["p" if len(systems) == 2 else "p (Holm)", "win/tie/loss"]
         cells = [difference_cells(measure, each, decimals, comparison.level) for each in systems]
-        columns |= {
-            name: [*column] for name, column in zip(names, zip(*cells, strict=True), strict=False)
-        }
+        columns |= zip(names, map(list, zip(*cells, strict=True)), strict=False)
     if any(entry.place for entry in systems):
         columns["rank"] = [str(entry.place.rank) if entry.place else UNKNOWN for entry in systems]
     return sheet(title, list(columns), list(zip(*columns.values(), strict=True)))
@@ -597,13 +599,6 @@ PAPER_COLUMNS = (
 )
 """The columns of the CSV of a table for a paper, whose intervals are those of the scores."""
 
-METHODS = {
-    "wilson": "Wilson",
-    "bootstrap": "bootstrap of {unit}s",
-    "jackknife": "jackknife of {unit}s",
-    "hierarchical-bootstrap": "bootstrap of {unit}s and runs",
-}
-
 
 def paper_document(
     comparison: Comparison, intervals: str = ENDS, *, places: int | None = None
@@ -673,7 +668,7 @@ def _caption(
     tested: dict[str, dict[str, None]] = {}
     for measure in measures:
         if measure.best and measure.test is not None:
-            tested.setdefault(TESTS[measure.test].format(unit=unit), {})[measure.label] = None
+            tested.setdefault(METHODS[measure.test].format(unit=unit), {})[measure.label] = None
     if tested:
         tests = list(tested)
         if len(tested) > 1:

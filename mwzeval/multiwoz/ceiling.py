@@ -21,10 +21,13 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import CANONICAL
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics
 from mwzeval.scores.report import Report
+from mwzeval.scores.score import Signature
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import PredictionsScorer
     from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
+
+GOLD = "gold responses and states"
 
 # Longest first: TRAINID is not TRAIN and an ID. All other text of a reference is in lower case.
 _CANONICAL_NAME = re.compile("|".join(sorted(CANONICAL, key=len, reverse=True)))
@@ -98,6 +101,18 @@ def _joined(placeholders: Report, words: Report) -> Report:
         metrics={**placeholders.metrics, "grounded": words.metrics["grounded"]},
         scores=(*placeholders.scores, *words.scores),
     )
+
+
+def signed_as_gold(report: Report) -> Report:
+    """Return the report of the gold annotation with signatures that say so."""
+    scores = []
+    for score in report.scores:
+        choices: dict[str, Any] = dict(score.signature.choices)
+        if "state" in choices:
+            choices["state"] = "gold"
+        signature = Signature.of(score.signature.metric, choices | {"predictions": "gold"})
+        scores.append(replace(score, signature=signature))
+    return replace(report, scores=tuple(scores), meta={**report.meta, "predictions": GOLD})
 
 
 def _for_gold(evaluator: Evaluator, asked: Metrics, corpus: str, *, in_words: bool) -> Evaluator:

@@ -16,7 +16,7 @@ from mwzeval.scores.explanation import (
     OutcomeCounts,
     Reason,
     TurnView,
-    lasting,
+    reasons_in_turns,
 )
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import (
@@ -83,7 +83,7 @@ def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str
     for explanation in explanations:
         lines += _wrapped(explanation.unit, look, style=BOLD)
         # Several outcomes lost for the same reason are one line.
-        found = lasting(explanation.reasons, apart=False)
+        found = reasons_in_turns(explanation.reasons, by_outcome=False)
         columns = [
             (LOST, of.place, printable(of.reason.scope), printable(of.reason.code)) for of in found
         ]
@@ -276,7 +276,7 @@ def _facts(facts: Iterable[Fact], look: Look) -> Iterator[str]:
 
 def _reasons(reasons: Iterable[Reason], look: Look) -> Iterator[str]:
     """Yield reasons, a sentence below each."""
-    for of in lasting(reasons):
+    for of in reasons_in_turns(reasons):
         at = f" at {of.place}" if of.turns else ""
         lost = f"{of.reason.scope}, {of.reason.outcome}"
         yield from _loss(f"  {LOST} {lost}: {of.reason.code}{at}", look)

@@ -185,8 +185,8 @@ def count_reasons(explanations: Iterable[Explanation]) -> dict[tuple[str, str], 
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
-    """A reason that was there in several turns: that of the first, and all of these."""
+class ReasonInTurns:
+    """A reason, as it is in the first turn that has it, and all turns that have it."""
 
     reason: Reason
     turns: tuple[int, ...]
@@ -202,20 +202,21 @@ class Lasting:
         return f"turns {', '.join(runs)}"
 
 
-def lasting(reasons: Iterable[Reason], *, apart: bool = True) -> list[Lasting]:
-    """Return reasons that differ in more than their turn, each with the turns that it has.
+def reasons_in_turns(reasons: Iterable[Reason], *, by_outcome: bool = True) -> list[ReasonInTurns]:
+    """Return reasons that differ in more than their turn, each with all its turns.
 
-    Without `apart` outcomes are not told apart, either.
+    Unless `by_outcome`, reasons that differ in turn and outcome only are the same reason.
     """
-    turns: dict[Reason, dict[int, None]] = {}
-    first: dict[Reason, Reason] = {}
+    same: dict[Reason, list[Reason]] = {}
     for reason in reasons:
-        key = replace(reason, turn=None, evidence="", outcome=reason.outcome if apart else "")
-        first.setdefault(key, reason)
-        of = turns.setdefault(key, {})
-        if reason.turn is not None:
-            of[reason.turn] = None
-    return [Lasting(first[key], tuple(sorted(of))) for key, of in turns.items()]
+        outcome = reason.outcome if by_outcome else ""
+        same.setdefault(replace(reason, turn=None, evidence="", outcome=outcome), []).append(reason)
+    return [
+        ReasonInTurns(
+            found[0], tuple(sorted({reason.turn for reason in found if reason.turn is not None}))
+        )
+        for found in same.values()
+    ]
 
 
 Pair = tuple[Explanation, Explanation]
@@ -234,7 +235,7 @@ class OutcomeCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Instead:
+class TurnOfOther:
     """What another system did: in a turn (what it said, and facts), or of the whole unit (None).
 
     `own` is what the user and the first system said in that turn. `utterances` begin with the
@@ -258,24 +259,24 @@ class LostToOther:
     unit: str
     outcome: str
     reasons: tuple[Reason, ...]
-    instead: tuple[Instead, ...]
+    instead: tuple[TurnOfOther, ...]
 
 
 def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> list[Explanation]:
     """Return explanations for people to read: outcomes by their labels."""
     return [
         replace(
-            of,
+            explanation,
             outcomes={
                 scope: {labels.get(name, name): kept for name, kept in named.items()}
-                for scope, named in of.outcomes.items()
+                for scope, named in explanation.outcomes.items()
             },
             reasons=tuple(
                 replace(reason, outcome=labels.get(reason.outcome, reason.outcome))
-                for reason in of.reasons
+                for reason in explanation.reasons
             ),
         )
-        for of in explanations
+        for explanation in explanations
     ]
 
 
@@ -288,12 +289,12 @@ def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
     return [
         OutcomeCounts(
             outcome,
-            lost=of[False, True],
-            won=of[True, False],
-            both_lost=of[False, False],
-            both_won=of[True, True],
+            lost=count[False, True],
+            won=count[True, False],
+            both_lost=count[False, False],
+            both_won=count[True, True],
         )
-        for outcome, of in counts.items()
+        for outcome, count in counts.items()
     ]
 
 
@@ -309,33 +310,34 @@ def lost_to_other(pairs: Iterable[Pair]) -> list[LostToOther]:
 
 def _outcomes_of(pair: Pair) -> dict[str, tuple[bool, bool]]:
     mine, theirs = (explanation.outcomes.get(WHOLE, {}) for explanation in pair)
-    kept = {name: (mine[name], theirs.get(name)) for name in mine}
     return {
         name: (first, second)
-        for name, (first, second) in kept.items()
-        if first is not None and second is not None
+        for name, first in mine.items()
+        if first is not None and (second := theirs.get(name)) is not None
     }
 
 
 def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
     reasons = tuple(reason for reason in mine.reasons if reason.outcome == outcome) or mine.reasons
     goal = tuple(fact for fact in theirs.goal if fact not in mine.goal)
-    instead = [Instead(None, (), goal)] if goal else []
+    instead = [TurnOfOther(None, (), goal)] if goal else []
     places: dict[int, dict[Fact, None]] = {}
     for reason in reasons:
         for turn, facts in _differing(reason, mine, theirs):
             places.setdefault(turn, {}).update(dict.fromkeys(facts))
     for turn in sorted(places):
-        own, said = (_said(of, turn) for of in (mine, theirs))
-        said = tuple(of for of in said if of.speaker == SYSTEM or of not in own)
-        instead.append(Instead(turn, said, tuple(places[turn]), own))
+        own, other = _utterances(mine, turn), _utterances(theirs, turn)
+        other = tuple(text for text in other if text.speaker == SYSTEM or text not in own)
+        instead.append(TurnOfOther(turn, other, tuple(places[turn]), own))
     return LostToOther(mine.unit, outcome, reasons, tuple(instead))
 
 
-def _said(explanation: Explanation, turn: int) -> tuple[Utterance, ...]:
+def _utterances(explanation: Explanation, turn: int) -> tuple[Utterance, ...]:
     """Return what the user and the system said in a turn; nothing where there is no such turn."""
     turns = explanation.turns[turn : turn + 1]
-    return tuple(of for view in turns for of in view.utterances if of.speaker in (USER, SYSTEM))
+    return tuple(
+        text for view in turns for text in view.utterances if text.speaker in (USER, SYSTEM)
+    )
 
 
 def _differing(

@@ -65,7 +65,7 @@ class Findings:
 
     def error(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
         """Note something that prevents scoring."""
-        self.extend([self._problem(kind, message, "error", count, place)])
+        self._note(kind, message, "error", count, place)
 
     def doubt(
         self, kind: str, message: str, *, then: str = "", count: int = 1, **place: Any
@@ -81,11 +81,7 @@ class Findings:
 
     def warning(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
         """Note something that is scored, but perhaps not as meant."""
-        known = self._warnings.get((kind, message))
-        if known is None:
-            self._warn(self._problem(kind, message, "warning", count, place))
-        else:
-            self._warnings[kind, message] = replace(known, count=known.count + count)
+        self._note(kind, message, "warning", count, place)
 
     def other_files(self, corpus: str, checksum: str, places: Sequence[str]) -> None:
         """Note files of a corpus, by their places, that are not the published ones."""
@@ -102,33 +98,29 @@ class Findings:
         """Return where a turn stands in what the user wrote."""
         return self.positions[dialogue][turn] if self.positions else turn
 
-    def _problem(
+    def _note(
         self,
         kind: str,
         message: str,
         severity: Literal["error", "warning"],
         count: int,
         place: dict[str, Any],
-    ) -> Problem:
+    ) -> None:
         if place.get("turn") is not None:
             place["turn"] = self.position(place["dialogue"], place["turn"])
-        return Problem(kind, message, severity, self.file, count=count, **place)
-
-    def _warn(self, problem: Problem) -> None:
-        key = problem.kind, problem.message
-        if key not in self._warnings and len(self._warnings) >= MOST_WARNINGS:
-            key = MORE_WARNINGS.kind, MORE_WARNINGS.message
-            problem = replace(MORE_WARNINGS, count=problem.count)
-        known = self._warnings.get(key)
-        self._warnings[key] = (
-            problem if known is None else replace(known, count=known.count + problem.count)
-        )
+        self.extend([Problem(kind, message, severity, self.file, count=count, **place)])
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Note problems that were found elsewhere, by their severity."""
         for problem in problems:
             if problem.severity == "warning":
-                self._warn(problem)
+                key = problem.kind, problem.message
+                if key not in self._warnings and len(self._warnings) >= MOST_WARNINGS:
+                    key = MORE_WARNINGS.kind, MORE_WARNINGS.message
+                    problem = replace(MORE_WARNINGS, count=problem.count)
+                if known := self._warnings.get(key):
+                    problem = replace(known, count=known.count + problem.count)
+                self._warnings[key] = problem
             elif len(self.errors) < MOST_ERRORS:
                 self.errors.append(problem)
             elif len(self.errors) == MOST_ERRORS:

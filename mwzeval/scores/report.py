@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mwzeval.errors import Problem, UsageError, conditions, did_you_mean
-from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.score import WHOLE, Score
 from mwzeval.scores.sheets import (
     COUNT,
     FLOAT,
@@ -183,12 +183,21 @@ WIDEST = 10
 COUNTS = "n"
 """Names the row with the numbers of units below scores by scope."""
 
+CEILING = "ceiling"
+"""Names the rows and columns of gold data."""
+ABOUT_CEILING = (
+    "ceiling: gold responses and states of the same dialogues, scored under the same settings"
+)
+
 Beside = Mapping[str, Mapping[tuple[str, str], Score]]
 """What stands next to scores (`ceiling`) → (name, scope) → its own score."""
 
 
-def summary(report: Report) -> Document:
-    """Return what was scored, all scores, and the signature of each metric."""
+def summary(report: Report, ceiling: Report | None = None) -> Document:
+    """Return what was scored, all scores, and the signature of each metric.
+
+    The scores of a `ceiling` stand beside those of the report: in a column, or a row below parts.
+    """
     signatures = tuple(dict.fromkeys(str(score.signature) for score in report.scores))
     elsewhere = {name for sheet in report.figures for name in sheet.scores}
     own: list[Score] = []
@@ -202,12 +211,20 @@ def summary(report: Report) -> Document:
             own.append(score)
     titles = {key.replace("_", " "): text for key, text in report.references.items()}
     about = (f"{title}: {text}" for title, text in titles.items() if title in beside)
+    records, notes = score_records(report), (*about, *signatures)
+    if ceiling is not None:
+        gold = {(score.name, score.scope): score for score in ceiling.scores}
+        beside[CEILING] = gold
+        notes = (*notes, ABOUT_CEILING)
+        for record in records:
+            of_gold = gold.get((record["score"], record["scope"]))
+            record[CEILING] = None if of_gold is None else of_gold.value
     return Document(
         heading=tuple(_heading(report)),
         sheets=(*_sheets(own, beside), *report.figures),
-        notes=(*about, *signatures),
+        notes=notes,
         signatures=signatures,
-        records=score_records(report),
+        records=records,
         plain=report.to_dict(),
     )
 
@@ -300,10 +317,9 @@ def _scopes_as_columns(scores: Sequence[Sequence[Score]], beside: Beside) -> She
         rows.append([parts[0].label, *(_cell(score) for score in (*parts, *of_whole))])
         if any(score.interval for score in parts):
             rows.append(["", *(_ends(score) for score in parts), *blank])
-        for title, known in beside.items():
-            found = [known.get((name, scope)) for scope in scopes]
-            if title not in columns and any(found):
-                rows.append([f"  {title}", *(_cell(score) for score in found), *blank])
+        for title, cells in _beside(parts, beside).items():
+            if title not in columns:
+                rows.append([f"  {title}", *cells, *blank])
     rows.append([COUNTS, *(str(score.n) for score in scores[0]), *blank])
     return sheet("", ["", *scopes, *columns], rows)
 
@@ -316,11 +332,9 @@ def _scopes_as_rows(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
     for parts in scores:
         header.append(parts[0].label)
         columns.append([_cell(score) for score in parts])
-        for title, known in beside.items():
-            found = [known.get((score.name, score.scope)) for score in parts]
-            if any(found):
-                header.append(title)
-                columns.append([_cell(score) for score in found])
+        found = _beside(parts, beside)
+        header += found
+        columns += found.values()
         if any(score.interval for score in parts):
             intervals.append([_ends(score) for score in parts])
     header += ["interval"] * len(intervals) + [COUNTS]
@@ -335,12 +349,19 @@ def _whole_sheet(scores: Sequence[Score], beside: Beside) -> Sheet:
     if interval := next((score.interval for score in scores if score.interval), None):
         header.append(f"{100 * interval.confidence:g} % interval")
         columns.append([_ends(score) for score in scores])
-    for title, known in beside.items():
-        found = [known.get((score.name, score.scope)) for score in scores]
-        if any(found):
-            header.append(title)
-            columns.append([_cell(score) for score in found])
+    found = _beside(scores, beside)
+    header += found
+    columns += found.values()
     return sheet("", header, list(zip(*columns, strict=True)))
+
+
+def _beside(scores: Sequence[Score], beside: Beside) -> dict[str, list[Cell | str]]:
+    """Return what stands beside any of the scores, by its title: a cell for each score."""
+    found = {
+        title: [known.get((score.name, score.scope)) for score in scores]
+        for title, known in beside.items()
+    }
+    return {title: [*map(_cell, cells)] for title, cells in found.items() if any(cells)}
 
 
 def _cell(score: Score | None) -> Cell | str:
@@ -349,48 +370,3 @@ def _cell(score: Score | None) -> Cell | str:
 
 def _ends(score: Score) -> str:
     return interval_text(score.interval, f".{score.places}f")
-
-
-CEILING = "ceiling"
-"""Names the rows and columns of gold data."""
-GOLD = "gold responses and states"
-NOTE = "ceiling: gold responses and states of the same dialogues, scored under the same settings"
-
-
-def ceiling_report(report: Report) -> Report:
-    """Return the report of the gold annotation with signatures that say so."""
-    scores = []
-    for score in report.scores:
-        choices: dict[str, Any] = dict(score.signature.choices)
-        if "state" in choices:
-            choices["state"] = "gold"
-        signature = Signature.of(score.signature.metric, choices | {"predictions": "gold"})
-        scores.append(replace(score, signature=signature))
-    return replace(report, scores=tuple(scores), meta={**report.meta, "predictions": GOLD})
-
-
-def ceiling_summary(report: Report) -> Document:
-    """Return the scores of the gold annotation, in the form of any system's."""
-    document = summary(report)
-    return replace(document, heading=(*document.heading, f"These are {GOLD}, as a system's."))
-
-
-def with_ceiling(report: Report, ceiling: Report) -> Report:
-    """Return the report with the metrics of the gold annotation under `meta.ceiling`."""
-    return replace(report, meta={**report.meta, "ceiling": dict(ceiling.metrics)})
-
-
-def beside_ceiling(report: Report, ceiling: Report) -> Document:
-    """Return the summary with the ceiling beside each score: a column, or a row below domains."""
-    document = summary(report)
-    gold = {(score.name, score.scope): score for score in ceiling.scores}
-    records = []
-    for record in document.records:
-        score = gold.get((record["score"], record["scope"]))
-        records.append({**record, CEILING: None if score is None else score.value})
-    return replace(
-        document,
-        sheets=tuple(_sheets(report.scores, {CEILING: gold})),
-        notes=(*document.notes, NOTE),
-        records=tuple(records),
-    )

@@ -180,8 +180,7 @@ def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) 
     notes = [f"{BEST}: the best"] if starred else []
     notes += [note for note in document.notes if signatures or note not in document.signatures]
     if not signatures and (number := len(document.signatures)):
-        what = "1 signature" if number == 1 else f"{number} signatures"
-        notes.append(f"{what}: `| cat` or -f json shows them")
+        notes.append(f"{plural(number, 'signature')}: `| cat` or -f json shows them")
     parts = [
         "\n".join(
             line
@@ -225,7 +224,9 @@ def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
             line = ""
             for column in columns:
                 blank = " " * (widths[column] - width_of(shown[column]))
-                style = BOLD if row is head else _style_of(row[column])
+                cell = row[column]
+                styles = (BOLD if row is head or cell.best else "", TONES.get(cell.tone, ""))
+                style = ";".join(filter(None, styles))
                 text = styled(shown[column], style, look)
                 line += GAP + blank + text if column else text + blank
             lines.append(line.rstrip())
@@ -233,10 +234,6 @@ def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
     title = _lines(sheet.title, BOLD, look) if sheet.title else []
     caption = [line for text in sheet.caption for line in _lines(text, DIM, look)]
     return "\n".join([*title, "\n\n".join(blocks), *caption])
-
-
-def _style_of(cell: Cell) -> str:
-    return ";".join(filter(None, (BOLD if cell.best else "", TONES.get(cell.tone, ""))))
 
 
 def _fitting(widths: Sequence[int], look: Look) -> Iterator[list[int]]:

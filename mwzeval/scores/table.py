@@ -28,8 +28,8 @@ U = TypeVar("U")
 
 UNIT = "unit"
 """Names the column with the units."""
-FIRST, LAST = 5, 5
-"""How many rows of a table are shown as text; likewise its columns."""
+SHOWN = 5
+"""How many of the first rows of a table are shown as text, and of the last; likewise columns."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -173,6 +173,6 @@ class Table:
 
 def _ends(items: Sequence[T], between: U) -> list[T | U]:
     """Return the first and last items, with `between` for those that are left out."""
-    if len(items) <= FIRST + LAST + 1:
+    if len(items) <= 2 * SHOWN + 1:
         return list(items)
-    return [*items[:FIRST], between, *items[-LAST:]]
+    return [*items[:SHOWN], between, *items[-SHOWN:]]

@@ -52,17 +52,8 @@ def test_a_doubt_is_scored_when_lenient_and_nothing_is_overlooked_when_strict(
     assert kinds == prevented
 
 
-def test_files_of_one_input_share_a_list() -> None:
-    findings = Findings("a.json")
-    other = findings.of_file("b.json")
-    other.error("bad", "is bad")
-    other.warning("odd", "is odd")
-    findings.warning("odd", "is odd")
-    assert [(p.file, p.count) for p in findings.problems] == [("b.json", 1), ("b.json", 2)]
-
-
 def test_parts_add_up_in_their_order() -> None:
-    parts = [Findings(f"{number}.json") for number in range(3)]
+    parts = [Findings("x.json").of_file(f"{number}.json") for number in range(3)]
     for number, part in enumerate(parts):
         part.error("bad", f"error {number}")
         part.warning("odd", "z is odd", count=number + 1)
@@ -106,9 +97,10 @@ def test_turns_stand_where_the_user_wrote_them() -> None:
     place = Place(findings, "d", 2)
     place.at("state").error("bad", "is bad")
     place.warning("odd", "is odd", "response")
-    assert [(p.file, p.dialogue, p.turn, p.key) for p in findings.problems] == [
-        ("p.json", "d", 5, "state"),
-        ("p.json", "d", 5, "response"),
+    findings.of_file("q.json").warning("odd", "is odd")
+    assert [(p.file, p.dialogue, p.turn, p.key, p.count) for p in findings.problems] == [
+        ("p.json", "d", 5, "state", 1),
+        ("p.json", "d", 5, "response", 2),
     ]
 
 

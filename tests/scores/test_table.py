@@ -64,15 +64,13 @@ def test_tables_side_by_side_have_the_columns_of_both() -> None:
 
 def test_tables_that_do_not_fit_are_refused() -> None:
     left = Table.from_rows(["a"], [("x", {}), ("y", {})])
-    with pytest.raises(ValueError, match="same units"):
-        left.beside(left.select(["y", "x"]))
-    with pytest.raises(ValueError, match="same columns"):
-        left + Table.from_rows(["b"], [])
-    with pytest.raises(ValueError, match="do not fit"):
-        Table(("x",), ("a", "b"), np.zeros((2, 2)))
-    with pytest.raises(KeyError, match="z"):
-        left.select(["x", "z"])
-    with pytest.raises(KeyError, match="z"):
-        left.column("z")
-    with pytest.raises(KeyError, match="z"):
-        Table.from_rows(["a"], [("x", {"z": 1})])
+    for wrong, error, message in (
+        (lambda: left.beside(left.select(["y", "x"])), ValueError, "same units"),
+        (lambda: left + Table.from_rows(["b"], []), ValueError, "same columns"),
+        (lambda: Table(("x",), ("a", "b"), np.zeros((2, 2))), ValueError, "do not fit"),
+        (lambda: left.select(["x", "z"]), KeyError, "z"),
+        (lambda: left.column("z"), KeyError, "z"),
+        (lambda: Table.from_rows(["a"], [("x", {"z": 1})]), KeyError, "z"),
+    ):
+        with pytest.raises(error, match=message):
+            wrong()

@@ -7,6 +7,7 @@ each that of the gold data of the same dialogues.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from mwzeval.arguments import add_files, add_format, add_intervals, files_of
@@ -30,13 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score and print; write a report if it is asked for; return 0."""
     from mwzeval.metrics.measure import Resampling
-    from mwzeval.multiwoz.ceiling import ceiling_of
-    from mwzeval.scores.report import (
-        beside_ceiling,
-        ceiling_report,
-        ceiling_summary,
-        with_ceiling,
-    )
+    from mwzeval.multiwoz.ceiling import GOLD, ceiling_of, signed_as_gold
+    from mwzeval.scores.report import summary
     from mwzeval.scores.sheets import printed
     from mwzeval.text import to_json
 
@@ -44,13 +40,15 @@ def run(arguments: argparse.Namespace) -> int:
     resampling = Resampling(arguments.ci) if arguments.ci else None
     if files := files_of(arguments, at_most=1, required=False):
         system: Any = scorer.score(files[0], progress=True)
-        report = system.report(resampling)
         ceiling = ceiling_of(scorer.predictions, system, None)
-        report = with_ceiling(report, ceiling)
-        document = beside_ceiling(report, ceiling)
+        report = system.report(resampling)
+        report = replace(report, meta={**report.meta, "ceiling": dict(ceiling.metrics)})
+        document = summary(report, ceiling)
     else:
-        report = ceiling_report(ceiling_of(scorer.predictions, None, resampling))
-        document = ceiling_summary(report)
+        report = signed_as_gold(ceiling_of(scorer.predictions, None, resampling))
+        document = summary(report)
+        heading = (*document.heading, f"These are {GOLD}, as a system's.")
+        document = replace(document, heading=heading)
     with warnings_behind(report.warnings):
         if arguments.output:
             write_output(arguments.output, to_json(report.to_dict()))
