@@ -119,12 +119,10 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
         _convert_percent(read, score)
         _check_units(read, score)
         _check_copies(read, score)
-    outcomes = {
-        score: all(
-            value in (0, 1) for file in read for value in file.values.get(score, {}).values()
-        )
-        for score in dict.fromkeys(score for file in read for score in file.values)
-    }
+    outcomes: dict[str, bool] = {}
+    for file in read:
+        for score, values in file.values.items():
+            outcomes[score] = outcomes.get(score, True) and set(values.values()) <= {0, 1}
     return ItemScores(
         {file.name: _scored(file, outcomes, lower) for file in read},
         _clusters(read, common),
@@ -140,23 +138,17 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> Columns:
     names, known = rows.names, rows.columns
 
     def column(what: str, name: str | None, of_format: str | None) -> str | None:
-        if name is None:
-            return of_format or _usual(what, names)
-        if (found := _named(name, names)) is None:
-            findings.error(
-                "no-such-column",
-                f'--{what}-column: no column "{shorten(name)}" for the {what}'
-                f"{did_you_mean(name, names)}{_listed(names)}",
-            )
+        found = (of_format or _usual(what, names)) if name is None else _named(name, names)
+        if name is not None and found is None:
+            missing = f"no column {_quoted(name)} for the {what}{did_you_mean(name, names)}"
+            findings.error("no-such-column", f"--{what}-column: {missing}{_listed(names)}")
         return found
 
     item = column("item", asked.item, known.item)
     if asked.item is None and item is None:
-        usual = " or ".join(f'"{name}"' for name in NAMES["item"].split()[:4])
-        findings.error(
-            "no-such-column",
-            f"no column is the item: call it {usual}, or name it by --item-column{_listed(names)}",
-        )
+        usual = " or ".join(map(_quoted, NAMES["item"].split()[:4]))
+        missing = f"no column is the item: call it {usual}, or name it by --item-column"
+        findings.error("no-such-column", f"{missing}{_listed(names)}")
     elif asked.item is None and item is not None and known.item is None:
         _warn_of_other_items(rows, item, findings)
     cluster = column("cluster", asked.cluster, None)

@@ -216,15 +216,9 @@ def test_scores_of_types_have_a_difference_and_an_interval_and_no_test(several: 
 
 
 @pytest.mark.integration
-def test_p_values_are_corrected_over_the_systems_and_ranks_follow_from_all_pairs() -> None:
+def test_ranks_follow_from_all_pairs() -> None:
     comparison = of_all()
     rows = {name: scored(name) for name in comparison.systems}
-    for measure in comparison.measures:
-        differences = [d for entry in measure.systems if (d := entry.difference) is not None]
-        p_values = [d.p_value for d in differences if d.p_value is not None]
-        adjusted = [d.adjusted for d in differences if d.adjusted is not None]
-        assert adjusted == list(holm(p_values))
-        assert len(adjusted) == (0 if is_of_types(measure) else len(differences))
     for name in ("success", "bleu.sample"):
         of_pairs: dict[tuple[str, str], float] = {}
         names = comparison.measure(name).group.systems
@@ -326,26 +320,21 @@ def test_a_group_has_a_baseline_units_and_ranks_of_its_own() -> None:
         ]
 
 
-def test_other_rules_are_refused_by_name() -> None:
-    other = Evaluator(success=True, corpus="sample", rules="2023")
-    with pytest.raises(UsageError, match=r"rules \(2021 and 2023\)"):
-        compare(
-            {"good": scored("good"), "new": other.score(sample_predictions("good")).scored_table},
-            resampling=FEW,
-        )
-
-
-def test_systems_without_a_common_dialogue_are_refused() -> None:
+def test_systems_that_cannot_be_compared_at_all_are_refused() -> None:
     predictions = sample_predictions("good")
     names = list(predictions)
-    halves = {
-        half: sample_evaluator().score({name: predictions[name] for name in chosen}).scored_table
-        for half, chosen in (("first", names[:30]), ("second", names[30:]))
-    }
-    with pytest.raises(UsageError, match='"second"'):
-        compare(halves)
-    with pytest.raises(UsageError, match="two"):
-        compare({"first": halves["first"]})
+    first, second = (
+        sample_evaluator().score({name: predictions[name] for name in chosen}).scored_table
+        for chosen in (names[:30], names[30:])
+    )
+    other = Evaluator(success=True, corpus="sample", rules="2023").score(predictions).scored_table
+    for given, message in (
+        ({"good": scored("good"), "new": other}, r"rules \(2021 and 2023\)"),
+        ({"first": first, "second": second}, '"second"'),
+        ({"first": first}, "two"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            compare(given, resampling=FEW)
 
 
 def test_a_single_common_dialogue_is_compared_where_there_is_something_to_compare() -> None:
@@ -471,13 +460,14 @@ def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_j
         assert ends(difference) == pytest.approx(ends(expected), abs=close)
 
 
-def test_p_values_over_runs_are_corrected_and_decide_ranks() -> None:
+def test_p_values_are_corrected_over_the_systems() -> None:
     mine, theirs = by_name(seeds("good", "no-phone")), by_name(seeds("good", "weak-tracker"))
-    comparison = compare({"a": mine, "b": theirs, "c": scored("good")}, resampling=FEW)
-    for measure in comparison.measures:
+    of_runs = compare({"a": mine, "b": theirs, "c": scored("good")}, resampling=FEW)
+    for measure in (*of_all().measures, *of_runs.measures):
         differences = [d for entry in measure.systems if (d := entry.difference) is not None]
         p_values = [d.p_value for d in differences if d.p_value is not None]
         adjusted = [d.adjusted for d in differences if d.adjusted is not None]
         assert adjusted == list(holm(p_values))
         assert len(adjusted) == (0 if is_of_types(measure) else len(differences))
+    for measure in of_runs.measures:
         assert all((entry.place is not None) == measure.has_direction for entry in measure.systems)

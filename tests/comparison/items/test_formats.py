@@ -58,19 +58,6 @@ def test_a_log_of_inspect_ai_by_hand() -> None:
     }
 
 
-def test_a_log_without_samples_is_told(tmp_path: Path) -> None:
-    archive = tmp_path / "none.eval"
-    with zipfile.ZipFile(archive, "w") as written:
-        written.writestr("summaries.json", "[]")
-        written.writestr("header.json", "{}")
-    plain = tmp_path / "none.json"
-    log = json.loads((LOGS / "weak.json").read_text("utf-8"))
-    plain.write_text(json.dumps({**log, "samples": []}), "utf-8")
-    for file in (archive, plain):
-        with pytest.raises(InputError, match=file.name):
-            read(file)
-
-
 def test_the_means_of_inspect_ai_itself() -> None:
     """It reduces the epochs of a sample by their mean, too."""
     log = json.loads((LOGS / "weak.json").read_text("utf-8"))
@@ -136,18 +123,26 @@ def test_logs_that_inspect_ai_writes_now_are_what_it_reads_in_them(tmp_path: Pat
         assert np.array_equal(read(file).table.values, stored.table.values)
 
 
-def test_an_archive_without_a_summary_has_its_journal(tmp_path: Path) -> None:
-    """As a run that is killed leaves it; here with the compression of older versions."""
-    content = read_zip(LOGS / "weak.eval", ["_journal/summaries/1.json"])
-    file = tmp_path / "killed.eval"
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, raw in content.items():
-            archive.writestr(name, raw)
-    assert values(read(file)) == values(read(LOGS / "weak.eval"))
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("data.json", "{}")
-    with pytest.raises(InputError, match=r"killed\.eval"):
-        read(file)
+def archive(file: Path, **contents: bytes | str) -> Path:
+    """Write an archive with the compression of older versions."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, content in contents.items():
+            written.writestr(name, content)
+    return file
+
+
+def test_logs_of_runs_that_ended_early(tmp_path: Path) -> None:
+    journal = read_zip(LOGS / "weak.eval", ["_journal/summaries/1.json"])
+    killed = archive(tmp_path / "killed.eval", **journal)
+    assert values(read(killed)) == values(read(LOGS / "weak.eval"))
+    log = json.loads((LOGS / "weak.json").read_text("utf-8"))
+    for file in (
+        archive(tmp_path / "other.eval", **{"data.json": "{}"}),
+        archive(tmp_path / "none.eval", **{"summaries.json": "[]", "header.json": "{}"}),
+        write(tmp_path / "none.json", {**log, "samples": []}),
+    ):
+        with pytest.raises(InputError, match=file.name):
+            read(file)
 
 
 @pytest.mark.integration
@@ -181,26 +176,19 @@ def test_a_damaged_log_is_told(tmp_path: Path, at: int) -> None:
         at += archive.getinfo("summaries.json").header_offset + 26
     raw[at : at + 20] = bytes(20)
     file = tmp_path / "damaged.eval"
-    file.write_bytes(raw)
-    with pytest.raises(InputError, match=r"damaged\.eval"):
-        read(file)
-    file.write_bytes(raw[: at - 26])
-    with pytest.raises(InputError, match=r"damaged\.eval"):
-        read(file)
-
-
-def tau_attempts() -> tuple[list[dict[str, Any]], Path]:
-    file = shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv")
-    rows = np.loadtxt(file, skiprows=1)
-    return [
-        {"task_id": int(t), "reward": r, "info": {}, "traj": [], "trial": int(n)}
-        for t, n, r in rows
-    ], file
+    for damaged in (raw, raw[: at - 26]):
+        file.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"damaged\.eval"):
+            read(file)
 
 
 @pytest.mark.integration
 def test_published_rewards_of_tau_bench_as_its_own_file_and_as_a_table(tmp_path: Path) -> None:
-    attempts, table = tau_attempts()
+    table = shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv")
+    attempts = [
+        {"task_id": int(task), "reward": reward, "info": {}, "traj": [], "trial": int(trial)}
+        for task, trial, reward in np.loadtxt(table, skiprows=1)
+    ]
     file = write(tmp_path / "gpt-4o-airline.json", attempts)
     assert is_log(str(file))
     published = {"pass^1": 42.0, "pass^2": 27.3, "pass^3": 22.0, "pass^4": 20.0}
@@ -248,10 +236,7 @@ def harness_line(doc: int, of_filter: str, **metrics: Any) -> dict[str, Any]:
     return {
         "doc_id": doc,
         "doc": {"question": "?", "passage": f"p{doc // 2}"},
-        "target": "4",
-        "arguments": {},
         "resps": [["4"]],
-        "filtered_resps": ["4"],
         "filter": of_filter,
         "metrics": list(metrics),
         "doc_hash": "0",
