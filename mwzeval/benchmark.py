@@ -251,13 +251,16 @@ def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
 
 def benchmark_named(name: str) -> Benchmark:
     """Return the benchmark that has this name among its names. Raises `UsageError`."""
+    known: Sequence[str]
     benchmark = family(name)
     if benchmark is None:
-        raise _unknown(name, [benchmark.name for benchmark in benchmarks()])
-    names = names_of(benchmark)
-    if name not in names:
-        raise _unknown(name, names)
-    return benchmark
+        known = [benchmark.name for benchmark in benchmarks()]
+    elif name in (known := names_of(benchmark)):
+        return benchmark
+    raise UsageError(
+        f'unknown benchmark "{shorten(name)}"{did_you_mean(name, known)} '
+        f"(known: {', '.join(known)})"
+    )
 
 
 def names_of(benchmark: Benchmark) -> Sequence[str]:
@@ -274,13 +277,6 @@ def family(name: str) -> Benchmark | None:
     external = _usable()
     return external.get(name) or next(
         (external[known] for known in external if name.startswith(f"{known}-")), None
-    )
-
-
-def _unknown(name: str, known: Sequence[str]) -> UsageError:
-    return UsageError(
-        f'unknown benchmark "{shorten(name)}"{did_you_mean(name, known)} '
-        f"(known: {', '.join(known)})"
     )
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import (
     add_files,
@@ -36,13 +36,12 @@ from mwzeval.commands.systems import (
     unit_of,
 )
 from mwzeval.errors import Problem, UsageError, conditions, shorten
-from mwzeval.files.reading import STANDARD_INPUT
+from mwzeval.files.reading import STANDARD_INPUT, shortest_ends
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
-    from mwzeval.comparison import Comparison
-    from mwzeval.metrics.measure import Resampling
+    from mwzeval.metrics.measure import ScoredTable
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -101,17 +100,69 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     Raises `UsageError` for options that have no meaning for these files.
     """
-    from mwzeval.comparison.comparison import comparison_document, paper_document
+    from mwzeval.comparison import compare
+    from mwzeval.comparison.comparison import NONE, comparison_document, paper_document
+    from mwzeval.comparison.items import may_be_lower
+    from mwzeval.metrics.measure import Resampling
     from mwzeval.scores.sheets import printed, render
 
     if arguments.table and arguments.scopes:
         arguments.parser.error("--table is of scores of the whole: leave --scopes out")
+    systems = _systems(arguments)
+    given = Counter(run for runs in systems.values() for run in runs)
+    for file in given:
+        if given[file] > 1:
+            tell(f"warning: {file} is given more than once")
+    files = list(given)
+    called = dict(zip(files, shortest_ends(files), strict=True))
+    tables: Mapping[str, ScoredTable]
+    options: dict[str, Any]
     if arguments.items:
-        comparison, warnings = _of_items(arguments, benchmark)
+        if arguments.scopes:
+            raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
+        items = read_items(files, arguments, benchmark)
+        tables, warnings = items.scored, items.warnings
+        options = {"unit": "item", "clusters": items.clusters}
     else:
         check_without_columns(arguments, "score", "lower_is_better")
-        comparison, warnings = _of_benchmark(arguments, benchmark)
-    with warnings_behind(*warnings, can_be_validated=not arguments.items):
+        reason = getattr(benchmark, "runs", "")
+        if reason and any(len(runs) > 1 for runs in systems.values()):
+            raise UsageError(reason)
+        compared = optional(benchmark, "compared", lambda _: ((), benchmark.headline))
+        scopes, headline = compared(arguments)
+        with advising_items(files):
+            found = score_all(scorer_of(benchmark, arguments), files, progress=True)
+        scored = dict(zip(files, found.values(), strict=True))
+        tables = {file: of_file.scored_table for file, of_file in scored.items()}
+        warnings = {file: tuple(of_file.warnings) for file, of_file in scored.items()}
+        options = {
+            "scopes": arguments.scopes or scopes,
+            "headline": () if arguments.all else headline,
+            "unit": unit_of(benchmark.words, tables.values()),
+        }
+    comparison = compare(
+        {name: {called[run]: tables[run] for run in runs} for name, runs in systems.items()},
+        resampling=Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed),
+        level=arguments.alpha,
+        intervals=arguments.table not in (None, NONE),
+        **options,
+    )
+    under = {
+        name: tuple(conditions(problem for run in runs for problem in warnings[run]))
+        for name, runs in systems.items()
+    }
+    comparison = replace(comparison, conditions={name: of for name, of in under.items() if of})
+    directions = [
+        Problem(
+            "direction",
+            f"{shorten(measure.label)}: higher counts as better; if it is not, add "
+            f'--lower-is-better "{shorten(measure.name)}"',
+            "warning",
+        )
+        for measure in comparison.measures
+        if arguments.items and may_be_lower(measure.name) and not measure.lower_is_better
+    ]
+    with warnings_behind(*warnings.values(), directions, can_be_validated=not arguments.items):
         if arguments.table:
             document = paper_document(comparison, arguments.table, places=arguments.places)
         else:
@@ -122,47 +173,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         else:
             write_output(arguments.output, render(document, arguments.format))
     return 0
-
-
-Warnings: TypeAlias = "Sequence[Sequence[Problem]]"
-"""Those of each file."""
-
-
-def _of_benchmark(
-    arguments: argparse.Namespace, benchmark: Benchmark
-) -> tuple[Comparison, Warnings]:
-    """Compare files that the benchmark scores."""
-    from mwzeval.comparison import compare
-
-    systems = _systems(arguments)
-    reason = getattr(benchmark, "runs", "")
-    if reason and any(len(runs) > 1 for runs in systems.values()):
-        raise UsageError(reason)
-    files, called = _files(systems)
-    compared = optional(benchmark, "compared", lambda _: ((), benchmark.headline))
-    scopes, headline = compared(arguments)
-    scorer, words = scorer_of(benchmark, arguments), benchmark.words
-    with advising_items(files):
-        found = score_all(scorer, files, progress=True)
-    scored = dict(zip(files, found.values(), strict=True))
-    comparison = compare(
-        {
-            name: {called[run]: scored[run].scored_table for run in runs}
-            for name, runs in systems.items()
-        },
-        resampling=_resampling(arguments),
-        level=arguments.alpha,
-        scopes=arguments.scopes or scopes,
-        headline=() if arguments.all else headline,
-        intervals=_with_intervals(arguments),
-        unit=unit_of(words, [file.scored_table for file in scored.values()]),
-    )
-    under = {
-        name: tuple(conditions(problem for run in runs for problem in scored[run].warnings))
-        for name, runs in systems.items()
-    }
-    comparison = replace(comparison, conditions={name: of for name, of in under.items() if of})
-    return comparison, [file.warnings for file in scored.values()]
 
 
 def _systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
@@ -194,59 +204,3 @@ def _systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     if sum(files.count(STANDARD_INPUT) for files in systems.values()) > 1:
         raise UsageError("standard input (-) can be read only once")
     return systems
-
-
-def _files(systems: Mapping[str, Sequence[str]]) -> tuple[list[str], Mapping[str, str]]:
-    """Return the files of all systems, each once, and what they are called in the result."""
-    from mwzeval.files.reading import shortest_ends
-
-    given = Counter(run for runs in systems.values() for run in runs)
-    files = list(given)
-    for file in files:
-        if given[file] > 1:
-            tell(f"warning: {file} is given more than once")
-    return files, dict(zip(files, shortest_ends(files), strict=True))
-
-
-def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> tuple[Comparison, Warnings]:
-    """Compare files that say the scores of their items themselves."""
-    from mwzeval.comparison import compare
-    from mwzeval.comparison.items import may_be_lower
-
-    if arguments.scopes:
-        raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
-    systems = _systems(arguments)
-    files, called = _files(systems)
-    items = read_items(files, arguments, benchmark)
-    comparison = compare(
-        {name: {called[run]: items.scored[run] for run in runs} for name, runs in systems.items()},
-        resampling=_resampling(arguments),
-        level=arguments.alpha,
-        intervals=_with_intervals(arguments),
-        unit="item",
-        clusters=items.clusters,
-    )
-    directions = [
-        Problem(
-            "direction",
-            f"{shorten(measure.label)}: higher counts as better; if it is not, add "
-            f'--lower-is-better "{shorten(measure.name)}"',
-            "warning",
-        )
-        for measure in comparison.measures
-        if may_be_lower(measure.name) and not measure.lower_is_better
-    ]
-    return comparison, [*items.warnings.values(), directions]
-
-
-def _resampling(arguments: argparse.Namespace) -> Resampling:
-    from mwzeval.metrics.measure import Resampling
-
-    return Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)
-
-
-def _with_intervals(arguments: argparse.Namespace) -> bool:
-    """Tell whether scores themselves need intervals."""
-    from mwzeval.comparison.comparison import NONE
-
-    return arguments.table not in (None, NONE)

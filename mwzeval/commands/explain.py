@@ -162,8 +162,8 @@ def _against(
     words = benchmark.words
     # Trials are explained one by one, so they are what is common.
     tables = {
-        name: replace(scored, table=scored.trial_rows)
-        for name, scored in ((name, system.scored_table) for name, system in systems.items())
+        name: replace(system.scored_table, table=system.scored_table.trial_rows)
+        for name, system in systems.items()
     }
     check_comparable(tables)
     explained = {name: system.units() for name, system in systems.items()}

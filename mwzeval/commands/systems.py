@@ -62,10 +62,7 @@ class _Recognising:
 
     def _check(self, file: str) -> None:
         """Raise `InputError` if a file is of another benchmark."""
-        raw = _beginning(file)
-        if raw is None:
-            return
-        if other := recognised(raw, but=self.benchmark.name, external=True):
+        if other := recognised(_beginning(file), but=self.benchmark.name, external=True):
             message = advice(other, self.benchmark.title)
             raise InputError([Problem("other-benchmark", message, file=file)])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.cluster.processes import THREADS, pool, processors
+from mwzeval.cluster.processes import THREADS, pool
 from tests.places import ROOT
 from tests.waiting import wait_until
 
@@ -90,7 +90,3 @@ def test_workers_compute_in_one_thread_and_this_process_as_before() -> None:
     with pool(1) as executor:
         assert executor.submit(threads).result() == ["1"] * len(THREADS)
     assert threads() == before
-
-
-def test_processors_are_those_that_may_be_used() -> None:
-    assert 1 <= processors() <= (os.cpu_count() or 1)

@@ -7,7 +7,6 @@ benchmark does not have it.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
@@ -20,9 +19,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mwzeval.arguments import FORMATS, InputFile
+from mwzeval.arguments import FORMATS
 from mwzeval.benchmark import benchmark_named, optional
-from mwzeval.cli import VERBS, command_parser, main
+from mwzeval.cli import VERBS, main
 from mwzeval.errors import UsageError
 from mwzeval.files import reading
 from mwzeval.metrics.measure import ScoredTable
@@ -31,9 +30,8 @@ from tests.samples import NAMES, TOY, Sample, installed, write_sample
 
 FEW = "--samples 50"
 REPORT = Path("evaluation_results.json")
-alone = pytest.mark.parametrize("name", ["multiwoz"])
 in_full = pytest.mark.parametrize("name", ["multiwoz", "toy"])
-"""Tests with these marks are about one benchmark, and about one and the plug-in."""
+"""Tests with this mark are about a benchmark and a plug-in."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -149,33 +147,27 @@ def lacks(name: str, member: str) -> str:
     return ""
 
 
-class Command(NamedTuple):
-    """A command that prints something, and what a benchmark may lack for it."""
-
-    words: str
-    needs: str | None = None
-
-
-PRINTED: dict[str, Command] = {
-    "evaluate": Command("evaluate BETTER"),
-    "evaluate --ci": Command("evaluate -i BETTER --ci 90"),
-    "runs": Command("runs BETTER WORSE"),
-    "rows": Command("rows BETTER"),
-    "compare": Command(f"compare BETTER WORSE {FEW}"),
-    "compare --scopes": Command(f"compare BETTER -i WORSE {FEW} --scopes --alpha 0.1"),
-    "compare runs": Command(f"compare A=BETTER,WORSE B=WORSE {FEW}", "runs"),
-    "compare --table": Command(f"compare BETTER WORSE {FEW} --table ends"),
-    "power": Command("power BETTER --difference 5"),
-    "power of two": Command("power BETTER -i WORSE --difference 5 --goals 10,20 --alpha 0.1"),
-    "leaderboard": Command("leaderboard", "leaderboard"),
-}
-"""Commands whose result is printed in any of `FORMATS`."""
+PRINTED = (
+    ("evaluate BETTER", None),
+    ("evaluate -i BETTER --ci 90", None),
+    ("runs BETTER WORSE", None),
+    ("rows BETTER", None),
+    (f"compare BETTER WORSE {FEW}", None),
+    (f"compare BETTER -i WORSE {FEW} --scopes --alpha 0.1", None),
+    (f"compare A=BETTER,WORSE B=WORSE {FEW}", "runs"),
+    (f"compare BETTER WORSE {FEW} --table ends", None),
+    ("power BETTER --difference 5", None),
+    ("power BETTER -i WORSE --difference 5 --goals 10,20 --alpha 0.1", None),
+    ("leaderboard", "leaderboard"),
+)
+"""Commands whose result is printed in any of `FORMATS`, and the optional member they need."""
 
 
 @in_full
-@pytest.mark.parametrize("command", PRINTED)
-def test_results_are_printed_in_every_format(name: str, command: str, run: Run) -> None:
-    words, needs = PRINTED[command]
+@pytest.mark.parametrize(("words", "needs"), PRINTED)
+def test_results_are_printed_in_every_format(
+    name: str, words: str, needs: str | None, run: Run
+) -> None:
     for format_name in FORMATS:
         ran = works(run, name, f"{words} --format {format_name}", needs)
         assert ran is None or parsed(ran.out, format_name)
@@ -184,7 +176,7 @@ def test_results_are_printed_in_every_format(name: str, command: str, run: Run) 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", NAMES[1:])
 def test_results_of_other_benchmarks_are_printed(name: str, run: Run) -> None:
-    for words, needs in PRINTED.values():
+    for words, needs in PRINTED:
         ran = works(run, name, f"{words} -f json", needs)
         assert ran is None or parsed(ran.out, "json")
 
@@ -254,14 +246,6 @@ def test_what_another_system_won_is_listed(run: Run) -> None:
     refused = run("explain WORSE --against INVALID")
     assert refused.code == 2
     assert "Traceback" not in refused.err
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("name", ["toy"])
-def test_figures_are_drawn(run: Run) -> None:
-    for kind in ("scores", "reasons"):
-        assert run(f"plot BETTER WORSE --kind {kind} -o figure.svg {FEW}").code == 0
-        assert "<svg" in Path("figure.svg").read_text(encoding="utf-8")
 
 
 def test_a_live_agent_that_is_not_there_leaves_no_file(name: str, run: Run) -> None:
@@ -340,31 +324,6 @@ def test_inputs_tell_their_benchmark(
     named = run("evaluate BETTER -o report.json")
     assert main(["evaluate", "-i", sample.better, "-o", "report.json"]) == named.code == 0
     assert capsys.readouterr().out == named.out
-
-
-OTHER_THAN_INPUT = frozenset({"model", "training", "dev"})
-"""Positional arguments that are read beside or before the input, so that `-i` would not tell which
-is meant."""
-
-
-def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for inner in dict.fromkeys(action.choices.values()):
-                yield from parsers(inner)
-
-
-def test_what_is_read_by_its_place_is_read_with_i_too() -> None:
-    for parser in parsers(command_parser()):
-        by_place = {
-            action.dest
-            for action in parser._actions
-            if not action.option_strings and action.type is InputFile
-        }
-        if by_place - OTHER_THAN_INPUT:
-            options = {option for action in parser._actions for option in action.option_strings}
-            assert {"-i", "--input"} <= options, parser.prog
 
 
 COMMANDS = (
