@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -21,26 +22,27 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from mwzeval.comparison import Comparison
-from mwzeval.comparison.comparison import about_few, verdict
+from mwzeval.comparison.comparison import (
+    about_few,
+    about_tests,
+    about_units,
+    all_pairs,
+    difference_cells,
+    verdict,
+)
 from mwzeval.errors import CONDITIONS, Problem, conditions, counted, printable
 from mwzeval.report.page.model import (
     Kind,
     PageSystem,
-    about_comparison,
-    about_intervals,
+    comparable_in,
     headline_of,
-    histograms,
     kinds_of,
     labels_of,
-    letter_of,
-    not_comparable,
-    panels_of,
-    references_of,
-    signatures_of,
-    standings_of,
 )
+from mwzeval.scores.comparable import Group, apart
 from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
-from mwzeval.scores.score import WHOLE, Words
+from mwzeval.scores.score import PERCENT, WHOLE, Score, Words
+from mwzeval.scores.sheets import ALIKE, Cell
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
 """The files of `script/` in their order in the page, where they are one module."""
@@ -79,7 +81,7 @@ def to_html(
     words = words or Words()
     kinds = kinds_of(systems)
     comparison = compared if isinstance(compared, Comparison) else None
-    standings = standings_of(comparison) if comparison else {}
+    standings = _standings_of(comparison) if comparison else {}
     main = headline_of(systems, headline)
     rows = panels_of(systems, standings)
     # The texts between the tags are hashed as browsers see them, with "\n" at the ends of lines.
@@ -99,7 +101,7 @@ def to_html(
         title=title,
         words=words,
         whole=WHOLE,
-        letters=[letter_of(place) for place in range(len(systems))],
+        letters=[_letter_of(place) for place in range(len(systems))],
         systems=systems,
         verdicts=_verdicts(systems, comparison, main),
         alerts=list(_alerts(systems).items())[:SHOWN_ALERTS],
@@ -109,21 +111,21 @@ def to_html(
         other_rows=[row for row in rows if row.name not in main],
         chart=[row for name in main for row in rows if row.name == name],
         panels=panels_of(systems, standings, scopes=True),
-        references=references_of(systems).values(),
-        compared=about_comparison(comparison) if comparison else (),
+        references=_references_of(systems).values(),
+        compared=_about_comparison(comparison) if comparison else (),
         few=about_few(comparison) if comparison else "",
         not_compared=compared if comparison is None else None,
         marked=any(best for best, _, _ in standings.values()),
-        apart=not_comparable(systems),
-        intervals=about_intervals(systems),
-        histograms=histograms(systems, kinds),
+        apart=_not_comparable(systems),
+        intervals=_about_intervals(systems),
+        histograms=_histograms(systems, kinds),
         most=max((count for kind in kinds for count in kind.counts), default=1),
         kind_places={key: place for place, key in enumerate(_flat(kinds))},
         figured=[(place, system) for place, system in enumerate(systems) if system.figures],
         warned=[(place, system) for place, system in enumerate(systems) if system.warnings],
         warning_count=sum(len(system.warnings) for system in systems),
         about=_about(systems),
-        signatures=signatures_of(systems),
+        signatures=_signatures_of(systems),
         style=Markup(style),
         style_hash=_hash(style),
         script=Markup(script),
@@ -218,7 +220,7 @@ def _packed(
         "words": words._asdict(),
         "labels": labels_of(systems),
         "meanings": {k.code: meanings[k.code] for k in kinds if k.code in meanings},
-        "systems": [{"letter": letter_of(at), "name": s.name} for at, s in enumerate(systems)],
+        "systems": [{"letter": _letter_of(at), "name": s.name} for at, s in enumerate(systems)],
         "kinds": [{"outcome": outcome, "code": code} for outcome, code in _flat(kinds)],
         "items": [
             {"name": name, "explanations": [known.get(name) for known in by_name]}
@@ -243,3 +245,241 @@ def _plain_object(value: Explanation | Reason | Claim | ToolUse) -> dict[str, An
             return {n: getattr(value, n) for n in ("code", "outcome", "scope", "turn", "text")}
         case ToolUse():
             return asdict(value)
+
+
+def _letter_of(place: int) -> str:
+    """Return the short name of a system on the page: A, B, … Z, S27, …"""
+    return chr(ord("A") + place) if place < 26 else f"S{place + 1}"
+
+
+def _not_comparable(systems: Sequence[PageSystem]) -> list[str]:
+    """Return sentences that say which systems, by their letters, cannot be compared in what."""
+    letters = {system.name: _letter_of(place) for place, system in enumerate(systems)}
+    return apart(
+        {
+            label: [
+                Group(tuple(letters[name] for name in group.systems), group.setting)
+                for group in comparable_in(systems, score)
+            ]
+            for score, label in labels_of(systems).items()
+        }
+    )
+
+
+def _places(systems: Sequence[PageSystem], group: Group) -> list[int]:
+    return [place for place, system in enumerate(systems) if system.name in group.systems]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A score of a system, and the length of its bar, which is 0 for a score that is not finite.
+
+    `difference` has the difference to the baseline, its interval and the corrected p value (the
+    last two are empty for the baseline itself); it is empty where nothing is compared.
+    """
+
+    cell: Cell
+    length: float
+    difference: Sequence[Cell] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A score of the systems that can be compared in it, over everything or over several scopes.
+
+    `setting` is how these systems, at `places`, differ from others that have the score. The axis is
+    from `low` to `high`. A row has its scope, the number of items as text, and the bars of systems
+    that have such a score, by their places. `beside` has the score of each reference.
+    """
+
+    name: str
+    label: str
+    setting: str
+    lower_is_better: bool
+    low: float
+    high: float
+    places: Sequence[int]
+    rows: Sequence[tuple[str, str, Mapping[int, Bar]]]
+    beside: Sequence[str]
+
+
+def _references_of(systems: Sequence[PageSystem]) -> dict[str, str]:
+    """Return the labels of references, by the prefix of their scores."""
+    return {
+        key: label
+        for system in systems
+        for key, label in system.references.items()
+        if any(score.name.startswith(f"{key}.") for score in system.scores)
+    }
+
+
+Standings = Mapping[tuple[str, str, str], tuple[bool, str, Sequence[Cell]]]
+"""Score, scope and system → whether it is the best, its mark, and its difference (see `Bar`)."""
+
+
+def _standings_of(comparison: Comparison) -> Standings:
+    """Return how systems compare with others, in all scores in which there are others."""
+    return {
+        (measure.name, measure.scope, entry.system): (
+            entry in measure.best,
+            ALIKE if measure.is_alike(entry, comparison.level) else "",
+            difference_cells(measure, entry, measure.places)[:3],
+        )
+        for measure in comparison.measures
+        if len(measure.systems) > 1
+        for entry in measure.systems
+    }
+
+
+def panels_of(
+    systems: Sequence[PageSystem], standings: Standings, *, scopes: bool = False
+) -> list[Panel]:
+    """Return a panel for each score over everything and each group that can be compared in it.
+
+    With `scopes` it is for each score that exists for more than everything, with all scopes.
+    """
+    references = _references_of(systems)
+    shown: dict[str, dict[str, None]] = {}
+    by_key: list[dict[tuple[str, str], Score]] = []
+    for system in systems:
+        by_key.append({(s.name, s.scope): s for s in reversed(system.scores)})
+        for score in system.scores:
+            if scopes or (score.scope == WHOLE and score.name.split(".")[0] not in references):
+                shown.setdefault(score.name, {})[score.scope] = None
+
+    def panel(name: str, group: Group) -> Panel:
+        places = _places(systems, group)
+
+        def row(name: str, scope: str) -> dict[int, Score]:
+            found = {place: by_key[place].get((name, scope)) for place in places}
+            return {place: score for place, score in found.items() if score}
+
+        rows = {scope: row(name, scope) for scope in shown[name]}
+        known = [score for scores in rows.values() for score in scores.values()]
+        low, high = _axis(known)
+        return Panel(
+            name=name,
+            label=known[0].label,
+            setting=group.setting,
+            lower_is_better=known[0].lower_is_better,
+            low=low,
+            high=high,
+            places=places,
+            rows=[
+                (
+                    scope,
+                    " / ".join(dict.fromkeys(f"{score.n:,}" for score in scores.values())),
+                    {
+                        at: _bar(s, standings.get((name, scope, systems[at].name)))
+                        for at, s in scores.items()
+                    },
+                )
+                for scope, scores in rows.items()
+                if scores
+            ],
+            beside=[
+                " / ".join(dict.fromkeys(f"{s.value:.{s.places}f}" for s in scores.values()))
+                for scores in (row(f"{key}.{name}", WHOLE) for key in references)
+            ],
+        )
+
+    return [
+        panel(name, group)
+        for name, of_name in shown.items()
+        if not scopes or of_name.keys() - {WHOLE}
+        for group in comparable_in(systems, name)
+    ]
+
+
+def _bar(score: Score, standing: tuple[bool, str, Sequence[Cell]] | None) -> Bar:
+    best, mark, difference = standing or (False, "", ())
+    interval = score.interval if _ends(score) else None
+    cell = Cell(score.value, best, mark, form=f".{score.places}f", interval=interval)
+    return Bar(cell, score.value if math.isfinite(score.value) else 0.0, difference)
+
+
+def _ends(score: Score) -> list[float]:
+    interval = score.interval
+    ends = [interval.low, interval.high] if interval else []
+    return ends if all(map(math.isfinite, ends)) else []
+
+
+def _axis(scores: Iterable[Score]) -> tuple[float, float]:
+    """Return round ends of an axis with zero and all values on it, of percent 100 above 10."""
+    values = [0.0]
+    is_percent = False
+    for score in scores:
+        values += [score.value, *_ends(score)]
+        is_percent = score.unit == PERCENT
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = _round_up(-min(finite)), _round_up(max(finite))
+    if is_percent and 10 < high <= 100:
+        high = 100.0
+    return (-low if low else 0.0), (high if high or low else 1.0)
+
+
+def _round_up(value: float) -> float:
+    """Return the next 1, 2 or 5 times a power of ten."""
+    if value <= 0:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
+
+
+def _about_intervals(systems: Sequence[PageSystem]) -> str | None:
+    """Return a sentence about the intervals that are shown, None when there are none."""
+    kinds = dict.fromkeys(
+        f"{100 * score.interval.confidence:g} % {score.interval.method}"
+        for system in systems
+        for score in system.scores
+        if score.interval is not None
+    )
+    alone = ", of each system by itself" if len(systems) > 1 else ""
+    return f"Intervals of scores: {', '.join(kinds)}{alone}." if kinds else None
+
+
+def _about_comparison(comparison: Comparison) -> list[str]:
+    """Return sentences that say on what, and how, the systems were compared."""
+    sentences = [*about_units(comparison), *about_tests(comparison)]
+    if any(
+        measure.is_alike(entry, comparison.level)
+        for measure in comparison.measures
+        for entry in measure.systems
+    ):
+        pairs = f" ({all_pairs(comparison)}, Holm's correction)" * (len(comparison.systems) > 2)
+        sentences.append(f"{ALIKE}: does not differ significantly from the best{pairs}")
+    return sentences
+
+
+def _signatures_of(systems: Sequence[PageSystem]) -> list[tuple[str, str]]:
+    """Return (letters of the systems, signature), the signatures of one metric together."""
+    metrics: dict[str, dict[str, dict[str, None]]] = {}
+    for place, system in enumerate(systems):
+        for score in system.scores:
+            letters = metrics.setdefault(score.signature.metric, {})
+            letters.setdefault(str(score.signature), {})[_letter_of(place)] = None
+    return [
+        (" ".join(letters), signature)
+        for signatures in metrics.values()
+        for signature, letters in signatures.items()
+    ]
+
+
+def _histograms(
+    systems: Sequence[PageSystem], kinds: Sequence[Kind]
+) -> list[tuple[str, str, list[int], list[Kind]]]:
+    """Return why systems that can be compared in it lost an outcome, for each of these groups.
+
+    That is the label of the outcome, the setting of the group, the places of its systems, and the
+    kinds of reasons, the most frequent first.
+    """
+    labels = labels_of(systems)
+    found = []
+    for outcome in dict.fromkeys(kind.outcome for kind in kinds):
+        for group in comparable_in(systems, outcome):
+            places = _places(systems, group)
+            shown = [k for k in kinds if k.outcome == outcome and k.occurs_in(places)]
+            if shown:
+                label = labels.get(outcome, outcome.capitalize())
+                found.append((label, group.setting, places, shown))
+    return found

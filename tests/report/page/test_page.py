@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import mwzeval.report.page.html
-from mwzeval.report.page.html import SCRIPTS, to_html
-from mwzeval.report.page.model import PageSystem, kinds_of, panels_of
+from mwzeval.report.page.html import SCRIPTS, panels_of, to_html
+from mwzeval.report.page.model import PageSystem, kinds_of
 from mwzeval.scores.score import Interval, Score, Signature, Words
 from tests.report.page.conversations import live_systems
 from tests.report.pages import data_of
