@@ -15,14 +15,10 @@ from mwzeval.errors import MwzevalError, UsageError, shorten
 from mwzeval.libraries import required
 
 LOCAL = "local"
-ADDRESS = re.compile(r"[a-z]+://.+:[0-9]+")
 ANSWER_SECONDS = 8
 """How long a scheduler may take to answer."""
-
 WORKER_SECONDS = 30
 """How long to wait for a first worker of a scheduler that has answered."""
-
-
 QUIET_WORKERS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500ms",
@@ -46,9 +42,13 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
         with ExitStack() as started:
             started.enter_context(dask.config.set(QUIET_WORKERS))
             try:
-                # Dask can end a cluster in order only once it has begun; and it is this process
-                # that Ctrl-C is for, not its workers.
-                _start_tracker()
+                # The process in which Python tracks shared resources: starting it unblocks Ctrl-C.
+                with suppress(ImportError):
+                    from multiprocessing.resource_tracker import ensure_running
+
+                    ensure_running()
+                # Dask can end a cluster in order only once it has begun, and Ctrl-C is for this
+                # process, not for the workers.
                 with interrupts_held():
                     local = started.enter_context(
                         distributed.LocalCluster(
@@ -82,19 +82,8 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
         yield client
 
 
-def _start_tracker() -> None:
-    """Start the process that Python tracks shared resources with, where it has one.
-
-    Starting it lets Ctrl-C through again, to all that is started thereafter.
-    """
-    with suppress(ImportError):
-        from multiprocessing.resource_tracker import ensure_running
-
-        ensure_running()
-
-
 def _connected(distributed: Any, address: str) -> Any:
-    if not ADDRESS.fullmatch(address):
+    if not re.fullmatch(r"[a-z]+://.+:[0-9]+", address):
         raise UsageError(
             f'"{shorten(address)}" is no address of a Dask scheduler, such as '
             "tcp://192.168.0.1:8786, nor local"
@@ -104,9 +93,9 @@ def _connected(distributed: Any, address: str) -> Any:
         return distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, MemoryError, asyncio.TimeoutError) as error:
         # Dask takes the first bytes of whatever answers for a length, and asks for so much memory.
-        is_other = isinstance(error, MemoryError)
-        silence = f"no answer for {ANSWER_SECONDS} s"
-        reason = "what answers is none" if is_other else shorten(str(error), 200) or silence
+        reason = shorten(str(error), 200) or f"no answer for {ANSWER_SECONDS} s"
+        if isinstance(error, MemoryError):
+            reason = "what answers is none"
         raise UsageError(
             f"no Dask scheduler answers at {shorten(address)} ({reason}): start one with "
             "`dask scheduler`, which prints its address, or use --dask local"

@@ -37,15 +37,13 @@ def pool(
     *,
     initializer: Callable[..., object] | None = None,
     initargs: tuple[Any, ...] = (),
-    start: str | None = "spawn",
 ) -> Iterator[ProcessPoolExecutor]:
     """Yield worker processes; what waits is dropped when the block is left.
 
-    Ctrl-C is for this process alone, which says when they stop, from their first moment on. They
-    end with this process, however it ends: a worker whose parent was killed would go on to
-    the end of its task, and then wait for ever. `start` is how they are started (see
-    `multiprocessing`; None: as is usual on the system). The usual way on Linux copies a process
-    whose NumPy has threads already, and how many is settled when it is imported.
+    Ctrl-C interrupts this process alone, which says when the workers stop. They end with this
+    process, however it ends: otherwise a worker whose parent was killed would finish its task and
+    then wait for ever. They are spawned, for a copy of this process would have a NumPy whose number
+    of threads is settled.
     """
     # Imported here, because most commands need no processes and are to start at once.
     import multiprocessing
@@ -53,14 +51,14 @@ def pool(
 
     class Executor(ProcessPoolExecutor):
         def submit(self, *called: Any, **named: Any) -> Any:
-            # Here processes are started. What Ctrl-C ends while they import tells tracebacks.
+            # This starts processes; one that Ctrl-C ends while it imports prints a traceback.
             with interrupts_held():
                 return super().submit(*called, **named)
 
     with one_thread_each():
         executor = Executor(
             processes,
-            multiprocessing.get_context(start),
+            multiprocessing.get_context("spawn"),
             initializer=_begin,
             initargs=(initializer, initargs),
         )
@@ -72,9 +70,9 @@ def pool(
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait until this block ends; what is started within never hears it.
+    """Block SIGINT in this block, and for ever in processes and threads that it starts.
 
-    Processes and threads inherit that. Where the system knows no such thing, nothing is held.
+    Where the system has no signal masks, nothing is blocked.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -97,8 +95,12 @@ def end_with_parent() -> None:
     """Let this process end as soon as its parent is gone."""
     import multiprocessing
 
-    _be_killed_with_parent()
+    if sys.platform == "linux":
+        import ctypes
 
+        # A thread that waits gets no turn while something outside Python computes.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -108,18 +110,6 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, name="ends with its parent", daemon=True).start()
-
-
-def _be_killed_with_parent() -> None:
-    """Let the system end this process with its parent, where it can.
-
-    A thread that waits for that end does not get its turn while something outside Python computes.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @contextmanager

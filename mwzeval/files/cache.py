@@ -11,7 +11,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -102,11 +101,9 @@ def derive(
     """Return what `build()` computes from the source files, from the user's cache if it is there.
 
     The value has passed through JSON (tuples are lists, keys are strings) also if it was just
-    built. Raise `revision` when `build` changes. Raises `DataError` when a source cannot be read,
-    `ValueError` for a name that is not fit for a file, and whatever `build` raises.
+    built. Raise `revision` when `build` changes. `name` begins the name of a file. Raises
+    `DataError` when a source cannot be read, and whatever `build` raises.
     """
-    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
-        raise ValueError(f"not fit for a file name: {name!r}")
 
     def key() -> str:
         return _sha256_of([name, revision, __version__, [fingerprint(path) for path in sources]])

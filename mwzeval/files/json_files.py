@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,8 +42,8 @@ class RepeatedKeys(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        seen: set[str] = set()
-        self.repeated = sorted({key for key, _ in pairs if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
+        times = Counter(key for key, _ in pairs)
+        self.repeated = sorted(key for key in times if times[key] > 1)
 
 
 def read_json(path: str | Path) -> Any:
@@ -166,7 +167,8 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
         found = re.search(rf"\d{{{most + 1}}}", text)
         line = text.count("\n", 0, found.start() if found else 0) + first_line
         message = f"line {line}: a number has more than {most} digits"
-    raise InputError([_not_json(name, f"{message}{_looks_like(text, name)}")])
+    message = f"not valid JSON: {message}{_looks_like(text, name)}"
+    raise InputError([Problem("not-json", message, file=name)])
 
 
 def _looks_like(text: str, name: str) -> str:
@@ -182,6 +184,7 @@ def _looks_like(text: str, name: str) -> str:
     return ""
 
 
+CLOSING = {"{": "}", "[": "]"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[][{},]', re.DOTALL)
 """What can end a value: a text, perhaps cut off, or a bracket or comma that is in none."""
 
@@ -194,14 +197,13 @@ def parse_beginning(text: str) -> Any:
     closing: list[str] = []
     end = 0
     for token in _TOKEN.finditer(text):
-        sign = token[0]
-        if sign in "{[":
-            closing.append("}" if sign == "{" else "]")
-        elif sign in "}]":
+        if token[0] in CLOSING:
+            closing.append(CLOSING[token[0]])
+        elif token[0] in "}]":
             del closing[-1:]
-        elif sign != ",":
+        elif token[0] != ",":
             continue
-        end = token.start() if sign == "," else token.end()
+        end = token.start() if token[0] == "," else token.end()
         if not closing:
             break
     try:
@@ -235,10 +237,6 @@ def _finite(digits: str) -> float:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     return value if len(value) == len(pairs) else RepeatedKeys(pairs)
-
-
-def _not_json(path: str | Path, detail: str) -> Problem:
-    return Problem("not-json", f"not valid JSON: {detail}", file=str(path))
 
 
 def beginning_value(path: str) -> Any:

@@ -175,24 +175,24 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
 def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
     """Yield the content of a stream in pieces, decompressed as its name or first bytes say.
 
-    Raises `InputError` when it is damaged or ends too early.
+    There may be several members or frames. Raises `InputError` when one is damaged or incomplete.
     """
     piece = stream.read(COMPRESSED_PIECE)
-    for ending, magic in COMPRESSED.items():
-        if name.endswith(ending) or piece.startswith(magic):
-            yield from _decompressed(stream, piece, name, ending)
-            return
-    while piece:
-        yield piece
-        piece = stream.read(PIECE)
-
-
-def _decompressed(stream: IO[bytes], piece: bytes, name: str, ending: str) -> Iterator[bytes]:
-    """Decompress members or frames one after the other; each must be complete."""
+    endings = [
+        ending
+        for ending, magic in COMPRESSED.items()
+        if name.endswith(ending) or piece.startswith(magic)
+    ]
+    if not endings:
+        while piece:
+            yield piece
+            piece = stream.read(PIECE)
+        return
     import lzma
 
     import zstandard
 
+    ending = endings[0]
     new: dict[str, Callable[[], Any]] = {
         ".gz": lambda: zlib.decompressobj(wbits=31),
         ".xz": lzma.LZMADecompressor,
@@ -310,11 +310,6 @@ def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
     return Problem("not-utf8", message, file=str(path))
 
 
-def is_pattern(path: str) -> bool:
-    """Tell whether a path has wildcards, and is not the name of a file all the same."""
-    return glob.has_magic(path) and (is_url(path) or not Path(path).exists())
-
-
 def expand(patterns: Sequence[str]) -> list[str]:
     """Return the files that patterns stand for: those of a pattern sorted by name, in their order.
 
@@ -324,7 +319,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
     files: list[str] = []
     problems = []
     for pattern in patterns:
-        found = _matching(pattern) if is_pattern(pattern) else [pattern]
+        found = _matching(pattern)
         if not found:
             problems.append(Problem("no-files", "matches no file", file=shorten(pattern, 300)))
         files += found
@@ -337,6 +332,9 @@ def expand(patterns: Sequence[str]) -> list[str]:
 
 
 def _matching(pattern: str) -> list[str]:
+    # A file may be called "[1].json".
+    if not glob.has_magic(pattern) or (not is_url(pattern) and Path(pattern).exists()):
+        return [pattern]
     if not is_url(pattern):
         return sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))  # noqa: PTH113, PTH207
     with _remote(pattern) as fsspec:
@@ -361,12 +359,12 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
 
 
 def first_line(path: str) -> bytes:
-    """Return the first line of a file, without its end if it is no line of sensible length."""
-    begin, read = b"", 0
+    """Return the first line of a file, or its beginning if the line is longer than is sensible."""
+    begin, length = b"", 0
     for piece in pieces(path):
         begin = (begin + piece).lstrip()
-        read += len(piece)
-        if b"\n" in begin or read > SENSIBLE_LINE:
+        length += len(piece)
+        if b"\n" in begin or length > SENSIBLE_LINE:
             break
     return begin.partition(b"\n")[0]
 
@@ -376,32 +374,31 @@ def lines(path: str) -> Iterator[tuple[int, str]]:
 
     Raises `InputError` when the file cannot be read to its end, is empty, or is not UTF-8.
     """
-    number = 0
-    some = False
+    is_empty = True
     for number, line in enumerate(_split(pieces(path), path), start=1):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             raise InputError([not_utf8(path, number, error.start + 1)]) from None
         if text.strip():
-            some = True
+            is_empty = False
             yield number, text
-    if not some:
+    if is_empty:
         raise InputError([Problem("empty-file", "the file is empty", file=path)])
 
 
-def _split(read: Iterator[bytes], name: str) -> Iterator[bytes]:
-    begun: list[bytes] = []
+def _split(content: Iterator[bytes], name: str) -> Iterator[bytes]:
+    parts: list[bytes] = []  # of the line that is not complete yet
     length, number, longest = 0, 1, part_limit()
-    for piece in read:
+    for piece in content:
         first, *others = piece.split(b"\n")
-        begun.append(first)
+        parts.append(first)
         length += len(first)
         for following in (*others, None):
             if length > longest:
                 raise too_large(name, f"line {number}", longest)
             if following is not None:
-                yield b"".join(begun)
-                begun, length, number = [following], len(following), number + 1
+                yield b"".join(parts)
+                parts, length, number = [following], len(following), number + 1
     if length:
-        yield b"".join(begun)
+        yield b"".join(parts)

@@ -24,8 +24,7 @@ from pathlib import Path
 from mwzeval.cluster.processes import pool
 from tests.cluster.test_processes import note_and_wait
 if __name__ == "__main__":
-    start = None if sys.argv[2] == "usual" else sys.argv[2]
-    with pool(2, start=start) as executor:
+    with pool(2) as executor:
         list(executor.map(note_and_wait, [sys.argv[1] + "/a", sys.argv[1] + "/b"]))
 """
 
@@ -43,25 +42,17 @@ def threads() -> list[str | None]:
 
 def is_running(number: int) -> bool:
     try:
-        state = (
-            Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
-        )
+        status = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
     except FileNotFoundError:
         return False
-    return state != "Z"
+    return status.rsplit(")", 1)[1].split()[0] != "Z"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
-@pytest.mark.parametrize("start", ["spawn", "usual"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_end_with_a_parent_that_was_killed(
-    start: str, number: signal.Signals, tmp_path: Path
-) -> None:
-    parent = subprocess.Popen(
-        [sys.executable, "-c", NEVER_DONE, str(tmp_path), start],
-        cwd=ROOT,
-        stderr=subprocess.DEVNULL,
-    )
+def test_workers_end_with_a_parent_that_was_killed(number: signal.Signals, tmp_path: Path) -> None:
+    program = [sys.executable, "-c", NEVER_DONE, str(tmp_path)]
+    parent = subprocess.Popen(program, cwd=ROOT, stderr=subprocess.DEVNULL)
     places = [tmp_path / "a.pid", tmp_path / "b.pid"]
     wait_until("both workers have begun", lambda: all(place.exists() for place in places))
     workers = [int(place.read_text(encoding="utf-8")) for place in places]
@@ -71,10 +62,9 @@ def test_workers_end_with_a_parent_that_was_killed(
     wait_until("no worker is left", lambda: not any(is_running(worker) for worker in workers))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal is held there")
-@pytest.mark.parametrize("start", ["spawn", None])
-def test_ctrl_c_is_not_for_workers_from_their_first_moment_on(start: str | None) -> None:
-    with pool(1, start=start) as executor:
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signal masks")
+def test_ctrl_c_is_not_for_workers_from_their_first_moment_on() -> None:
+    with pool(1) as executor:
         done = executor.submit(os.getpid)
         (worker,) = active_children()
         assert worker.pid is not None

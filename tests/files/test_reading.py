@@ -28,7 +28,6 @@ from mwzeval.files.json_files import (
     parse_beginning,
     parse_json,
     read_data,
-    read_json,
     read_text,
 )
 from mwzeval.files.reading import (
@@ -108,21 +107,17 @@ def test_all_members_of_an_archive_share_the_limit(
         data_bytes(path)
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK\3\4", b"PK\3\4" + bytes(99), b"PK\5\6" + bytes(18)])
-def test_what_is_no_archive_is_named(damage: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "a.json.zip"
-    path.write_bytes(damage)
-    with pytest.raises(DataError, match=r"a\.json\.zip"):
-        read_data(path)
-
-
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_flipped_bytes_in_an_archive_change_no_content(method: int, tmp_path: Path) -> None:
+def test_damage_in_an_archive_is_named_or_changes_no_content(method: int, tmp_path: Path) -> None:
     path = tmp_path / "a.json.zip"
     raw = json.dumps([{"text": str(n**5)} for n in range(500)]).encode()
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("a.json", raw)
     whole = path.read_bytes()
+    for damage in (b"", b"PK\3\4", b"PK\3\4" + bytes(99), b"PK\5\6" + bytes(18), whole[:-1]):
+        path.write_bytes(damage)
+        with pytest.raises(DataError, match=r"a\.json\.zip"):
+            read_data(path)
     for place in range(0, len(whole), 97):
         damaged = bytearray(whole)
         damaged[place] ^= 0x5A
@@ -143,17 +138,11 @@ def test_the_limit_is_set_in_the_environment(monkeypatch: pytest.MonkeyPatch) ->
             size_limit()
 
 
-def test_json_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "prices.json"
-    file.write_text("[" * 200_000)
-    with pytest.raises(InputError) as caught:
-        read_json(file)
-    assert caught.value.problems[0].file == str(file)
-
-
-def test_many_small_values_are_refused_before_they_fill_memory(
+def test_values_that_are_too_deep_or_too_many_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    with pytest.raises(InputError, match=r"^prices\.json: "):
+        parse_json("[" * 200_000, "prices.json")
     text = "[" + "{}," * 1_000_000 + "{}]"
     assert len(parse_json(text, "a.json")) == 1_000_001
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "80MB")
@@ -233,12 +222,9 @@ def test_the_beginning_of_json_is_its_value_as_far_as_it_is_there() -> None:
     assert cut[0] is None
     assert cut[1] == {}
     assert cut[text.index(', "c"') + 1] == {"a": [{"b": value["a"][0]["b"]}]}
-    assert all(set(each) <= set(value) for each in cut[1:])
-
-
-@pytest.mark.parametrize("text", ["", "[" * 100_000, "]" * 9, "a,b\n1,2", '{"a" 1, ', '"' * 9])
-def test_what_does_not_begin_as_json_has_no_value(text: str) -> None:
-    assert parse_beginning(text) is None
+    assert all(set(part) <= set(value) for part in cut[1:])
+    for other in ("", "[" * 100_000, "]" * 9, "a,b\n1,2", '{"a" 1, ', '"' * 9):
+        assert parse_beginning(other) is None
 
 
 def test_patterns_stand_for_files_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
