@@ -57,16 +57,13 @@ def test_what_a_terminal_obeys_or_hides_is_escaped_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_no_format_has_what_a_terminal_obeys(format_name: str) -> None:
+def test_every_format_escapes_what_a_terminal_obeys_and_nothing_else(format_name: str) -> None:
     text = render(document(EVIL), format_name)
     assert not OBEYED.search(text)
     lines = list(csv.reader(io.StringIO(text))) if format_name == "csv" else text.splitlines()
     assert len(lines) == len(render(document("plain"), format_name).splitlines())
-
-
-@pytest.mark.parametrize("format_name", sorted(FORMATS.keys() - {"latex"}))
-def test_every_format_leaves_legitimate_characters(format_name: str) -> None:
-    assert LEGITIMATE in render(document(LEGITIMATE), format_name)
+    if format_name != "latex":
+        assert LEGITIMATE in render(document(LEGITIMATE), format_name)
 
 
 def test_json_has_the_same_text_before_and_after() -> None:

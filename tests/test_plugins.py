@@ -29,7 +29,6 @@ UNUSABLE = {
     "no module": ("bad", None, "ModuleNotFoundError"),
     "raises": ("bad", "raise ValueError('the cause')", "ValueError: the cause"),
     "exits": ("bad", "raise SystemExit(3)", "SystemExit"),
-    "no class": ("bad", "", "AttributeError"),
     "no title": (
         "bad",
         CLASS.replace('1, "bad", "Bad"', '1, "bad", ""')[:-1] + "\ndel Bad.title",
