@@ -181,26 +181,19 @@ def _against(
         pairs = [pair for pair in pairs if pair[0] in having]
     pairs.sort(key=lambda pair: _badness(pair[0]), reverse=True)
     found = lost_to_other(pairs)
-    worst = list(dict.fromkeys(each.unit for each in found))
-    as_text = arguments.format == "text"
-    shown = set(worst[: arguments.worst or (AGAINST if as_text else None)])
-    found = [each for each in found if each.unit in shown]
+    worst = list(dict.fromkeys(lost.unit for lost in found))
+    as_json = arguments.format == "json"
+    shown = worst[: arguments.worst or (None if as_json else AGAINST)]
+    found = [lost for lost in found if lost.unit in set(shown)]
     first, second = systems
-    if as_text:
-        common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
-        text = against_text((first, second), common, counts, found, output_look())
-        left = "" if arguments.worst else len(worst) - len(shown)
-        return (
-            f"{text}\n{left} more {words.units}: --worst {len(worst)} lists all\n" if left else text
-        )
-    return to_json(
-        {
-            "systems": [first, second],
-            words.units: len(units),
-            "outcomes": plain(counts),
-            "lost": plain(found),
-        }
-    )
+    if as_json:
+        record = {"systems": [first, second], words.units: len(units), "outcomes": plain(counts)}
+        return to_json({**record, "lost": plain(found)})
+    common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
+    text = against_text((first, second), common, counts, found, output_look())
+    left = 0 if arguments.worst else len(worst) - len(shown)
+    more = f"\n{left} more {words.units}: --worst {len(worst)} lists all\n" if left else ""
+    return text + more
 
 
 def _readable(
@@ -248,5 +241,5 @@ def _having(
 
 
 def _badness(explanation: Explanation) -> tuple[int, int]:
-    domains = {reason.scope for reason in explanation.reasons}
-    return len(domains), len(explanation.reasons)
+    reasons = explanation.reasons
+    return len({reason.scope for reason in reasons}), len(reasons)

@@ -198,27 +198,22 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     assert run(*paths, "--skip-bad", "--strict")[0] == 2
 
 
-def test_all_bad_shards_are_named_at_once(run: Callable[..., Result], tmp_path: Path) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
-    for path in paths:
-        Path(path).write_bytes(b"{}\n")
-    for options in ((), ("--skip-bad",)):  # nothing would be left
-        code, _, said = run(*paths, *options)
-        assert code == 2
-        assert all(f"{path}: line 1" in said for path in paths)
-
-
-def test_a_dialogue_in_two_shards_is_named_with_both(
-    run: Callable[..., Result], tmp_path: Path
+@pytest.mark.parametrize("options", [(), ("--skip-bad",)])
+def test_all_bad_or_repeated_shards_are_named(
+    options: tuple[str, ...], run: Callable[..., Result], tmp_path: Path
 ) -> None:
     first, second, third = cut(sample_predictions("good"), [20, 40])
     name = next(iter(second))
     paths = write_shards(tmp_path, [first, second, {name: second[name], **third}])
-    for options in ((), ("--skip-bad",)):
-        code, _, said = run(*paths, *options)
-        assert code == 2
-        assert f'dialogue "{name}": ' in said
-        assert f"{paths[1]}, {paths[2]}\n" in said
+    code, _, said = run(*paths, *options)
+    assert code == 2
+    assert f'dialogue "{name}": ' in said
+    assert f"{paths[1]}, {paths[2]}\n" in said
+    for path in paths:
+        Path(path).write_bytes(b"{}\n")
+    code, _, said = run(*paths, *options)
+    assert code == 2
+    assert all(f"{path}: line 1" in said for path in paths)
 
 
 def test_what_cannot_be_had_of_shards_is_refused(

@@ -41,9 +41,7 @@ class Hanging(Fine):
 RUN = Path("run.jsonl")
 
 
-@pytest.fixture(params=LIVE_NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+pytestmark = pytest.mark.parametrize("name", LIVE_NAMES)
 
 
 @pytest.fixture
