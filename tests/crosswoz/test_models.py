@@ -171,15 +171,14 @@ def test_what_was_understood_is_remembered_and_not_sent_to_processes(
 @pytest.mark.parametrize(
     ("option", "own"), [("--system", "policy"), ("--nlu", "nlu"), ("--nlg", "nlg")]
 )
-def test_a_folder_of_another_kind_is_told_with_what_it_has(
+def test_a_folder_of_another_kind_of_model_is_an_error(
     models: Models, option: str, own: str, tmp_path: Path
 ) -> None:
-    files = {"policy": "policy", "nlu": "nlu", "nlg": "user/sclstm"}
     words: tuple[str, ...] = () if option == "--system" else ("--level", "text")
     words += ("--nlu", str(models.nlu)) if option == "--nlg" else ()
-    for name, file in files.items():
+    for name in ("policy", "nlu", "nlg"):
         if name != own:
-            with pytest.raises(InputError, match=f"{file}.safetensors"):
+            with pytest.raises(InputError, match="safetensors"):
                 simulate(*words, option, models.named(name))
     with pytest.raises(InputError, match="safetensors"):
         simulate(*words, option, tmp_path)

@@ -24,6 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial
 from itertools import chain, count, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,6 +183,11 @@ class Richness:
             self._waiting.extend(turns)
             if len(self._waiting) >= TURNS_AT_A_TIME:
                 self._count()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Count first: counts need less memory than turns when they are sent or stored."""
+        self._count()
+        return self.__dict__
 
     def merge(self, later: Richness) -> None:
         """Add what `later` has seen, as if it had come after what this one has seen."""
