@@ -51,6 +51,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
                 for name, report in zip(shortest_ends(files), reports, strict=True)
             },
             meta={**meta, "warnings": [plain_problem(warning.shared()) for warning in warnings]},
+            words=benchmark.words,
         )
         show = partial(printed, document, arguments.format)
         return finish(arguments, document.plain, document, show, failed)

@@ -21,6 +21,7 @@ from mwzeval.conversation.protocols import AGENT_ERROR, ENDS, INFRASTRUCTURE, US
 from mwzeval.conversation.record import Planned
 from mwzeval.conversation.trajectory import Trajectory, header
 from mwzeval.errors import MwzevalError, UsageError, shorten
+from mwzeval.scores.sheets import interval_text
 from mwzeval.statistics.intervals import wilson
 from mwzeval.version import __version__
 
@@ -319,5 +320,5 @@ class _Progress:
         shown = f"success {100 * self._successes / self._judged:.1f} %"
         if self._trials == 1:  # dialogues about one goal are not independent
             sure = wilson(self._successes, self._judged).scaled(100)
-            shown += f" ({sure.low:.1f}–{sure.high:.1f})"
+            shown += f" ({interval_text(sure, '.1f')})"
         self._bar.set_postfix_str(shown, refresh=False)

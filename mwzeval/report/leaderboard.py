@@ -208,9 +208,9 @@ class Entry:
     scores: tuple[Score, ...]
     meta: Mapping[str, Any]
 
-    def row(self, figures: Mapping[str, str], scope: str = WHOLE) -> Row:
+    def row(self, figures: Mapping[str, str]) -> Row:
         """Return the system's row: `figures` maps names of figures to names of scores."""
-        found = {score.name: score for score in self.scores if score.scope == scope}
+        found = {score.name: score for score in self.scores if score.scope == WHOLE}
         known = {
             figure: Figure(found[name].value, found[name].interval)
             for figure, name in figures.items()

@@ -7,17 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from mwzeval.comparison.runs import Across
-from mwzeval.scores.report import SCHEMA
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.report import COUNTS, SCHEMA, grouped, scored_data
+from mwzeval.scores.score import WHOLE, Words
 from mwzeval.scores.sheets import Cell, Document, Sheet, sheet
-
-SPREAD = "mean ± standard deviation over runs"
-NOTES = (
-    "of the variance of one run's score: due to the run (some seeds are better on all dialogues), "
-    "the dialogues (some are easier for all seeds), the rest (seeds differ in which they do well)",
-    "standard error: of the mean, over other seeds and other dialogues; now, and with twice as "
-    "many of either",
-)
 
 
 def runs_document(
@@ -25,20 +17,31 @@ def runs_document(
     *,
     runs: Mapping[str, Mapping[str, Any]],
     meta: Mapping[str, Any],
+    words: Words,
 ) -> Document:
     """Return mean, spread and variance components of all scores.
 
-    `runs` has the metrics of each run in their plain shape, by name; `meta` says what was scored.
+    `runs` has the metrics of each run in their plain shape, by name; `meta` says what was scored,
+    and `words` what its units are called.
     """
+    counted, coverage = next(iter(meta["coverage"].items()))
+    size = f"{len(runs)} runs × {coverage['scored']} {counted}"
+    notes = (
+        "of the variance of one run's score: due to the run (some seeds are better on all "
+        f"{words.units}), the {words.units} (some are easier for all seeds), the rest (seeds "
+        "differ in which they do well)",
+        f"standard error: of the mean, over other seeds and other {words.units}; now, and with "
+        "twice as many of either",
+    )
     components = [score for score in scores if score.scope == WHOLE and score.shares]
     records = tuple(_record(score) for score in scores)
     return Document(
-        heading=tuple(_heading(meta, len(runs))),
+        heading=(f"{scored_data(meta)}: {size}", *filter(None, [meta.get("note")])),
         sheets=(
             *_spread(scores),
-            *([_components(components)] if components else ()),
+            *([_components(components, words.units)] if components else ()),
         ),
-        notes=NOTES if components else (),
+        notes=notes if components else (),
         records=tuple(
             {key: value for key, value in record.items() if not isinstance(value, dict | list)}
             for record in records
@@ -52,45 +55,26 @@ def runs_document(
     )
 
 
-def _heading(meta: Mapping[str, Any], runs: int) -> Iterator[str]:
-    rules = f", rules {meta['rules']}" if "rules" in meta else ""
-    unit, counted = next(iter(meta["coverage"].items()))
-    yield f"{meta['corpus']}, {meta['fold']} fold{rules}: {runs} runs × {counted['scored']} {unit}"
-    if note := meta.get("note"):
-        yield note
-
-
 def _spread(scores: Sequence[Across]) -> Iterator[Sheet]:
     """Yield the scores that have parts (domains) side by side, then the others."""
-    by_name: dict[str, dict[str, Across]] = {}
-    for score in scores:
-        by_name.setdefault(score.name, {})[score.scope] = score
-    alike: dict[tuple[tuple[str, int], ...], list[dict[str, Across]]] = {}
-    whole: list[Across] = []
-    for parts in by_name.values():
-        if len(parts) > 1:
-            sizes = tuple((scope, part.n) for scope, part in parts.items())
-            alike.setdefault(sizes, []).append(parts)
-        else:
-            whole += parts.values()
-    title = SPREAD
-    for sizes, with_parts in alike.items():
+    groups, whole = grouped(scores)
+    title = "mean ± standard deviation over runs"
+    for with_parts in groups:
         rows = []
         for parts in with_parts:
-            label = next(iter(parts.values())).label
             rows += [
-                [label, *map(_mean, parts.values())],
-                ["  range", *map(_range, parts.values())],
+                [parts[0].label, *map(_mean, parts)],
+                ["  range", *map(_range, parts)],
             ]
-        rows.append(["n", *(str(n) for _, n in sizes)])
-        yield sheet(title, ["", *(scope for scope, _ in sizes)], rows)
+        rows.append([COUNTS, *(str(score.n) for score in with_parts[0])])
+        yield sheet(title, ["", *(score.scope for score in with_parts[0])], rows)
         title = ""
     if whole:
         rows = [[score.label, _mean(score), _range(score)] for score in whole]
         yield sheet(title, ["", "mean ± sd", "range"], rows)
 
 
-def _components(scores: Sequence[Across]) -> Sheet:
+def _components(scores: Sequence[Across], units: str) -> Sheet:
     rows: list[list[Cell | str]] = []
     for score in scores:
         shares = [f"{100 * share:.1f}" for share in score.shares or ()]
@@ -98,11 +82,11 @@ def _components(scores: Sequence[Across]) -> Sheet:
         _, more_runs, more_units = errors
         helps = ""
         if more_runs is not None and more_units is not None and more_runs != more_units:
-            helps = "runs" if more_runs < more_units else "dialogues"
+            helps = "runs" if more_runs < more_units else units
         cells = [Cell(error, form=f".{score.places + 1}f") for error in errors]
         rows.append([score.label, *shares, *cells, helps])
-    header = ["", "run %", "dialogues %", "rest %", "standard error"]
-    header += ["2 × runs", "2 × dialogues", "helps more"]
+    header = ["", "run %", f"{units} %", "rest %", "standard error"]
+    header += ["2 × runs", f"2 × {units}", "helps more"]
     return sheet("variance of one run's score, and standard error of the mean", header, rows)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from mwzeval.errors import Problem, UsageError, conditions, did_you_mean
 from mwzeval.scores.score import WHOLE, Score
@@ -263,8 +263,7 @@ def _heading(report: Report) -> Iterator[str]:
         for what, count in meta["coverage"].items()
         if "of" in count
     ]
-    rules = f", rules {meta['rules']}" if "rules" in meta else ""
-    yield f"{meta['corpus']}, {meta['fold']} fold{rules}: {', '.join(covered)}"
+    yield f"{scored_data(meta)}: {', '.join(covered)}"
     if any("responses" in dict(score.signature.choices) for score in report.scores):
         found, turns = meta["responses"], meta["coverage"]["turns"]["scored"]
         yield (
@@ -277,23 +276,50 @@ def _heading(report: Report) -> Iterator[str]:
         yield note
 
 
-def _sheets(scores: Sequence[Score], beside: Beside) -> Iterator[Sheet]:
-    """Yield the scores that have parts (domains) side by side, then the others.
+def scored_data(meta: Mapping[str, Any]) -> str:
+    """Return what the `meta` of a report says was scored: corpus, fold and rules."""
+    rules = f", rules {meta['rules']}" if "rules" in meta else ""
+    return f"{meta['corpus']}, {meta['fold']} fold{rules}"
 
-    Only scores of the same parts of the same size share a sheet. What stands `beside` is a column;
-    where it has scores of parts, too, a row below scores side by side.
+
+class _Scoped(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def n(self) -> int: ...
+
+
+_Scores = TypeVar("_Scores", bound=_Scoped)
+
+
+def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[_Scores]]:
+    """Return the scores that have parts (domains), and the others.
+
+    The former are lists of the parts of each score, in groups with equal parts of equal sizes.
     """
-    by_name: dict[str, list[Score]] = {}
+    by_name: dict[str, list[_Scores]] = {}
     for score in scores:
         by_name.setdefault(score.name, []).append(score)
-    alike: dict[tuple[tuple[str, int], ...], list[list[Score]]] = {}
+    alike: dict[tuple[tuple[str, int], ...], list[list[_Scores]]] = {}
     whole = []
     for parts in by_name.values():
         if len(parts) > 1 or parts[0].scope != WHOLE:
             alike.setdefault(tuple((score.scope, score.n) for score in parts), []).append(parts)
         else:
             whole.append(parts[0])
-    for with_parts in alike.values():
+    return [*alike.values()], whole
+
+
+def _sheets(scores: Sequence[Score], beside: Beside) -> Iterator[Sheet]:
+    """Yield the scores that have parts (domains) side by side, then the others.
+
+    What stands `beside` is a column; where it has scores of parts, too, a row below scores side by
+    side.
+    """
+    groups, whole = grouped(scores)
+    for with_parts in groups:
         as_rows = len(with_parts[0]) > WIDEST
         yield (_scopes_as_rows if as_rows else _scopes_as_columns)(with_parts, beside)
     if whole:

@@ -146,6 +146,5 @@ def test_an_entry_has_the_row_of_its_scores() -> None:
     score = Score("acc", "Accuracy", 5.0, 3, Signature.of("x", {}), interval=interval)
     entry = Entry("mine", (score, replace(score, scope="hotel", value=1.0, interval=None)), {})
     assert entry.row({"a": "acc", "b": "other"}).figures == {"a": Figure(5.0, interval)}
-    assert entry.row({"a": "acc"}, scope="hotel").figures == {"a": Figure(1.0)}
     assert entry.row({}).confidence is None
     assert entry.row({"a": "acc"}).confidence == 0.9
