@@ -81,9 +81,8 @@ def to_html(
     words = words or Words()
     kinds = kinds_of(systems)
     comparison = compared if isinstance(compared, Comparison) else None
-    standings = _standings_of(comparison) if comparison else {}
     main = headline_of(systems, headline)
-    rows = panels_of(systems, standings)
+    rows = panels_of(systems, comparison)
     # The texts between the tags are hashed as browsers see them, with "\n" at the ends of lines.
     style = (FOLDER / "page.css").read_text(encoding="utf-8")
     files = [FOLDER / "script" / f"{name}.js" for name in SCRIPTS]
@@ -110,12 +109,12 @@ def to_html(
         main_rows=[row for row in rows if row.name in main],
         other_rows=[row for row in rows if row.name not in main],
         chart=[row for name in main for row in rows if row.name == name],
-        panels=panels_of(systems, standings, scopes=True),
+        panels=panels_of(systems, comparison, scopes=True),
         references=_references_of(systems).values(),
         compared=_about_comparison(comparison) if comparison else (),
         few=about_few(comparison) if comparison else "",
         not_compared=compared if comparison is None else None,
-        marked=any(best for best, _, _ in standings.values()),
+        marked=comparison and any(measure.best for measure in comparison.measures),
         apart=_not_comparable(systems),
         intervals=_about_intervals(systems),
         histograms=_histograms(systems, kinds),
@@ -313,32 +312,20 @@ def _references_of(systems: Sequence[PageSystem]) -> dict[str, str]:
     }
 
 
-Standings = Mapping[tuple[str, str, str], tuple[bool, str, Sequence[Cell]]]
-"""Score, scope and system → whether it is the best, its mark, and its difference (see `Bar`)."""
-
-
-def _standings_of(comparison: Comparison) -> Standings:
-    """Return how systems compare with others, in all scores in which there are others."""
-    return {
-        (measure.name, measure.scope, entry.system): (
-            entry in measure.best,
-            ALIKE if measure.is_alike(entry, comparison.level) else "",
-            difference_cells(measure, entry, measure.places)[:3],
-        )
-        for measure in comparison.measures
-        if len(measure.systems) > 1
-        for entry in measure.systems
-    }
-
-
 def panels_of(
-    systems: Sequence[PageSystem], standings: Standings, *, scopes: bool = False
+    systems: Sequence[PageSystem], comparison: Comparison | None, *, scopes: bool = False
 ) -> list[Panel]:
     """Return a panel for each score over everything and each group that can be compared in it.
 
     With `scopes` it is for each score that exists for more than everything, with all scopes.
     """
     references = _references_of(systems)
+    compared = {
+        (measure.name, measure.scope, entry.system): (measure, entry)
+        for measure in (comparison.measures if comparison else ())
+        if len(measure.systems) > 1
+        for entry in measure.systems
+    }
     shown: dict[str, dict[str, None]] = {}
     by_key: list[dict[tuple[str, str], Score]] = []
     for system in systems:
@@ -346,6 +333,18 @@ def panels_of(
         for score in system.scores:
             if scopes or (score.scope == WHOLE and score.name.split(".")[0] not in references):
                 shown.setdefault(score.name, {})[score.scope] = None
+
+    def bar(score: Score, system: str) -> Bar:
+        interval = score.interval if _ends(score) else None
+        cell = Cell(score.value, form=f".{score.places}f", interval=interval)
+        difference: Sequence[Cell] = ()
+        found = compared.get((score.name, score.scope, system))
+        if comparison and found:
+            measure, entry = found
+            mark = ALIKE if measure.is_alike(entry, comparison.level) else ""
+            cell = replace(cell, best=entry in measure.best, mark=mark)
+            difference = difference_cells(measure, entry, measure.places)[:3]
+        return Bar(cell, score.value if math.isfinite(score.value) else 0.0, difference)
 
     def panel(name: str, group: Group) -> Panel:
         places = _places(systems, group)
@@ -369,10 +368,7 @@ def panels_of(
                 (
                     scope,
                     " / ".join(dict.fromkeys(f"{score.n:,}" for score in scores.values())),
-                    {
-                        at: _bar(s, standings.get((name, scope, systems[at].name)))
-                        for at, s in scores.items()
-                    },
+                    {at: bar(score, systems[at].name) for at, score in scores.items()},
                 )
                 for scope, scores in rows.items()
                 if scores
@@ -389,13 +385,6 @@ def panels_of(
         if not scopes or of_name.keys() - {WHOLE}
         for group in comparable_in(systems, name)
     ]
-
-
-def _bar(score: Score, standing: tuple[bool, str, Sequence[Cell]] | None) -> Bar:
-    best, mark, difference = standing or (False, "", ())
-    interval = score.interval if _ends(score) else None
-    cell = Cell(score.value, best, mark, form=f".{score.places}f", interval=interval)
-    return Bar(cell, score.value if math.isfinite(score.value) else 0.0, difference)
 
 
 def _ends(score: Score) -> list[float]:

@@ -187,7 +187,7 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
         )
     ]
     for scopes in (False, True):
-        panels = panels_of(systems, {}, scopes=scopes)
+        panels = panels_of(systems, None, scopes=scopes)
         assert [
             (panel.setting, [(at, bar.cell.text) for at, bar in panel.rows[0][2].items()])
             for panel in panels
@@ -218,7 +218,7 @@ def test_an_axis_is_round_and_has_zero_on_it(
     values: tuple[float, ...], unit: str, axis: tuple[float, float]
 ) -> None:
     scores = (score("x", v, scope=f"part {i}", unit=unit) for i, v in enumerate(values))
-    [panel] = panels_of([with_scores(*scores)], {}, scopes=True)
+    [panel] = panels_of([with_scores(*scores)], None, scopes=True)
     assert (panel.low, panel.high) == axis
     for _, _, bars in panel.rows:
         assert panel.low <= bars[0].length <= panel.high
