@@ -47,8 +47,13 @@ def files(elsewhere: Path) -> list[str]:
     return [f"{seed}.json" for seed in range(4)]
 
 
-def test_every_score_has_mean_spread_and_range(files: list[str], evaluator: Evaluator) -> None:
-    assert main(["runs", "-bsrd", "-q", *files]) == 0
+def test_every_score_has_mean_spread_and_range(
+    files: list[str], evaluator: Evaluator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", "-bsrd", *files, "-f", "csv", "--fail-under", "inform=99"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith("score,scope,mean,sd,min,max,runs,n,run_share,dialogue_share")
+    assert "failed: inform " in shown.err, "gates are about the mean"
     report = read_json(Path("evaluation_results.json"))
     runs = [evaluator.evaluate(mixture(seed)) for seed in range(4)]
     assert [run["run"] for run in report["runs"]] == files
@@ -71,6 +76,13 @@ def test_every_score_has_mean_spread_and_range(files: list[str], evaluator: Eval
 def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) -> None:
     runs = {str(seed): evaluator.score(mixture(seed)).scored_table for seed in range(4)}
     units = runs["0"].table.units
+    without = {score.name for score in across(runs) if score.components is None}
+    assert {"richness.msttr", "richness.num_unigrams"} <= without, "they are no means"
+    assert not without & {"inform", "success", "bleu.sample", "combined", "dst.joint_accuracy"}
+    for found in across({"a": runs["1"], "b": runs["1"]}):
+        assert found.over.standard_deviation == 0
+        if found.components and found.shares:
+            assert found.shares == pytest.approx((0, 1, 0), abs=1e-9)
     for found in across(runs):
         if found.name not in ("inform", "success"):
             continue
@@ -85,14 +97,6 @@ def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) ->
         assert found.n == asked.sum()
         if found.shares:
             assert sum(found.shares) == pytest.approx(1)
-
-
-def test_scores_that_are_no_means_over_dialogues_have_no_components(evaluator: Evaluator) -> None:
-    runs = {str(seed): evaluator.score(mixture(seed)).scored_table for seed in range(2)}
-    without = {score.name for score in across(runs) if score.components is None}
-    assert "richness.msttr" in without
-    assert "richness.num_unigrams" in without
-    assert not without & {"inform", "success", "bleu.sample", "combined", "dst.joint_accuracy"}
 
 
 def test_runs_with_other_cases_have_a_spread_and_no_components() -> None:
@@ -110,51 +114,24 @@ def test_runs_with_other_cases_have_a_spread_and_no_components() -> None:
     assert found.components is not None
 
 
-def test_runs_that_are_equal_have_no_variance_between_them(evaluator: Evaluator) -> None:
-    scored = evaluator.score(mixture(1)).scored_table
-    for score in across({"a": scored, "b": scored}):
-        assert score.over.standard_deviation == 0
-        if score.components and score.shares:
-            assert score.shares == pytest.approx((0, 1, 0), abs=1e-9)
-
-
-def test_the_tables_say_what_varies_and_what_would_help(
-    files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["runs", "-s", "-i", *files]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("sample, test fold, rules 2021: 4 runs × 62 dialogues\n")
-    assert " ± " in shown
-    assert "dialogues %" in shown
-    assert main(["runs", "-s", *files, "-f", "csv", "--fail-under", "inform=99"]) == 1
-    printed = capsys.readouterr()
-    assert "failed: inform " in printed.err  # gates are about the mean
-    header = printed.out.splitlines()[0]
-    assert header.startswith("score,scope,mean,sd,min,max,runs,n,run_share,dialogue_share")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "0.json", "1.json"], "mwzeval compare"),
-        (["evaluate", "-i", "0.json", "-i", "1.json"], "mwzeval runs"),
-        (["runs", "0.json", "0.json"], "different"),
-        (["runs", "0.json"], "two"),
-        (["runs", "0.json", "1.json", "--fail-under", "infrom=1"], '"inform"'),
-        (["runs", "0.json", "missing.json"], "missing.json"),
+        ("evaluate 0.json 1.json", "mwzeval compare"),
+        ("runs 0.json 0.json", "different"),
+        ("runs 0.json", "two"),
+        ("runs 0.json 1.json --fail-under infrom=1", '"inform"'),
+        ("runs 0.json missing.json", "missing.json"),
     ],
 )
+@pytest.mark.usefixtures("files")
 def test_what_makes_no_sense_is_refused(
-    files: list[str],
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
+    capsys: pytest.CaptureFixture[str], arguments: str, message: str
 ) -> None:
-    assert files
     try:
-        code = main([*arguments, "-s"])
-    except SystemExit as error:
-        code = int(error.code or 0)
+        code: object = main([*arguments.split(), "-s"])
+    except SystemExit as stopped:
+        code = stopped.code
     assert code == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -163,32 +140,26 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) -> None:
-    whole, stateless, shorter = mixture(0), mixture(1), mixture(2)
+    whole, shorter, lacking = mixture(0), mixture(2), mixture(1)
     stateless = {
         name: [{key: turn[key] for key in turn if key != "state"} for turn in turns]
-        for name, turns in stateless.items()
+        for name, turns in lacking.items()
     }
     first = next(iter(shorter))
     shorter[first] = shorter[first][:-1]
-    for other, message in ((stateless, "dst.joint_accuracy"), (shorter, "turns is 452")):
-        runs = {
-            "a.json": evaluator.score(whole).scored_table,
-            "b.json": evaluator.score(other).scored_table,
-        }
-        with pytest.raises(UsageError, match=message):
-            across(runs)
-    lacking = mixture(1)
     del lacking[first]
-    runs = {
-        "a.json": evaluator.score(whole).scored_table,
-        "b.json": evaluator.score(lacking).scored_table,
-    }
-    with pytest.raises(InputError, match=f'b.json.*1 of the 62 dialogues.*"{first}"'):
-        across(runs)
-    successes = Evaluator(success=True)
-    runs = {"a": successes.score(whole).scored_table, "b": successes.score(stateless).scored_table}
-    with pytest.raises(UsageError, match="state is predicted"):
-        across(runs)
+    for metrics, other, error, message in (
+        (evaluator, stateless, UsageError, "dst.joint_accuracy"),
+        (evaluator, shorter, UsageError, "turns is 452"),
+        (evaluator, lacking, InputError, f'b.json.*1 of the 62 dialogues.*"{first}"'),
+        (Evaluator(success=True), stateless, UsageError, "state is predicted"),
+    ):
+        runs = {
+            name: metrics.score(run).scored_table
+            for name, run in (("a.json", whole), ("b.json", other))
+        }
+        with pytest.raises(error, match=message):
+            across(runs)
 
 
 def test_runs_that_score_the_same_are_as_good_as_one_of_them(

@@ -23,7 +23,7 @@ from mwzeval.scores.explanation import (
     lost_to_other,
 )
 from mwzeval.scores.score import WHOLE
-from mwzeval.scores.sheets import BOLD, GREEN, PLAIN, RED, Look
+from mwzeval.scores.sheets import BOLD, PLAIN, Look
 from mwzeval.text import width_of
 from tests.report.page.conversations import conversation
 
@@ -61,29 +61,16 @@ TEXTS: dict[str, Callable[[Look], str]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_colours_change_no_character(name: str) -> None:
-    coloured = TEXTS[name](Look(colours=True))
+def test_texts_are_the_same_in_colours_and_on_narrow_terminals(name: str) -> None:
+    plain, coloured = TEXTS[name](PLAIN), TEXTS[name](Look(colours=True))
     assert f"\x1b[{BOLD}m" in coloured
-    assert STYLE.sub("", coloured) == TEXTS[name](PLAIN)
-    assert "\x1b" not in TEXTS[name](PLAIN)
-
-
-@pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("width", [40, 60, 80])
-def test_lines_fit_a_terminal_and_say_the_same(name: str, width: int) -> None:
-    narrow = TEXTS[name](Look(width=width))
-    assert max(map(len, narrow.splitlines())) <= width
-    if name != "listing":  # which shortens sentences to the line
-        missing = set(TEXTS[name](PLAIN).split()) - set(narrow.split())
-        assert not missing
-
-
-def test_what_was_won_and_lost_has_its_colour() -> None:
-    text = TEXTS["full"](Look(colours=True))
-    assert f"\x1b[{RED}m✗\x1b[0m" in text
-    assert f"\x1b[{BOLD};{RED}m✗ Turn 1\x1b[0m" in text
-    assert f"\x1b[{GREEN}m  ✓ hotel, asks: phone\x1b[0m" in text
-    assert f"\x1b[{GREEN}m✓\x1b[0m" in explanation_text(WON, look=Look(colours=True))
+    assert STYLE.sub("", coloured) == plain
+    assert "\x1b" not in plain
+    for width in (40, 80):
+        narrow = TEXTS[name](Look(width=width))
+        assert max(map(len, narrow.splitlines())) <= width
+        # A listing shortens sentences to the line.
+        assert name == "listing" or set(plain.split()) <= set(narrow.split())
 
 
 REASONS = (

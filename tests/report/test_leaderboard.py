@@ -52,9 +52,7 @@ def texts(board: Board) -> list[list[str]]:
     return [[cell.text + cell.mark for cell in line] for line in board.sheet().rows]
 
 
-@pytest.mark.parametrize(
-    ("value", "place"), [(9.5, 0), (9, 1), (7, 1), (5, 2), (3, 2), (1, 4), (0.5, 4)]
-)
+@pytest.mark.parametrize(("value", "place"), [(9.5, 0), (9, 1), (5, 2), (0.5, 4)])
 def test_a_system_stands_below_the_last_that_is_as_good(value: float, place: int) -> None:
     assert RANKED.own is None
     board = RANKED.with_own(own(value))
@@ -62,7 +60,7 @@ def test_a_system_stands_below_the_last_that_is_as_good(value: float, place: int
     assert [each for each in board.rows if each is not board.own] == list(RANKED.rows)
 
 
-def test_figures_are_shown_as_published_and_what_is_known_to_be_wrong_is_noted() -> None:
+def test_figures_are_shown_as_published_with_marks_and_notes() -> None:
     assert texts(RANKED) == [
         ["x §", "9.0", "1.234"],
         ["y", "5.0", "2.0"],
@@ -70,26 +68,21 @@ def test_figures_are_shown_as_published_and_what_is_known_to_be_wrong_is_noted()
         ["chance", "1.0", ""],
     ]
     assert list(notes_of([RANKED])) == ["§ x: odd"]
+    marked = row("x", 9, 1.5, similar=frozenset({"b"}), indistinguishable=True)
+    assert texts(Board("", {}, COLUMNS, (marked,))) == [["x ≈", "9.0", "1.5≈"]]
 
 
 def test_the_best_of_each_column_stands_out_and_ones_own_has_its_interval_below() -> None:
     board = RANKED.with_own(own(7, reach=0.5))
     cells = board.sheet().rows[1]
     assert [cell.text for cell in cells] == ["» mine", "7.0", ""]
-    assert [[cell.best for cell in line] for line in board.sheet().rows] == [
-        [False, True, False],
-        *[[False, False, False]] * 3,
-        [False, False, True],
-        [False, False, False],
+    best = [
+        (r, c) for r, line in enumerate(board.sheet().rows) for c, x in enumerate(line) if x.best
     ]
+    assert best == [(0, 1), (4, 2)]
     assert texts(board)[2] == ["  90 % interval", "6.5–7.5", ""]
     assert len(board.sheet().rows) == 6
     assert len(RANKED.with_own(own(7)).sheet().rows) == 5
-
-
-def test_similar_figures_and_systems_are_marked() -> None:
-    marked = row("x", 9, 1.5, similar=frozenset({"b"}), indistinguishable=True)
-    assert texts(Board("", {}, COLUMNS, (marked,))) == [["x ≈", "9.0", "1.5≈"]]
 
 
 def test_systems_side_by_side_have_the_best_of_each_line_marked() -> None:
@@ -126,14 +119,11 @@ def test_records_have_every_figure_of_systems_in_their_order() -> None:
     assert all(r["table"] == "t" for r in records)
 
 
-@pytest.mark.parametrize(
-    ("value", "places", "shown"), [(69.15, 1, "69.2"), (-0.25, 1, "-0.3"), (1407, 0, "1407")]
-)
-def test_halves_are_rounded_away_from_zero(value: float, places: int, shown: str) -> None:
-    assert rounded(value, places) == shown
+def test_halves_are_rounded_away_from_zero() -> None:
+    assert [rounded(69.15, 1), rounded(-0.25, 1), rounded(1407, 0)] == ["69.2", "-0.3", "1407"]
 
 
-@pytest.mark.parametrize("text", ["", "[", "{}", "5"])
+@pytest.mark.parametrize("text", ["", "{}"])
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
     file = tmp_path / "board.json"
     file.write_text(text)

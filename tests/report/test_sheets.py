@@ -73,27 +73,22 @@ def test_json_reports_are_as_the_schema_says(system: str, confidence: float | No
     assert not validator.is_valid(plain)
 
 
-def test_long_forms_hold_every_score_unrounded(report: Report) -> None:
+def test_every_format_shows_every_score_with_its_interval(report: Report) -> None:
     document = summary(report)
     rows = list(csv.DictReader(io.StringIO(render(document, "csv"))))
     lines = [json.loads(line) for line in render(document, "jsonl").splitlines()]
+    tables = [render(document, name).replace("--", "–") for name in ("text", "markdown", "latex")]
     assert len(rows) == len(lines) == len(report.scores)
     for score, row, line in zip(report.scores, rows, lines, strict=True):
-        assert (row["score"], row["scope"]) == (score.name, score.scope)
-        assert float(row["value"]) == line["value"] == score.value
-        assert score.interval is not None
-        assert float(row["low"]) == line["low"] == score.interval.low
-        assert row["signature"] == str(score.signature)
-
-
-@pytest.mark.parametrize("name", ["text", "markdown", "latex"])
-def test_tables_show_every_score_with_its_interval(report: Report, name: str) -> None:
-    shown = render(summary(report), name).replace("--", "–")
-    for score in report.scores:
-        assert f"{score.value:.{score.places}f}" in shown
         assert score.interval is not None
         low, high = score.interval.low, score.interval.high
-        assert f"{low:.{score.places}f}–{high:.{score.places}f}" in shown
+        assert (row["score"], row["scope"]) == (score.name, score.scope)
+        assert row["signature"] == str(score.signature)
+        assert float(row["value"]) == line["value"] == score.value
+        assert float(row["low"]) == line["low"] == low
+        for table in tables:
+            assert f"{score.value:.{score.places}f}" in table
+            assert f"{low:.{score.places}f}–{high:.{score.places}f}" in table
 
 
 def test_rows_of_dialogues_add_up_to_the_table(report: Report) -> None:
@@ -104,18 +99,15 @@ def test_rows_of_dialogues_add_up_to_the_table(report: Report) -> None:
     assert {name: sum(row[name] for row in rows) for name in sums} == sums
 
 
-def test_markdown_tables_keep_their_columns_whatever_the_cells_hold() -> None:
-    lines = render(hostile_document(), "markdown").splitlines()
-    table = [line for line in lines if line.startswith("| ")]
+def test_tables_keep_their_columns_whatever_the_cells_hold() -> None:
+    document = hostile_document()
+    table = [line for line in render(document, "markdown").splitlines() if line.startswith("| ")]
     assert len(table) == 3
     unescaped = [line.replace("\\\\", "").replace("\\|", "") for line in table]
     assert all(line.count("|") == 3 for line in unescaped)
     assert "\\<script" in table[2]
 
-
-def test_csv_survives_quotes_and_line_breaks_and_holds_lists_as_json() -> None:
     value = [{"low": 0.0, "count": 3}, {"low": 0.5, "text": "ü"}]
-    document = hostile_document()
     document = replace(document, records=(*document.records, {"more": value}))
     rows = list(csv.DictReader(io.StringIO(render(document, "csv"))))
     assert [row["name"] for row in rows] == [HOSTILE, 'a "b", c\nd', ""]
@@ -172,7 +164,6 @@ class Terminal(io.StringIO):
         (True, {"TERM": "dumb"}, False),
         (True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
         (False, {}, False),
-        (False, {"FORCE_COLOR": "1"}, True),
         (False, {"CLICOLOR_FORCE": "1"}, True),
         (False, {"FORCE_COLOR": "0", "CLICOLOR_FORCE": "0"}, False),
     ],
@@ -191,29 +182,20 @@ def test_colours_are_for_terminals_and_for_those_who_want_them(
     assert "\x1b" not in printed(DOCUMENT, "json")
 
 
-@pytest.mark.parametrize("colours", [False, True])
-def test_a_wide_terminal_has_the_same_text(colours: bool) -> None:
-    shown = STYLE.sub("", to_text(DOCUMENT, Look(colours, 200)))
-    assert [line for line in shown.splitlines() if line] == [
-        line for line in to_text(DOCUMENT).splitlines() if line
-    ]
-
-
 def test_the_best_and_what_is_significant_stand_out() -> None:
     text = to_text(DOCUMENT, Look(colours=True, width=80))
-    for shown in (
-        "\x1b[1m93.5*\x1b[0m",
-        "\x1b[32m+1.5\x1b[0m",
-        "\x1b[31m-50.0\x1b[0m",
-        "\x1b[33mcaution: these are few\x1b[0m",
-        "\x1b[2minform|rev:3\x1b[0m",
-        "\x1b[1mInform (n = 62)\x1b[0m",
-    ):
-        assert shown in text
+    assert {"\x1b[1m93.5*\x1b[0m", "\x1b[32m+1.5\x1b[0m", "\x1b[31m-50.0\x1b[0m"} <= set(
+        text.split()
+    )
+    assert "\x1b[33mcaution: these are few\x1b[0m" in text
     assert "  37.1†" in text
+    wide = STYLE.sub("", to_text(DOCUMENT, Look(colours=True, width=200)))
+    assert list(filter(None, wide.splitlines())) == list(
+        filter(None, to_text(DOCUMENT).splitlines())
+    )
 
 
-@pytest.mark.parametrize("width", [18, 20, 26, 40, 80])
+@pytest.mark.parametrize("width", [18, 26, 80])
 def test_tables_fit_and_no_number_is_broken(width: int) -> None:
     text = to_text(DOCUMENT, Look(width=width))
     assert all(len(line) <= width for line in text.splitlines())
@@ -240,20 +222,11 @@ MIXED = st.text(alphabet="ab ,.（，“”酒店価格ｶカé\u0301-", max_siz
 
 
 @pytest.mark.parametrize(
-    ("text", "width"),
-    [("", 0), ("abc", 3), ("餐馆", 4), ("a餐b", 4), ("“餐”", 4), ("ｶ", 1), ("e\u0301", 1)],
-)
-def test_wide_characters_are_two_columns_and_accents_none(text: str, width: int) -> None:
-    assert width_of(text) == width
-
-
-@pytest.mark.parametrize(
     ("text", "width", "shown"),
     [
         ("餐馆酒店", 8, "餐馆酒店"),
         ("餐馆酒店", 7, "餐馆酒…"),
         ("餐馆酒店", 6, "餐馆…"),
-        ("餐馆", 6, "餐馆"),
         ("a\x1b[2J", 20, "a\\x1b[2J"),
     ],
 )
@@ -261,6 +234,12 @@ def test_texts_are_cut_and_padded_by_columns(text: str, width: int, shown: str) 
     assert cut(text, width) == shown
     assert padded(shown, width + 1) == shown + " " * (width + 1 - width_of(shown))
     assert padded(shown, 1) == shown
+
+
+def test_wide_characters_are_two_columns_and_marks_stay_with_their_character() -> None:
+    widths = {"": 0, "abc": 3, "餐馆": 4, "a餐b": 4, "“餐”": 4, "ｶ": 1, "e\u0301": 1}
+    assert {text: width_of(text) for text in widths} == widths
+    assert broken("他说：“可以。”", 7) == ["他说：", "“可", "以。”"]
 
 
 @given(st.text(alphabet="ab -,.\n\t", max_size=200), st.integers(10, 40))
@@ -279,7 +258,3 @@ def test_no_line_is_too_wide_and_none_of_the_text_is_lost(text: str, width: int)
     # Marks that stand together with a character make it as long as a word.
     if not any(a in OPENING or b in CLOSING for a, b in pairwise(text)):
         assert longest <= width
-
-
-def test_marks_stay_with_the_character_that_they_belong_to() -> None:
-    assert broken("他说：“可以。”", 7) == ["他说：", "“可", "以。”"]

@@ -40,14 +40,13 @@ def write(path: Path, value: Any) -> Path:
     return path
 
 
-def test_a_log_of_inspect_ai_by_hand() -> None:
+def test_a_log_of_inspect_ai_by_hand_and_its_own_means() -> None:
     """Of `11 10 00 01 10 00 11 10`; the 14th trial failed, the 15th has no closeness."""
     scored, plain = read(LOGS / "weak.eval"), read(LOGS / "weak.json")
-    assert scored.table.units == plain.table.units
+    assert scored.table.units == plain.table.units == tuple(f"q{n}" for n in range(1, 9))
     assert np.array_equal(scored.table.values, plain.table.values)
     means = [1, 0.5, 0, 0.5, 0.5, 0, 1, 0.5]
     close = [1, 0.625, 0.25, 0.625, 0.625, 0.25, 1, 0.25]
-    assert scored.table.units == tuple(f"q{n}" for n in range(1, 9))
     assert values(scored) == {
         "match": (100 * np.mean(means), 8),
         "pass^1": (100 * np.mean(means), 8),
@@ -56,10 +55,7 @@ def test_a_log_of_inspect_ai_by_hand() -> None:
         "of_answers.closeness": (np.mean(close), 8),
         "of_answers.words": (100, 8),
     }
-
-
-def test_the_means_of_inspect_ai_itself() -> None:
-    """It reduces the epochs of a sample by their mean, too."""
+    # It reduces the epochs of a sample by their mean, too.
     log = json.loads((LOGS / "weak.json").read_text("utf-8"))
     published = {
         score["name"]: metric["value"]
@@ -67,11 +63,8 @@ def test_the_means_of_inspect_ai_itself() -> None:
         for name, metric in score["metrics"].items()
         if name in ("accuracy", "mean")
     }
-    ours = {
-        score.name.rpartition(".")[2]: score.value for score in read(LOGS / "weak.json").scores()
-    }
-    assert published["match"] == pytest.approx(ours["match"] / 100)
-    assert published["closeness"] == pytest.approx(ours["closeness"])
+    assert published["match"] == pytest.approx(np.mean(means))
+    assert published["closeness"] == pytest.approx(np.mean(close))
 
 
 def by_its_own_reader(file: Path) -> dict[str, dict[str, float]]:
@@ -168,7 +161,7 @@ def test_metadata_that_a_summary_has_in_part_tells_no_clusters(tmp_path: Path) -
     assert set((both.clusters or {}).values()) == {"a b"}
 
 
-@pytest.mark.parametrize("at", [0, 30, 600])
+@pytest.mark.parametrize("at", [0, 600])
 def test_a_damaged_log_is_told(tmp_path: Path, at: int) -> None:
     """In what stands before the summaries, and in them."""
     raw = bytearray((LOGS / "weak.eval").read_bytes())
@@ -220,38 +213,38 @@ def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
     assert [warning.count for warning in items.warnings[str(file)]] == [1, 2]
     assert values(read(file, scores=("agent_cost",)))["agent_cost"] == (0.5, 3)
 
-
-def test_attempts_without_a_number_are_told_by_their_order(tmp_path: Path) -> None:
-    attempts = [{"task_id": task, "reward": r, "traj": []} for task, r in ((0, 1), (0, 0), (1, 1))]
-    assert values(read(write(tmp_path / "tau.json", attempts)))["reward"] == (75, 2)
-    simulations = [
-        {"task_id": a["task_id"], "trial": None, "reward_info": {"reward": a["reward"]}}
-        for a in attempts
+    # Attempts without a number are told apart by their order.
+    attempts = [(0, 1), (0, 0), (1, 1)]
+    tau = [{"task_id": task, "reward": reward, "traj": []} for task, reward in attempts]
+    tau2 = [
+        {"task_id": task, "trial": None, "reward_info": {"reward": reward}}
+        for task, reward in attempts
     ]
-    file = write(tmp_path / "tau2.json", {"simulations": simulations})
-    assert values(read(file))["reward"] == (75, 2)
+    for unnumbered in (tau, {"simulations": tau2}):
+        assert values(read(write(tmp_path / "tau.json", unnumbered)))["reward"] == (75, 2)
 
 
-def harness_line(doc: int, of_filter: str, **metrics: Any) -> dict[str, Any]:
-    return {
-        "doc_id": doc,
-        "doc": {"question": "?", "passage": f"p{doc // 2}"},
-        "resps": [["4"]],
-        "filter": of_filter,
-        "metrics": list(metrics),
-        "doc_hash": "0",
-        **metrics,
-    }
+def harness_file(path: Path, *samples: dict[str, Any]) -> Path:
+    lines = (
+        {
+            "doc": {"question": "?", "passage": f"p{sample['doc_id'] // 2}"},
+            "resps": [["4"]],
+            "doc_hash": "0",
+            **sample,
+        }
+        for sample in samples
+    )
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
 
 
 def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
-    lines = [
-        harness_line(doc, name, exact_match=float(right))
+    samples = (
+        {"doc_id": doc, "filter": name, "metrics": ["exact_match"], "exact_match": float(right)}
         for name, rights in (("strict-match", "0110"), ("flexible-extract", "1110"))
-        for doc, right in enumerate(map(int, rights))
-    ]
-    file = tmp_path / "samples_sums.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        for doc, right in enumerate(rights)
+    )
+    file = harness_file(tmp_path / "samples_sums.jsonl", *samples)
     assert values(read(file)) == {
         "exact_match,strict-match": (50, 4),
         "exact_match,flexible-extract": (75, 4),
@@ -259,13 +252,9 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
     items = read_items([str(file)], Columns(cluster="doc.passage"))
     assert items.clusters == {"0": "p0", "1": "p0", "2": "p1", "3": "p1"}
 
-
-def test_scores_of_the_harness_that_no_document_has_are_left_out(tmp_path: Path) -> None:
-    lines = [harness_line(doc, "none", acc=1.0, bleu=["a", "b"], acc_norm=0) for doc in range(3)]
-    for line in lines:
-        del line["metrics"]  # as older versions wrote them
-    file = tmp_path / "samples.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    # Older versions did not list the metrics; what no document has a score of is left out.
+    older = {"filter": "none", "acc": 1.0, "bleu": ["a", "b"], "acc_norm": 0}
+    file = harness_file(tmp_path / "older.jsonl", *({"doc_id": n, **older} for n in range(3)))
     items = read_items([str(file)])
     assert [score.name for score in items.scored[str(file)].scores()] == ["acc", "acc_norm"]
     (warning,) = items.warnings[str(file)]

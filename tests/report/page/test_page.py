@@ -7,7 +7,6 @@ from base64 import b64encode
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from mwzeval.report.page.html import SCRIPTS, panels_of, to_html
 from mwzeval.report.page.model import PageSystem, kinds_of
 from mwzeval.scores.score import Interval, Score, Signature, Words
 from tests.report.page.conversations import live_systems
-from tests.report.pages import data_of
+from tests.report.pages import Reader, data_of
 from tests.report.systems import HOSTILE, claiming_systems, hostile_systems, large_systems
 
 ASSETS = Path(mwzeval.report.page.html.__file__).parent
@@ -29,45 +28,8 @@ def hostile_page() -> str:
     return to_html(hostile_systems(), title=HOSTILE[0])
 
 
-class Reader(HTMLParser):
-    """Tags with their attributes, and the text of the elements that hold no markup."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.raw: dict[str, list[str]] = {"script": [], "style": []}
-        self.texts: list[str] = []
-        self._inside = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._inside = tag
-        if tag in self.raw:
-            self.raw[tag].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside in self.raw:
-            self.raw[self._inside][-1] += data
-        else:
-            self.texts.append(data)
-
-
 def score(name: str, value: float, **changes: Any) -> Score:
     return replace(Score(name, name, value, 10, Signature.of(name, {"rules": 1})), **changes)
-
-
-def with_scores(*scores: Score) -> PageSystem:
-    return PageSystem("any", scores, (), (), {})
-
-
-def test_a_page_needs_a_system() -> None:
-    with pytest.raises(ValueError, match="one system"):
-        to_html([], title="none")
 
 
 @pytest.mark.integration
@@ -171,26 +133,15 @@ def test_reasons_are_counted_by_item_with_details_under_their_kind() -> None:
 def test_each_group_of_systems_has_its_row_and_panel() -> None:
     gold = Signature.of("solved", {"rules": 1, "state": "gold"})
     plain = Signature.of("solved", {"rules": 1})
-    systems = [
-        PageSystem(
-            name,
-            tuple(score("solved", v, signature=of, scope=s) for s in ("total", "lodging")),
-            (),
-            (),
-            {},
-        )
-        for name, v, of in (
-            ("a", 50.0, plain),
-            ("b", 90.0, gold),
-            ("c", 60.0, plain),
-            ("d", 80.0, gold),
-        )
-    ]
+    values = {"a": (50.0, plain), "b": (90.0, gold), "c": (60.0, plain), "d": (80.0, gold)}
+    systems = []
+    for name, (v, of) in values.items():
+        scores = tuple(score("solved", v, signature=of, scope=s) for s in ("total", "lodging"))
+        systems.append(PageSystem(name, scores, (), (), {}))
     for scopes in (False, True):
-        panels = panels_of(systems, None, scopes=scopes)
         assert [
             (panel.setting, [(at, bar.cell.text) for at, bar in panel.rows[0][2].items()])
-            for panel in panels
+            for panel in panels_of(systems, None, scopes=scopes)
         ] == [
             ("no state", [(0, "50.00"), (2, "60.00")]),
             ("state gold", [(1, "90.00"), (3, "80.00")]),
@@ -205,10 +156,7 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
     [
         ((40.0, 93.0), "%", (0, 100)),
         ((-14.0, 13.0), "points", (-20, 20)),
-        ((11.2, 45.0), "exchanges", (0, 50)),
         ((0.3, 0.7), "%", (0, 1)),
-        ((-14.0, 3.0), "%", (-20, 5)),
-        ((130.0,), "%", (0, 200)),
         ((0.0, 0.0), "%", (0, 1)),
         ((float("nan"), 2.0), "%", (0, 2)),
         ((float("inf"), -2.0), "%", (-2, 0)),
@@ -218,7 +166,7 @@ def test_an_axis_is_round_and_has_zero_on_it(
     values: tuple[float, ...], unit: str, axis: tuple[float, float]
 ) -> None:
     scores = (score("x", v, scope=f"part {i}", unit=unit) for i, v in enumerate(values))
-    [panel] = panels_of([with_scores(*scores)], None, scopes=True)
+    [panel] = panels_of([PageSystem("any", tuple(scores), (), (), {})], None, scopes=True)
     assert (panel.low, panel.high) == axis
     for _, _, bars in panel.rows:
         assert panel.low <= bars[0].length <= panel.high
@@ -226,21 +174,11 @@ def test_an_axis_is_round_and_has_zero_on_it(
 
 def test_an_interval_is_written_and_drawn() -> None:
     ends = Interval(20.0, 60.0, 0.95, "bootstrap")
-    system = with_scores(score("x", 40.0, interval=ends), score("x", 40.0, scope="part"))
-    page = to_html([system], title="t")
+    scores = (score("x", 40.0, interval=ends), score("x", 40.0, scope="part"))
+    page = to_html([PageSystem("any", scores, (), (), {})], title="t")
     assert "95 % bootstrap" in page
     assert "20.00 – 60.00" in page
     assert page.count('class="whisker"') == 1
-
-
-def palettes() -> list[tuple[str, dict[str, str]]]:
-    css = (ASSETS / "page.css").read_text(encoding="utf-8")
-    screen = css[: css.index("@media print")]
-    pairs = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", screen)
-    return [
-        (theme, {pair[0]: pair[place] for pair in pairs})
-        for place, theme in ((1, "light"), (2, "dark"))
-    ]
 
 
 def luminance(colour: str) -> float:
@@ -250,12 +188,15 @@ def luminance(colour: str) -> float:
 
 
 def test_text_has_the_contrast_that_people_need() -> None:
+    css = (ASSETS / "page.css").read_text(encoding="utf-8").partition("@media print")[0]
+    defined = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", css)
     # Colours of texts and of what is behind them; 4.5 is the AA level of WCAG 2.2.
     grounds = ("paper", "surface", "sunk", "differs", "lost-tint")
     pairs = [(text, ground) for text in ("ink", "muted", "lost") for ground in grounds]
     pairs += [(text, ground) for text in ("kept", "focus") for ground in grounds[:3]]
     pairs += [("kept", "differs"), *(("on-badge", f"s{number}") for number in range(6))]
-    for theme, colours in palettes():
+    for place, theme in ((1, "light"), (2, "dark")):
+        colours = {names[0]: luminance(names[place]) for names in defined}
         for text, ground in pairs:
-            lighter, darker = sorted((luminance(colours[text]), luminance(colours[ground])))[::-1]
+            darker, lighter = sorted((colours[text], colours[ground]))
             assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (theme, text, ground)
