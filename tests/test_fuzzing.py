@@ -304,7 +304,6 @@ READERS: dict[str, Reader] = {
         as_learned("model-000002.npz"),
         "policy.npz",
     ),
-    "a policy": Reader(GOOD, "pydial play Demo-CR-1 --policy FILE", as_lines, "policy.npz"),
     "a tagger": Reader(
         "data/crosswoz/sample/test.json",
         "crosswoz nlu predict FILE --revision sample -o OUT/o",

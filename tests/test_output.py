@@ -178,7 +178,6 @@ def noticed(kind: str, message: str, file: str | None = "a/one.json", **about: A
 @pytest.mark.parametrize(
     ("of_files", "lines"),
     [
-        ([], []),
         (
             [[noticed("slot", "odd", dialogue="d1", turn=2, count=3)]],
             ['warning: one.json: dialogue "d1", turn 2: odd (3 times)'],

@@ -69,20 +69,9 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
 
 
 def test_the_public_names_are_these() -> None:
-    assert mwzeval.__all__ == [
-        "DataError",
-        "DependencyError",
-        "Evaluator",
-        "InputError",
-        "MwzevalError",
-        "PredictedTurn",
-        "Predictions",
-        "Problem",
-        "Report",
-        "Reward",
-        "RewardWeights",
-        "UsageError",
-        "__version__",
-    ]
+    assert " ".join(mwzeval.__all__) == (
+        "DataError DependencyError Evaluator InputError MwzevalError PredictedTurn Predictions "
+        "Problem Report Reward RewardWeights UsageError __version__"
+    )
     for name in mwzeval.__all__:
         assert getattr(mwzeval, name) is not None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import doctest
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -182,3 +184,15 @@ def test_every_python_that_is_promised_is_tested() -> None:
     assert f'requires-python = ">={versions[0]}"' in project
     assert versions == re.findall(r"Programming Language :: Python :: (3\.\d+)", project)
     assert release.version() == __version__
+
+
+def test_examples_in_docstrings_are_right() -> None:
+    failed, attempted = [], 0
+    for path in sorted((ROOT / "mwzeval").rglob("*.py")):
+        if ">>> " in text_of(path):
+            module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+            result = doctest.testmod(module)
+            failed += [module.__name__] * result.failed
+            attempted += result.attempted
+    assert not failed
+    assert attempted > 20

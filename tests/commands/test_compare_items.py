@@ -39,24 +39,18 @@ def table(folder: Path, name: str, values: str, score: str = "score") -> str:
 def test_logs_are_compared_as_predictions_are(run: Run) -> None:
     code, out, err = run("compare", "--items", WEAK, STRONG, "--score", "match", *FEW)
     assert code == 0
-    assert out.startswith("strong: ")
     assert "on the 8 items" in out
-    assert "\nMatch (n = 8; approximate randomisation)\n" in out
     assert "warning" in err
     _, out, _ = run("compare", "--items", WEAK, STRONG, *FEW, "-f", "json")
     document = json.loads(out)
     assert document["groups"][0]["common"] == 8
     assert {record["score"] for record in document["comparisons"]} >= {"match", "pass^2"}
-    _, out, _ = run("compare", "--items", WEAK, STRONG, *FEW, "--table", "ends", "-f", "latex")
-    assert r"\begin{tabular}" in out
-    assert "weak" in out
 
 
 def test_clusters_are_told(run: Run) -> None:
     arguments = ("compare", "--items", WEAK, STRONG, *FEW, "--cluster-column", "metadata.text")
     _, out, _ = run(*arguments)
     assert "on the 8 items in 3 clusters" in out
-    assert "caution: of 3 clusters" in out
     assert "\nmatch|unit:percent|common:8|clusters:3\n" in out
     _, out, _ = run(*arguments, "-f", "json")
     assert json.loads(out)["groups"][0]["clusters"] == 3
@@ -81,8 +75,6 @@ def test_many_systems_are_corrected_and_ranked(run: Run, tmp_path: Path) -> None
     assert {r["system"]: r["p"] for r in rows[1:]} == pytest.approx(EXACT)
     assert {r["system"]: r["p_holm"] for r in rows[1:]} == pytest.approx(HOLM)
     assert {r["system"]: r["rank"] for r in rows} == {"d": 1, "b": 2, "c": 2, "a": 4}
-    _, out, _ = run("compare", "--items", *files, *FEW, "-f", "markdown")
-    assert "| d | **85.00** | +42.50 |" in out
     _, out, _ = run(
         "compare", "--items", files[0], f"ours={files[1]},{files[2]}", *FEW, "-f", "json"
     )
@@ -106,11 +98,6 @@ def test_lower_may_be_better(run: Run, tmp_path: Path) -> None:
     assert [turned[name]["rank"] for name in "abc"] == [2, 1, 2]
     for key in ("value", "difference", "low", "high", "p", "p_holm"):
         assert [row[key] for row in turned.values()] == [row[key] for row in rows.values()]
-    _, out, _ = run(*lower)
-    assert "\nWer (n = 12; approximate randomisation; lower is better)\n" in out
-    _, out, _ = run(*lower, "--table", "none", "-f", "latex")
-    assert r"Wer $\downarrow$" in out or "Wer ↓" in out
-    assert r"\textbf{2.42}" in out
 
 
 def test_failures_of_trials_have_no_pass(run: Run, tmp_path: Path) -> None:

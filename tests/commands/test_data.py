@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.benchmark import Shelf
 from mwzeval.cli import main
-from mwzeval.commands.data import chosen, examples, file_states, format_states
+from mwzeval.commands.data import examples, file_states
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.downloads import DataRoot, Origin, PublicFile, embedded, public_files
 
@@ -60,55 +59,6 @@ def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: P
             ("old.zip", "missing", ("old",)),
         ]
         assert [row.is_foreign for row in states] == [False, False, True, False, True, True, False]
-
-
-def test_the_table_says_what_was_expected_and_what_is_there(tmp_path: Path) -> None:
-    root = root_with(tmp_path / "data", {"db/hotel.json": CONTENT, "new/1.json": b""})
-    lines = format_states(root, file_states(root, CORPORA, reread=True)).splitlines()
-    assert str(root.path) in lines[0]
-    assert [line.split() for line in lines[2:12] if " found " not in line] == [
-        ["state", "file", "corpora"],
-        ["published", "db/hotel.json", "old,", "new"],
-        ["missing", "db/taxi.json", "old,", "new"],
-        ["different", "new/1.json", "new"],
-        ["expected", "git", "blob", root.published[0].git_blob],
-        ["missing", "new/2.json", "new"],
-        ["missing", "old.zip", "old"],
-        [],
-        ["old", "1", "published,", "2", "missing"],
-    ]
-    assert "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" in lines[7]
-
-
-def test_a_folder_that_does_not_exist_yet_has_everything_missing(tmp_path: Path) -> None:
-    root = root_with(tmp_path / "nothing", {}, "cache")
-    states = file_states(root, CORPORA)
-    assert {row.state for row in states} == {"missing"}
-    assert len(states) == 5
-    assert "cache" in format_states(root, states).splitlines()[0]
-    assert format_states(root, []).startswith(str(root.path))
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        (None, {"first": ["old", "new"], "second": ["second"]}),
-        ("first", {"first": ["old", "new"]}),
-        ("new", {"first": ["new"]}),
-        ("second", {"second": ["second"]}),
-    ],
-)
-def test_a_benchmark_or_a_corpus_of_it_is_chosen_by_name(
-    tmp_path: Path, name: str | None, expected: dict[str, list[str]]
-) -> None:
-    root = root_with(tmp_path, {}, "cache")
-    shelves = [
-        Shelf("First", "first", root, CORPORA),
-        Shelf("Second", "second", root, {"second": ("*.json",)}),
-    ]
-    assert {shelf.name: list(shelf.corpora) for shelf in chosen(shelves, name)} == expected
-    with pytest.raises(UsageError, match=r'"neww".*"new"'):
-        chosen(shelves, "neww")
 
 
 TABLES = {

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.benchmark import benchmark_named, benchmarks
 from mwzeval.cli import main
-from tests.places import ROOT, sample_predictions
+from tests.places import sample_predictions
 
 Validate = Callable[..., tuple[int, str]]
 
@@ -39,18 +38,6 @@ def renamed() -> dict[str, list[dict[str, Any]]]:
         name: [{"resp": turn["response"], "state": turn["state"]} for turn in turns]
         for name, turns in sample_predictions("good").items()
     }
-
-
-def test_one_mistake_in_every_turn_is_one_line_on_a_terminal(validated: Validate) -> None:
-    code, text = validated(renamed())
-    assert code == 2
-    turns = sum(map(len, renamed().values()))
-    errors = [line for line in text.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1
-    assert '"resp"' in errors[0]
-    assert f"({turns} times)" in errors[0]
-    assert len(text.splitlines()) < 10
-    assert benchmark_named("multiwoz").input_help in text
 
 
 def test_every_unknown_key_has_a_line_with_its_count_and_a_suggestion(validated: Validate) -> None:
@@ -115,9 +102,3 @@ def test_a_pipe_gets_json_unless_text_is_chosen(validated: Validate) -> None:
             assert json.loads(text) == {"valid": True, "problems": []}
         else:
             assert len(text.splitlines()) == 1
-
-
-def test_every_benchmark_describes_its_input() -> None:
-    for benchmark in benchmarks(external=False):
-        page = benchmark.input_help.split("\n")[1].split()[0]
-        assert (ROOT / page).exists()

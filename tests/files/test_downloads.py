@@ -125,9 +125,6 @@ def everything_below(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
 
 
-# What is listed
-
-
 def test_the_list_has_one_place_per_file_and_only_pinned_checksums() -> None:
     files = public_files(embedded("public_files.tsv"))
     assert len({file.local for file in files}) == len(files) > 50
@@ -174,9 +171,6 @@ def test_a_table_that_is_no_list_of_files_is_refused(tmp_path: Path, row: str) -
     table.write_text(HEADER + row)
     with pytest.raises(DataError, match=r"files\.tsv"):
         public_files(table)
-
-
-# Which folder
 
 
 @pytest.fixture
@@ -249,9 +243,6 @@ def test_embedded_data_are_found_in_a_checkout_and_in_an_installed_package(
         assert embedded(name) == tmp_path / "mwzeval/data" / name
 
 
-# Files that a user supplies
-
-
 @pytest.mark.integration
 def test_files_of_a_user_are_used_as_they_are(tmp_path: Path, mirror: Mirror) -> None:
     (tmp_path / "a.json").write_text("of my own")
@@ -277,9 +268,6 @@ def test_matching_is_sorted_and_stays_in_its_folder(tmp_path: Path) -> None:
     assert root.matching("t/*.json") == [tmp_path / "t/a.json", tmp_path / "t/b.json"]
     with pytest.raises(DataError, match=r"u/\*\.json"):
         root.matching("u/*.json")
-
-
-# The cache
 
 
 @pytest.mark.integration
@@ -431,9 +419,6 @@ def test_two_processes_that_download_at_once_both_end_well(cache: Path, mirror: 
     assert [process.wait(HANGING) for process in processes] == [0, 0]
     assert everything_below(cache) == ["a.json"]
     assert (cache / "a.json").read_bytes() == CONTENT
-
-
-# Missing files
 
 
 @pytest.mark.integration
