@@ -200,12 +200,9 @@ def tracked_systems() -> list[PageSystem]:
     return found
 
 
-def hostile_systems() -> list[PageSystem]:
-    """Return two systems in which every text, whatever it is, is an attack."""
-    return [hostile_system(salt) for salt in range(2)]
-
-
 def hostile_system(salt: int) -> PageSystem:
+    """Return a system in which every text, whatever it is, is an attack."""
+
     def at(place: int) -> str:
         return HOSTILE[(place + salt) % len(HOSTILE)]
 

@@ -216,9 +216,11 @@ def test_the_command_draws_the_sample(
     assert {"sample-good", "sample-weak-tracker"} <= set(texts(figure.read_bytes()))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_bad_use_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments, message in (
         ("", "-o"),
         ("-o figure.jpg", ".svg"),
         ("-o svg", ".svg"),
@@ -226,22 +228,13 @@ def test_the_command_draws_the_sample(
         ("-o x.svg --kind domains --scores inform", "--kind scores"),
         ("-o x.svg --kind domains --from 50", "--kind scores"),
         ("-o x.svg --from 50 --to 40", "--from"),
-    ],
-)
-def test_bad_use_is_refused(
-    arguments: str,
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    try:
-        code: object = main(["plot", GOOD, *arguments.split()])
-    except SystemExit as stopped:
-        code = stopped.code
-    assert code == 2
-    assert message in capsys.readouterr().err
+    ):
+        try:
+            code: object = main(["plot", GOOD, *arguments.split()])
+        except SystemExit as stopped:
+            code = stopped.code
+        assert code == 2
+        assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -252,7 +245,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_characters_that_no_font_has_are_reported_once(
+def test_fonts_for_chinese_are_taken_or_missing_characters_are_reported_once(
     ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from matplotlib.font_manager import fontManager
@@ -263,14 +256,6 @@ def test_characters_that_no_font_has_are_reported_once(
     with pytest.warns(MwzevalWarning, match=r"\(们我的系统\)") as caught:
         plot_scores([system], ["found"], format_name=ending)
     assert len(caught) == 1
-
-
-def test_fonts_for_chinese_are_taken_where_they_are_installed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from matplotlib.font_manager import fontManager
-
-    usual = next(f for f in fontManager.ttflist if (f.name, f.weight, f.style) == USUAL)
-    han = replace(usual, name="Noto Sans CJK SC")
-    monkeypatch.setattr(fontManager, "ttflist", [*fontManager.ttflist, han])
+    usual = next(f for f in own if (f.name, f.weight, f.style) == USUAL)
+    monkeypatch.setattr(fontManager, "ttflist", [*own, replace(usual, name="Noto Sans CJK SC")])
     assert b"'DejaVu Sans', 'Noto Sans CJK SC'" in FIGURES["scores"]("svg")

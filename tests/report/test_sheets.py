@@ -116,21 +116,16 @@ def test_tables_keep_their_columns_whatever_the_cells_hold() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("document", ["scores", "hostile"])
-def test_latex_compiles(report: Report, document: str, tmp_path: Path) -> None:
+def test_latex_compiles(report: Report, tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed: LaTeX output is not compiled (texlive-latex-base)")
-    body = render(summary(report) if document == "scores" else hostile_document(), "latex")
+    body = "".join(render(document, "latex") for document in (summary(report), hostile_document()))
     source = (
         rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{body}\end{{document}}"
     )
     (tmp_path / "table.tex").write_text(source, encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-1500:]
     assert (tmp_path / "table.pdf").read_bytes().startswith(b"%PDF")
 
@@ -164,6 +159,7 @@ class Terminal(io.StringIO):
         (True, {"TERM": "dumb"}, False),
         (True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
         (False, {}, False),
+        (False, {"FORCE_COLOR": "1"}, True),
         (False, {"CLICOLOR_FORCE": "1"}, True),
         (False, {"FORCE_COLOR": "0", "CLICOLOR_FORCE": "0"}, False),
     ],
@@ -184,15 +180,12 @@ def test_colours_are_for_terminals_and_for_those_who_want_them(
 
 def test_the_best_and_what_is_significant_stand_out() -> None:
     text = to_text(DOCUMENT, Look(colours=True, width=80))
-    assert {"\x1b[1m93.5*\x1b[0m", "\x1b[32m+1.5\x1b[0m", "\x1b[31m-50.0\x1b[0m"} <= set(
-        text.split()
-    )
+    styled = {"\x1b[1m93.5*\x1b[0m", "\x1b[32m+1.5\x1b[0m", "\x1b[31m-50.0\x1b[0m"}
+    assert styled <= set(text.split())
     assert "\x1b[33mcaution: these are few\x1b[0m" in text
     assert "  37.1†" in text
     wide = STYLE.sub("", to_text(DOCUMENT, Look(colours=True, width=200)))
-    assert list(filter(None, wide.splitlines())) == list(
-        filter(None, to_text(DOCUMENT).splitlines())
-    )
+    assert wide.split() == to_text(DOCUMENT).split()
 
 
 @pytest.mark.parametrize("width", [18, 26, 80])
@@ -203,19 +196,15 @@ def test_tables_fit_and_no_number_is_broken(width: int) -> None:
         for cell in row[1:]:
             line = next(line for line in text.splitlines() if cell.text in line)
             assert line.startswith((row[0].text, "餐馆")) or not cell.text
-    assert sum(line.startswith("theirs") for line in text.splitlines()) == sum(
-        line.startswith("ours") for line in text.splitlines()
-    )
+    assert text.count("\nours") == text.count("\ntheirs")
 
 
 def test_a_line_stands_for_signatures() -> None:
     short = to_text(DOCUMENT, Look(width=80), signatures=False)
     assert "1 signature" in short
     assert "rev:3" not in short
-    assert "p: two-sided" in short
     assert "rev:3" in to_text(DOCUMENT, Look(width=80))
-    bare = to_text(Document((), (), ("a",), (), {}), PLAIN, signatures=False)
-    assert bare == "a\n"
+    assert to_text(Document((), (), ("a",), (), {}), PLAIN, signatures=False) == "a\n"
 
 
 MIXED = st.text(alphabet="ab ,.（，“”酒店価格ｶカé\u0301-", max_size=200)

@@ -48,9 +48,10 @@ def conversation(*, is_won: bool) -> Explanation:
         ToolUse("book_hotel", '{"name": "the loge"}', REFUSED, has_failed=True),
         *((ToolUse("book_hotel", '{"name": "the lodge"}', "booked"),) if is_won else ()),
     )
-    turns = (
-        TurnView((_user("A cheap hotel?"), _system("The Lodge, 01223 1.")), (), (), called),
-        TurnView((_user("Book it."), _system("Done.")), (), (), booked),
+    said = ("A cheap hotel?", "The Lodge, 01223 1.", called), ("Book it.", "Done.", booked)
+    turns = tuple(
+        TurnView((Utterance("user", user), Utterance("system", answer)), (), (), calls)
+        for user, answer, calls in said
     )
     lost = Reason("never-booked", "success", "hotel", 1, "nothing was booked")
     return Explanation(
@@ -61,14 +62,6 @@ def conversation(*, is_won: bool) -> Explanation:
         () if is_won else (lost,),
         (0, 0, 1 if is_won else None, CANNOT_BE),
     )
-
-
-def _user(text: str) -> Utterance:
-    return Utterance("user", text)
-
-
-def _system(text: str) -> Utterance:
-    return Utterance("system", text)
 
 
 def live_systems() -> tuple[PageSystem, ...]:
