@@ -152,23 +152,16 @@ def test_a_shape_tells_the_benchmark_or_nothing(raw: Any, option: str | None) ->
 
 
 def test_predictions_for_multiwoz_are_never_taken_for_others() -> None:
-    for system in SAMPLE_SYSTEMS:
-        predictions = sample_predictions(system)
+    for predictions in map(sample_predictions, SAMPLE_SYSTEMS):
         lines = ({"dialogue": name, "turns": turns} for name, turns in predictions.items())
         assert not any(recognised(raw, but="multiwoz") for raw in (predictions, *lines))
 
 
-def live_file(path: Path, header: Any, *, compressed: bool = False) -> str:
-    raw = (json.dumps(header) + "\n").encode()
-    path.write_bytes(gzip.compress(raw) if compressed else raw)
-    return str(path)
-
-
 def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: Path) -> None:
-    run = live_file(elsewhere / "run.jsonl", {"mwzeval_live": 1, "benchmark": "pydial"})
-    other = {"mwzeval_live": 1, "benchmark": "dstc7"}
-    packed = live_file(elsewhere / "run.jsonl.gz", other, compressed=True)
-    odd = live_file(elsewhere / "odd.jsonl", {"mwzeval_live": 1, "benchmark": "chess"})
+    run, packed, odd = "run.jsonl", "run.jsonl.gz", "odd.jsonl"
+    for name, benchmark in ((run, "pydial"), (packed, "dstc7"), (odd, "chess")):
+        raw = json.dumps({"mwzeval_live": 1, "benchmark": benchmark}).encode() + b"\n"
+        (elsewhere / name).write_bytes(gzip.compress(raw) if name == packed else raw)
     assert meant(run) == "pydial"
     assert meant("-q", packed) == "dstc7"
     assert meant(f"ours={run},{run}", packed) == "pydial"

@@ -6,6 +6,7 @@ seconds of computing and 1 GB, and nothing is written. A new reader is a new row
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -80,8 +81,6 @@ def as_lines(raw: bytes) -> bytes:
 
 def zipped(name: str) -> Callable[[bytes], bytes]:
     def pack(raw: bytes) -> bytes:
-        import io
-
         archive = io.BytesIO()
         with ZipFile(archive, "w", ZIP_DEFLATED) as members:
             members.writestr(name, raw)

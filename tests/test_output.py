@@ -53,7 +53,6 @@ def document(name: str) -> Document:
 def test_what_a_terminal_obeys_or_hides_is_escaped_and_nothing_else() -> None:
     assert printable(EVIL) == SHOWN
     assert printable(LEGITIMATE) == LEGITIMATE
-    assert printable(printable(EVIL)) == SHOWN
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -83,16 +82,13 @@ def test_a_cell_is_no_formula(name: str) -> None:
     assert row["value"] == "-1.5"
 
 
-@pytest.mark.parametrize(
-    ("error", "lines"),
-    [
+def test_an_error_has_the_lines_that_it_was_made_of() -> None:
+    for error, lines in (
         (UsageError(f"no {EVIL}"), [f"no {SHOWN}"]),
         (DataError("first", EVIL), ["first", SHOWN]),
         (InputError([Problem("x", EVIL, file=EVIL)]), [f"{SHOWN}: {SHOWN}"]),
-    ],
-)
-def test_an_error_has_the_lines_that_it_was_made_of(error: Exception, lines: list[str]) -> None:
-    assert str(error).split("\n") == lines
+    ):
+        assert str(error).split("\n") == lines
 
 
 @pytest.mark.parametrize(
@@ -216,12 +212,11 @@ def test_warnings_have_a_line_for_each_kind_in_a_file(
     assert all(line in each for line, each in zip(lines, found, strict=True))
 
 
-def test_what_is_not_validated_has_a_line_for_each_warning() -> None:
+def test_what_is_not_validated_has_a_line_for_each_warning_up_to_twenty() -> None:
     found = [[noticed("column", f"{n} is left out") for n in range(25)]]
-    lines = warning_lines(found, can_be_validated=False)
-    assert lines[:2] == ["warning: one.json: 0 is left out", "warning: one.json: 1 is left out"]
-    assert len(lines) == 21
-    assert " 5 " in lines[20]
+    *lines, rest = warning_lines(found, can_be_validated=False)
+    assert lines == [f"warning: one.json: {n} is left out" for n in range(20)]
+    assert " 5 " in rest
 
 
 def test_warnings_come_behind_the_result_or_before_what_went_wrong(

@@ -123,15 +123,6 @@ def test_commands_and_pages_that_the_package_names_exist() -> None:
     assert not lost(sorted(pages), ROOT)
 
 
-def test_the_folder_of_the_pages_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    sample = str(ROOT / "predictions" / "sample-good.json")
-    for arguments in (["explain", "--help"], ["evaluate", "--dst-rule", "none", sample]):
-        with suppress(SystemExit):
-            main(arguments)
-        printed = capsys.readouterr()
-        assert str(ROOT / "docs") in printed.out + printed.err
-
-
 def test_links_of_the_readme_lead_somewhere() -> None:
     """`mkdocs build --strict` checks those of the pages."""
     links = re.findall(r"\]\((?!https://)([^)\s]+)\)", text_of(README))

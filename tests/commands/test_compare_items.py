@@ -236,8 +236,6 @@ def test_files_of_items_are_told_to_who_forgets_the_option(run: Run, tmp_path: P
         assert err.splitlines()[-1].startswith(f"error: {file}: ")
         assert "--items" in err
         assert err.count("error: ") == 1
-    code, _, err = run("power", samples)
-    assert (code, "--items" in err) == (2, True)
     broken = write(tmp_path / "broken.json", "[")
     _, _, err = run("compare", broken, broken)
     assert "--items" not in err

@@ -10,9 +10,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -53,14 +55,7 @@ Run = Callable[[str], Ran]
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Sample]:
-    written: dict[str, Sample] = {}
-
-    def sample(name: str) -> Sample:
-        if name not in written:
-            written[name] = write_sample(name, tmp_path_factory.mktemp(name))
-        return written[name]
-
-    return sample
+    return cache(lambda name: write_sample(name, tmp_path_factory.mktemp(name)))
 
 
 @pytest.fixture(params=(*NAMES, "toy"))
@@ -87,11 +82,7 @@ def run(
     def run(command: str) -> Ran:
         verb, *words = command.split()
         options = [
-            (
-                word.replace("BETTER", sample.better)
-                .replace("WORSE", sample.worse)
-                .replace("INVALID", sample.invalid)
-            )
+            re.sub("BETTER|WORSE|INVALID", lambda found: getattr(sample, found[0].lower()), word)
             for word in words
         ]
         try:
@@ -129,9 +120,9 @@ def parsed(text: str, format_name: str) -> Any:
 def works(run: Run, name: str, command: str, needs: str | None = None) -> Ran | None:
     """Return what a command left behind; None if the benchmark does not have what it needs."""
     ran = run(command)
-    if needs is not None and lacks(name, needs):
+    if needs is not None and (sentence := lacks(name, needs)):
         assert (ran.code, ran.out) == (2, "")
-        assert lacks(name, needs) in ran.err
+        assert sentence in ran.err
         return None
     assert ran.code == 0, ran.err
     assert "Traceback" not in ran.err
@@ -163,22 +154,21 @@ PRINTED = (
 """Commands whose result is printed in any of `FORMATS`, and the optional member they need."""
 
 
-@in_full
+@pytest.mark.parametrize(
+    ("name", "formats"),
+    [
+        ("multiwoz", FORMATS),
+        ("toy", FORMATS),
+        *(pytest.param(name, ["json"], marks=pytest.mark.integration) for name in NAMES[1:]),
+    ],
+)
 @pytest.mark.parametrize(("words", "needs"), PRINTED)
 def test_results_are_printed_in_every_format(
-    name: str, words: str, needs: str | None, run: Run
+    name: str, formats: Sequence[str], words: str, needs: str | None, run: Run
 ) -> None:
-    for format_name in FORMATS:
+    for format_name in formats:
         ran = works(run, name, f"{words} --format {format_name}", needs)
         assert ran is None or parsed(ran.out, format_name)
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("name", NAMES[1:])
-def test_results_of_other_benchmarks_are_printed(name: str, run: Run) -> None:
-    for words, needs in PRINTED:
-        ran = works(run, name, f"{words} -f json", needs)
-        assert ran is None or parsed(ran.out, "json")
 
 
 def test_evaluate_writes_its_report_where_it_is_told(run: Run) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,51 +15,46 @@ from mwzeval.cli import main
 PLAY = ["play", "multiwoz", "--corpus", "sample"]
 
 
+Typed = Callable[..., None]
+
+
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
+    """Put lines into standard input."""
     monkeypatch.chdir(tmp_path)
-    return monkeypatch
+    return lambda *lines: monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join([*lines, ""])))
 
 
-def _type(typed: pytest.MonkeyPatch, *lines: str) -> None:
-    typed.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+def dialogues() -> list[dict[str, object]]:
+    return [json.loads(line) for line in Path("run.jsonl").read_text("utf-8").splitlines()[1:]]
 
 
-def _dialogues(file: str) -> list[dict[str, object]]:
-    return [json.loads(line) for line in Path(file).read_text("utf-8").splitlines()[1:]]
-
-
-def test_a_person_is_the_user(
-    typed: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _type(typed, "a cheap hotel, please", "/bye thanks")
+def test_a_person_is_the_user(typed: Typed, capsys: pytest.CaptureFixture[str]) -> None:
+    typed("a cheap hotel, please", "/bye thanks")
     assert main([*PLAY, "--goals", "corpus:smp0036", "-o", "run.jsonl"]) == 0
     shown = capsys.readouterr()
     assert "Your goal:" in shown.err
-    assert "agent> " in shown.err
     assert shown.out.splitlines()[1].startswith("smp0036")
-    (dialogue,) = _dialogues("run.jsonl")
-    assert dialogue["end"] == "user_stop"
+    assert [dialogue["end"] for dialogue in dialogues()] == ["user_stop"]
 
 
 def test_a_person_is_the_agent_until_they_leave(
-    typed: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _type(typed, "/find_train day=monday", "/quit")
+    typed("/find_train day=monday", "/quit")
     assert main([*PLAY, "--as", "agent", "-o", "run.jsonl"]) == 130
     shown = capsys.readouterr()
-    assert "user> " in shown.err
     assert '"trainid"' in shown.err
     assert shown.out == ""
     assert not Path("run.jsonl").exists()
 
 
-def test_the_next_dialogue_is_about_another_goal(typed: pytest.MonkeyPatch) -> None:
+def test_the_next_dialogue_is_about_another_goal(typed: Typed) -> None:
     for _ in range(2):
-        _type(typed, "/bye")
+        typed("/bye")
         assert main([*PLAY, "--goals", "corpus:2", "-o", "run.jsonl"]) == 0
-    assert len({str(dialogue["dialogue"]) for dialogue in _dialogues("run.jsonl")}) == 2
-    _type(typed, "/bye")
+    assert len({str(dialogue["dialogue"]) for dialogue in dialogues()}) == 2
+    typed("/bye")
     assert main([*PLAY, "--goals", "corpus:2", "-o", "run.jsonl"]) == 2
 
 
@@ -72,7 +69,7 @@ def test_the_next_dialogue_is_about_another_goal(typed: pytest.MonkeyPatch) -> N
     ],
 )
 def test_what_people_cannot_do_is_told(
-    typed: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, problem: str
+    typed: Typed, capsys: pytest.CaptureFixture[str], words: str, problem: str
 ) -> None:
     of_sample = [] if "dstc7" in words else ["--corpus", "sample"]
     assert main([*words.split(), *of_sample]) == 2

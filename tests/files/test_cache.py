@@ -135,7 +135,6 @@ def test_a_file_is_read_again_only_when_it_has_changed(
 def test_a_combined_fingerprint_depends_on_names_and_contents_not_on_order(tmp_path: Path) -> None:
     a, b = written(tmp_path / "a", "one"), written(tmp_path / "b", "two")
     combined = combined_fingerprint({"x": a, "y": b})
-    assert len(combined) == 64
     assert combined_fingerprint({"y": b, "x": a}) == combined
     assert combined_fingerprint({"x": b, "y": a}) != combined
     assert combined_fingerprint({"x": a}) != combined
