@@ -18,7 +18,6 @@ from mwzeval.output import tell, warnings_behind, write_output, write_result
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
     from mwzeval.comparison.gates import Gate
-    from mwzeval.comparison.runs import Across
     from mwzeval.scores.report import Report
     from mwzeval.scores.score import Score
     from mwzeval.scores.sheets import Document
@@ -74,7 +73,7 @@ def warned(
 
 def failed_gates(
     gates: Sequence[Gate],
-    scores: Iterable[Score | Across],
+    scores: Iterable[Score],
     benchmark: Benchmark,
     meta: Mapping[str, Any],
 ) -> list[str]:

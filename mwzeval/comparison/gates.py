@@ -20,7 +20,6 @@ from mwzeval.statistics.runs import FEWEST_RUNS
 from mwzeval.statistics.tests import holm
 
 if TYPE_CHECKING:
-    from mwzeval.comparison.runs import Across
     from mwzeval.scores.score import Score
 
 Gate: TypeAlias = tuple[str, float]
@@ -68,7 +67,7 @@ def parse_gates(text: str) -> tuple[Gate, ...]:
 
 def failures(
     gates: Iterable[Gate],
-    scores: Iterable[Score | Across],
+    scores: Iterable[Score],
     aliases: Mapping[str, str],
 ) -> list[str]:
     """Return a line for each score that is beyond the limit of its gate, or has no value (NaN).

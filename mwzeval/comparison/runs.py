@@ -17,33 +17,23 @@ from numpy.typing import NDArray
 from mwzeval.comparison.alignment import check_alike
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, ScoredTable, observed
+from mwzeval.scores.score import Score
 from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import AcrossRuns, VarianceComponents, across_runs, variance_components
 
 
-@dataclass(frozen=True, slots=True)
-class Across:
-    """A score over runs: `values` in the order of the runs, `n` units behind each of them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Across(Score):
+    """A score over runs, whose value is the mean of `values`, in the order of the runs.
 
     `components` are the variances, in the squared unit of the score, of the numbers of units whose
     mean the score is; None for scores that are no such mean (distinct words, windows of text), and
     where runs have different cases (dialogues that say a value of a slot).
     """
 
-    name: str
-    label: str
-    scope: str
-    places: int
-    n: int
     values: tuple[float, ...]
     over: AcrossRuns
     components: VarianceComponents | None
-    lower_is_better: bool = False
-
-    @property
-    def value(self) -> float:
-        """The mean over the runs, which stands for all of them."""
-        return self.over.mean
 
     @property
     def shares(self) -> tuple[float, float, float] | None:
@@ -86,19 +76,23 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
         if measure.cases is not None:
             n = round(float(tables[0].column(measure.cases).sum()))
         values = [m.value(observed(table)) for m, table in zip(of_runs, tables, strict=True)]
+        over = across_runs(values)
         if measure.known is None and measure.block == 1:
             components = _components(of_runs, tables)
         found.append(
             Across(
                 name=measure.name,
                 label=measure.label,
-                scope=measure.scope,
-                places=measure.places,
+                value=over.mean,
                 n=n,
-                values=tuple(values),
-                over=across_runs(values),
-                components=components,
+                signature=measure.signature,
+                places=measure.places,
+                scope=measure.scope,
                 lower_is_better=measure.lower_is_better,
+                unit=measure.unit,
+                values=tuple(values),
+                over=over,
+                components=components,
             )
         )
     return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from mwzeval.errors import Problem, UsageError, conditions, did_you_mean
 from mwzeval.scores.score import WHOLE, Score
@@ -282,16 +282,7 @@ def scored_data(meta: Mapping[str, Any]) -> str:
     return f"{meta['corpus']}, {meta['fold']} fold{rules}"
 
 
-class _Scoped(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def scope(self) -> str: ...
-    @property
-    def n(self) -> int: ...
-
-
-_Scores = TypeVar("_Scores", bound=_Scoped)
+_Scores = TypeVar("_Scores", bound=Score)
 
 
 def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[_Scores]]:
