@@ -273,4 +273,4 @@ def test_other_streams_have_no_bar(terminal: pytest.MonkeyPatch) -> None:
     assert not printed(io.StringIO())
     assert not printed(Terminal(), shown=False)
     assert not printed(Terminal(), TERM="dumb")
-    assert not printed(Terminal(), **{PROGRESS_VARIABLE: "0"})
+    assert not printed(Terminal(), MWZEVAL_PROGRESS="0")

@@ -127,6 +127,7 @@ def test_independent_systems_and_alike_ones_are_the_two_ends() -> None:
     other = list((random.random((3000, 3)) < random.permutation(rates)).astype(float))
     alike, independent = spread_of_difference(first, second), spread_of_difference(first, other)
     one = spread_of(first)
+    assert one.within is not None
     assert alike.between == pytest.approx(0, abs=0.01)
     assert independent.between == pytest.approx(2 * one.between, rel=0.1)
     assert alike.within == pytest.approx(2 * one.within, rel=0.05)

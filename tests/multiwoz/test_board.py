@@ -66,7 +66,7 @@ def entry(
             value,
             n,
             Signature.of("x", chosen),
-            interval=width and Interval(value - width, value + width, 0.95, "bootstrap"),
+            interval=Interval(value - width, value + width, 0.95, "bootstrap") if width else None,
         )
         for name, value in values.items()
     )

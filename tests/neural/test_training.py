@@ -241,7 +241,7 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
 CURVES: tuple[object, ...] = (None, 3, {}, "x", [3], ["x"], [{}], [{"step": "3"}])
 POINTS: list[tuple[str, object]] = [
     *((name, odd) for name in ("step", "examples") for odd in ("x", None, True, -1, 1.5, 10**400)),
-    *((name, odd) for name in ("loss", "quality") for odd in ("x", [], True, 10**400)),
+    *((name, odd) for name in ("loss", "quality") for odd in ("x", (), True, 10**400)),
     *(("scores", odd) for odd in ("x", None, 1.5)),
 ]
 

@@ -56,7 +56,7 @@ def drawn_counts(units: int, samples: int, seed: int = SEED) -> NDArray[np.float
     """Return how often each unit is drawn, shape (samples, units)."""
     names = tuple(f"{unit:03d}" for unit in range(units))
     sums = resampled_sums(Table(names, names, np.eye(units)), samples=samples, seed=seed)
-    return np.array([sums.samples[name] for name in names]).T
+    return np.stack([np.asarray(sums.samples[name], dtype=np.float64) for name in names], axis=1)
 
 
 def sentences(systems_kept: Sequence[float], seed: int, number: int) -> tuple[list[str], Any]:

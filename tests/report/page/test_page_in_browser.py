@@ -248,7 +248,7 @@ def test_the_keyboard_is_enough(opened: Opener) -> None:
         active = "document.activeElement"
         return str(page.evaluate(f"{active}.dataset.item ?? {active}.id"))
 
-    stops = []
+    stops: list[str] = []
     while not stops or stops[-1]:
         press("Tab")
         stops.append(focused())
