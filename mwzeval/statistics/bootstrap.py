@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
-from mwzeval.statistics.intervals import CONFIDENCE
+from mwzeval.statistics.intervals import CONFIDENCE, checked_confidence
 
 SAMPLES = 1000
 SEED = 12345
@@ -183,7 +183,7 @@ def percentile_interval(values: NDArray[np.float64], confidence: float, method: 
     Raises:
         ValueError: When no value is defined.
     """
-    tail = (1 - confidence) / 2
+    tail = (1 - checked_confidence(confidence)) / 2
     defined = values[np.isfinite(values)]
     if not defined.size:
         raise ValueError("the score has a value in no sample, so there is no interval")

@@ -69,7 +69,14 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval
 
 def normal_quantile(confidence: float) -> float:
     """Return z with `confidence` of a standard normal between -z and z."""
-    return NormalDist().inv_cdf((1 + confidence) / 2)
+    return NormalDist().inv_cdf((1 + checked_confidence(confidence)) / 2)
+
+
+def checked_confidence(confidence: float) -> float:
+    """Return `confidence`. Raises `ValueError` when it is not strictly between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence is between 0 and 1, such as 0.95, not {confidence}")
+    return confidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,10 +49,13 @@ def test_wilson_covers_the_truth_95_times_in_100(rate: float, n: int) -> None:
     assert 0.93 <= covered <= 0.97
 
 
-@pytest.mark.parametrize(("successes", "n"), [(0, 0), (-1, 5), (6, 5), (math.nan, 5)])
-def test_wilson_refuses_what_makes_no_sense(successes: float, n: int) -> None:
-    with pytest.raises(ValueError, match="cases"):
-        wilson(successes, n)
+@pytest.mark.parametrize(
+    ("successes", "n", "confidence"),
+    [(0, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (math.nan, 5, 0.95), (1, 5, 1.0), (1, 5, 95)],
+)
+def test_wilson_refuses_what_makes_no_sense(successes: float, n: int, confidence: float) -> None:
+    with pytest.raises(ValueError, match=r"cases|confidence"):
+        wilson(successes, n, confidence)
 
 
 def test_an_interval_is_scaled_to_percent_and_knows_what_it_contains() -> None:
