@@ -124,6 +124,8 @@ def main() -> None:
     known = parts()
     wanted = tuple(given.parts) or ("",)
     chosen = {name: arguments for name, arguments in known.items() if name.startswith(wanted)}
+    if given.other:
+        chosen.pop("yardstick", None)  # is the same library in both checkouts
     with tempfile.TemporaryDirectory() as folder:
         here, there = (Path(folder) / name for name in ("here", "there"))
         here.mkdir()

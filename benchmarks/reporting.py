@@ -83,7 +83,7 @@ def rows(data: Path) -> Iterator[Row]:
 
     pages: list[bytes] = []
     yield at_most("the page of 1,000 dialogues × 2 systems", seconds(page), "s", 5, 1)
-    yield at_most("… its size", len(pages[0]) / 1e6, "MB", 12, 1)
+    yield at_most("… its size", len(pages[0]) / 1e6, "MB", 6.5, 1)
     yield from _browser(pages[0])
 
 
@@ -96,9 +96,9 @@ def _comparison(folder: Path, corpus_bleu: Callable[[], object]) -> Iterator[Row
         took = run_process(comparing).cpu_seconds
         pairs = [(took, cpu_seconds(corpus_bleu)) for _ in range(REPETITIONS)]
         what = f"`mwzeval compare` of {len(files)} systems, all tests, as a process"
-        yield at_most_times(what, pairs, 10)
+        yield at_most_times(what, pairs, 8)
         took = run_process(["-m", "mwzeval", "report", *files[:4], "-o", page]).cpu_seconds
-        yield at_most("`mwzeval report` of 4 systems", took, "s", 8, 1)
+        yield at_most("`mwzeval report` of 4 systems", took, "s", 6, 1)
 
 
 def _browser(content: bytes) -> Iterator[Row]:
@@ -124,6 +124,6 @@ def _browser(content: bytes) -> Iterator[Row]:
             filters += [float(page.evaluate(FILTERED, list(each))) for each in CONTROLS]
             page.close()
         browser.close()
-    yield at_most("… its first paint in chromium", statistics.median(paints), "ms", 1000, 0)
+    yield at_most("… its first paint in chromium", statistics.median(paints), "ms", 500, 0)
     what = f"… filtering it: median {statistics.median(filters):.0f} ms, slowest"
     yield at_most(what, max(filters), "ms", 100, 0)
