@@ -297,8 +297,12 @@ def test_a_file_without_checksums_is_reported_as_unverified(
 
 
 @pytest.mark.integration
-def test_a_damaged_file_in_the_cache_is_downloaded_again(cache: Path, mirror: Mirror) -> None:
-    root = cached(cache, mirror.serve(listed("a.json")))
+@pytest.mark.parametrize("sha256", [True, False])
+def test_a_damaged_file_in_the_cache_is_downloaded_again(
+    cache: Path, mirror: Mirror, sha256: bool
+) -> None:
+    """A file without a sha256 is verified by its git blob id."""
+    root = cached(cache, mirror.serve(listed("a.json", sha256=sha256)))
     for damage in (b"", CONTENT[:-1] + b"\0", CONTENT + b"\n"):
         root.require("a.json").write_bytes(damage)
         assert root.find("a.json") is None
@@ -316,6 +320,7 @@ PART = "d/.a.json.part"
     ("served", "settings", "message", "left"),
     [
         ({"content": CONTENT[:-1] + b"\0"}, {}, "published", []),
+        ({"content": b""}, {}, "published", []),
         ({"cut": 1}, {}, "download", [PART]),
         ({"pause": 2.0}, {"timeout": 0.2}, "timed out", [PART]),
         ({}, {"MWZEVAL_MAX_SIZE": str(len(CONTENT) - 1)}, "MWZEVAL_MAX_SIZE", [PART]),

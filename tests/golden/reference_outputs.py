@@ -44,6 +44,8 @@ CHANGING = re.compile(
 )
 """Parts of files that depend on the machine or on the moment."""
 LONG_NUMBER = re.compile(r"-?\d+\.\d{7,}(?:e[+-]?\d+)?")
+LINKED = {"predictions": "predictions", "logs": "tests/comparison/items/inspect_logs"}
+"""Folders of inputs that commands find in their folder."""
 LEFT_OUT = frozenset({"times.json", "progress.npz", "policy.npz"})
 """Files with times, or with what a library packs in its own way."""
 
@@ -66,7 +68,8 @@ def surroundings() -> Iterator[Path]:
     given = {"COLUMNS": "200", "MWZEVAL_OFFLINE": "1", "NO_COLOR": "1"}
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, given):
         os.environ.pop("MWZEVAL_DATA", None)
-        (Path(folder) / "predictions").symlink_to(ROOT / "predictions")
+        for name, place in LINKED.items():
+            (Path(folder) / name).symlink_to(ROOT / place)
         os.chdir(folder)
         try:
             yield Path(folder)
@@ -98,7 +101,7 @@ def recorded(group: str) -> dict[str, Any]:
         seen: dict[Path, bytes] = {}
         for line in groups()[group]:
             printed, said = io.StringIO(), io.StringIO()
-            words = shlex.split(line.replace("{P}", "predictions"))
+            words = shlex.split(line.replace("{P}", "predictions").replace("{L}", "logs"))
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
                 try:
                     code = main(words)
@@ -107,7 +110,7 @@ def recorded(group: str) -> dict[str, Any]:
             found[line] = {"code": code, "out": kept(plain(printed.getvalue()))}
             for file in sorted(folder.rglob("*")):
                 inside = file.relative_to(folder)
-                if inside.parts[0] == "predictions" or not file.is_file():
+                if inside.parts[0] in LINKED or not file.is_file():
                     continue
                 content = file.read_bytes()
                 if file.name in LEFT_OUT or seen.get(inside) == content:
