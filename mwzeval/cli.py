@@ -8,11 +8,10 @@ everything else to standard error.
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
@@ -28,6 +27,7 @@ from mwzeval.benchmark import (
     plugin_errors,
 )
 from mwzeval.errors import MwzevalError, did_you_mean, printable, shorten
+from mwzeval.libraries import no_garbage_collection
 from mwzeval.output import prepare_streams, warnings_told
 from mwzeval.version import __version__
 
@@ -81,7 +81,7 @@ MOVED = {
     "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",
     "--dask": "`mwzeval shards FILE --dask ADDRESS` scores files on a cluster",
     "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
-    "--exclude-user-faults": "`mwzeval judge` has it",
+    "--exclude-user-faults": "`mwzeval judge` scores live dialogues without user faults",
     "--fail-over": "--fail-under is for scores that are better when lower, too",
     "--jobs": "a comparison takes one process",
     "--offline": "set MWZEVAL_OFFLINE=1",
@@ -92,8 +92,8 @@ MOVED = {
     "--report": "give the file of the system",
     "--rollouts": "`mwzeval shards --rollouts FILE` scores rollouts",
     "--runs": "`mwzeval runs FILE FILE` scores several runs",
-    "--samples": "1,000 resamples are drawn; `Evaluator(samples=…, seed=…)` draws others",
-    "--seed": "1,000 resamples are drawn; `Evaluator(samples=…, seed=…)` draws others",
+    "--samples": "1,000 samples are drawn; `Evaluator(samples=…, seed=…)` draws others",
+    "--seed": "1,000 samples are drawn; `Evaluator(samples=…, seed=…)` draws others",
     "--shards": "`mwzeval shards FILE FILE` scores files as one input",
     "--signatures": "files, pipes and -f json have the signatures",
     "--skip-bad-shards": "`mwzeval shards` has --skip-bad",
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         prepare_streams()
         given = sys.argv[1:] if arguments is None else list(arguments)
-        with _imports():
+        with no_garbage_collection():  # modules stay
             parsed = command_parser(given).parse_args(given)
         from mwzeval.arguments import check_outputs, refuse_overwriting  # `--help` ends above
 
@@ -140,18 +140,6 @@ def _failed(message: str) -> int:
         print(_with_documentation(message), file=sys.stderr)
         sys.stderr.flush()
     return BAD_USE
-
-
-@contextmanager
-def _imports() -> Iterator[None]:
-    """Disable the garbage collector while modules are imported, which stay."""
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collecting:
-            gc.enable()
 
 
 def command_parser(given: Sequence[str] | None = None) -> Parser:
@@ -297,7 +285,7 @@ class Parser(argparse.ArgumentParser):
             option = next((word for word in unknown if word.startswith("-")), "")
             name = option.partition("=")[0]
             if name in MOVED:
-                self.error(f"{name} is no option of this verb any more: {MOVED[name]}")
+                self.error(f"this verb has no option {name}: {MOVED[name]}")
             advice = did_you_mean(name, self._option_string_actions)
             words = shorten(" ".join(unknown), 200) + (advice if option else "")
             self.error(f"unrecognized arguments: {words}{self.why_unknown if option else ''}")

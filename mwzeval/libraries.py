@@ -1,9 +1,12 @@
-"""Libraries that are imported where they are used: those of extras, and one with a part missing."""
+"""Imports of extras and of a library with a missing part, and a pause of the garbage collector."""
 
 from __future__ import annotations
 
 import builtins
+import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +15,21 @@ from mwzeval.errors import DependencyError
 NEURAL = "neural"
 """The extra that brings PyTorch and safetensors."""
 PACKAGES = {"sklearn": "scikit-learn"}
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Pause the collector where nothing becomes garbage: while modules are imported, and scoring.
+
+    A search for cycles costs as much time as Success.
+    """
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 def required(module: str, extra: str | None = NEURAL, needed: str | None = None) -> Any:

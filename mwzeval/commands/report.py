@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, explain and write the page."""
-    from mwzeval.metrics.measure import Resampling, no_garbage_collection
+    from mwzeval.libraries import no_garbage_collection
+    from mwzeval.metrics.measure import Resampling
 
     systems = score_all(scorer_of(benchmark, arguments), files_of(arguments), progress=True)
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)

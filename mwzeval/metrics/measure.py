@@ -8,9 +8,7 @@ formula.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -36,18 +34,6 @@ from mwzeval.statistics.trials import Trials
 
 Sign = Callable[[str], Signature]
 """Returns the signature of the scores of a name."""
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Pause the collector: scoring makes no cycles, and one search costs as much as Success."""
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collecting:
-            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

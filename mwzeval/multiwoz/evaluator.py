@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Resampling, no_garbage_collection
+from mwzeval.libraries import no_garbage_collection
+from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.choices import (
     AUTO,
     CORPUS_NAMES,

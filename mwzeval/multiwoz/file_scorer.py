@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.measure import no_garbage_collection
+from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions.reading import Findings, predictions_of_text

@@ -17,8 +17,7 @@ from uuid import uuid4
 from mwzeval.errors import SHOWN_PROBLEMS, DependencyError, InputError, MwzevalError, Problem
 from mwzeval.files.json_files import parse_json, read_text
 from mwzeval.files.reading import first_line, lines, shortest_ends
-from mwzeval.libraries import required
-from mwzeval.metrics.measure import no_garbage_collection
+from mwzeval.libraries import no_garbage_collection, required
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import (

@@ -25,7 +25,7 @@ from mwzeval.crosswoz.predictions.tracks import (
 )
 from mwzeval.crosswoz.scoring.track_scores import AnyScores, scores_of
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import no_garbage_collection
+from mwzeval.libraries import no_garbage_collection
 from mwzeval.scores.findings import Findings
 
 

@@ -22,7 +22,8 @@ from mwzeval.crosswoz.scoring.baselines import BESIDE
 from mwzeval.crosswoz.scoring.explanation import explain
 from mwzeval.crosswoz.scoring.track_scores import baseline_of, scored_table
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
+from mwzeval.libraries import no_garbage_collection
+from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
+from mwzeval.libraries import no_garbage_collection
+from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.corpus.gold import GoldDialogue

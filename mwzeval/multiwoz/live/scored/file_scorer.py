@@ -9,7 +9,7 @@ from typing import Any
 from mwzeval.conversation.accounting.prices import Prices
 from mwzeval.conversation.protocols import INFRASTRUCTURE
 from mwzeval.errors import Problem, UsageError, shorten
-from mwzeval.metrics.measure import no_garbage_collection
+from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz.choices import CONVLAB2
 from mwzeval.multiwoz.live.scored.levels import InActs, InWords
 from mwzeval.multiwoz.live.scored.reading import LiveRun, Settings, Town, check_run
