@@ -120,23 +120,22 @@ def test_a_bracket_flips_no_reward(bracket: str, turn: int) -> None:
 
 def test_of_a_dialogue_alone_no_more_is_read_than_decides() -> None:
     """Where all turns have placeholders, one without a name in words is enough."""
-    auto, told = (Evaluator(corpus="sample", responses=r) for r in ("auto", "delexicalized"))
-    longest = max(sample_predictions("good").values(), key=len)
+    auto, known = (Evaluator(corpus="sample", responses=r) for r in ("auto", "delexicalized"))
+    name, longest = max(sample_predictions("good").items(), key=lambda pair: len(pair[1]))
     assert len(longest) > 7
 
-    def reading(turns: int) -> int:
-        """Return the work of deciding what the responses of so many turns are."""
-        said = [
-            {**turn, "response": f"the phone of [hotel_name] is [hotel_phone], {turns} {number}"}
-            for number, turn in enumerate(longest[:turns])
+    def reading(text: str) -> int:
+        """Return the work of deciding what eight responses are."""
+        turns = [
+            {**turn, "response": f"{text}, {number}"} for number, turn in enumerate(longest[:8])
         ]
-        return calls(lambda: auto.evaluate_dialogue(name, said)) - calls(
-            lambda: told.evaluate_dialogue(name, said)
+        return calls(lambda: auto.evaluate_dialogue(name, turns)) - calls(
+            lambda: known.evaluate_dialogue(name, turns)
         )
 
-    (name,) = (name for name, turns in sample_predictions("good").items() if turns == longest)
-    reading(1)  # prepares gold data
-    assert reading(8) < 3 * reading(1)
+    reading("hello")  # prepares gold data
+    in_words = reading("the phone of hotel aurelia is 01223 000001")  # all turns are read
+    assert reading("the phone of [hotel_name] is [hotel_phone]") < in_words / 3
 
 
 @pytest.mark.parametrize("system", [s for s in SAMPLE_SYSTEMS if s != "lexicalized"])
