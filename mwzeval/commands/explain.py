@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import InputFile
 from mwzeval.commands.systems import score_all, scorer_of
-from mwzeval.conversation.trajectory import item_and_trial
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output import warnings_behind, write_result
+from mwzeval.scores.trials import item_of_trial
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, ScoredFile
@@ -215,7 +215,7 @@ def _named(name: str, known: Sequence[str], unit: str) -> list[str]:
     """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
     if name in known:
         return [name]
-    trials = [each for each in known if item_and_trial(each)[0] == name]
+    trials = [each for each in known if item_of_trial(each) == name]
     if not trials:
         close = did_you_mean(name.partition(".")[0].lower(), known)
         some = ", ".join(known[:SHOWN_IDS]) + (", …" if len(known) > SHOWN_IDS else "")

@@ -30,8 +30,9 @@ from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
+from mwzeval.scores.trials import trial_name
 from mwzeval.statistics.bootstrap import Sums
-from mwzeval.statistics.trials import TRIAL_MARK, Trials
+from mwzeval.statistics.trials import Trials
 
 Values: TypeAlias = dict[tuple[str, str], float]
 """The values of one score by item and trial."""
@@ -313,7 +314,7 @@ def _read(name: str, asked: Columns) -> _File:
                 trial = name_in(columns.trial, "trial")
             if trial is None:
                 continue
-            if (unit := (_unit(item, trial), score)) in seen:
+            if (unit := (trial_name(item, trial), score)) in seen:
                 findings.error(
                     "repeated-trial",
                     f"{place}: trial {_quoted(trial)} of item {_quoted(item)} came before; "
@@ -519,11 +520,11 @@ def _scored(file: _File, outcomes: Mapping[str, bool], lower: Collection[str]) -
     # That a failure comes k times is no pass^k.
     first = next((s for s in file.values if outcomes[s] and s not in lower), None)
     several = sum(outcomes[score] for score in file.values) > 1
-    item_of = {_unit(*key): key[0] for values in file.values.values() for key in values}
+    item_of = {trial_name(*key): key[0] for values in file.values.values() for key in values}
     of_trials, of_items, measures = [], [], []
     for score, values in file.values.items():
         measure = _measure(file, score, outcomes[score], is_lower=score in lower)
-        rows = ((_unit(*key), {score: v, _count(score): 1}) for key, v in values.items())
+        rows = ((trial_name(*key), {score: v, _count(score): 1}) for key, v in values.items())
         table = Table.from_rows((score, _count(score)), rows)
         found = trials.of_items(
             ScoredTable(table, (measure,)),
@@ -544,10 +545,6 @@ def _scored(file: _File, outcomes: Mapping[str, bool], lower: Collection[str]) -
         return ScoredTable(table, tuple(measures))
     repeated = Trials(_beside(of_trials, item_of), tuple(item_of.values()))
     return ScoredTable(table, tuple(measures), trials=repeated)
-
-
-def _unit(item: str, trial: str) -> str:
-    return f"{item}{TRIAL_MARK}{trial}"
 
 
 def _beside(tables: Sequence[Table], units: Iterable[str]) -> Table:

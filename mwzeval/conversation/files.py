@@ -23,13 +23,13 @@ from mwzeval.conversation.trajectory import (
     Trajectory,
     is_dialogue,
     is_header,
-    item_and_trial,
     trajectory_of,
 )
 from mwzeval.errors import InputError, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, decoded, parse_json
 from mwzeval.files.reading import SENSIBLE_LINE
 from mwzeval.scores.findings import Findings, Place, found, repeated
+from mwzeval.scores.trials import item_and_trial
 
 END = "end"
 INSTRUCTIONS = ("system", "developer")

@@ -19,7 +19,8 @@ from mwzeval.conversation.protocols import (
     Said,
     User,
 )
-from mwzeval.conversation.trajectory import Trajectory, dialogue_name
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.scores.trials import trial_name
 
 MOST_MESSAGES = 10_000
 """In a dialogue; an agent that floods it with more fails."""
@@ -48,7 +49,7 @@ class Planned(NamedTuple):
     @property
     def name(self) -> str:
         """What the dialogue is called in the file."""
-        return dialogue_name(self.item, self.trial if self.is_numbered else None)
+        return trial_name(self.item, self.trial if self.is_numbered else None)
 
     @property
     def key(self) -> str:

@@ -14,11 +14,11 @@ from typing import Any, TypeGuard
 
 from mwzeval.conversation.messages import Message
 from mwzeval.conversation.protocols import ENDS, USER_STOP, End
+from mwzeval.scores.trials import item_and_trial, trial_name
 
 FORMAT = "mwzeval_live"
 """The key of a header that says that it is one, and the version of the format."""
 FORMAT_VERSION = 1
-TRIAL_MARK = "#"
 DIALOGUE, GOAL, MESSAGES, ACTS = "dialogue", "goal", "messages", "acts"
 _KNOWN = ("dialogue", "trial", "goal", "messages", "acts", "end", "problem", "turns")
 
@@ -47,7 +47,7 @@ class Trajectory:
     @property
     def name(self) -> str:
         """What the dialogue is called: its goal, with the number of the trial if there are more."""
-        return dialogue_name(self.item, self.trial if self.is_numbered else None)
+        return trial_name(self.item, self.trial if self.is_numbered else None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as a JSON object."""
@@ -69,19 +69,6 @@ class Trajectory:
 def json_line(plain: Mapping[str, Any]) -> str:
     """Return a JSON object as a line of a file, with its end."""
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def dialogue_name(item: str, trial: int | None) -> str:
-    """Return what a dialogue about an item is called: `sng0073#2`, or `sng0073` without trials."""
-    return item if trial is None else f"{item}{TRIAL_MARK}{trial}"
-
-
-def item_and_trial(name: str) -> tuple[str, int | None]:
-    """Return the item and the trial that a name stands for, None where it has no number."""
-    item, mark, number = name.rpartition(TRIAL_MARK)
-    if mark and item and number.isdecimal() and number.isascii() and len(number) < 10:
-        return item, int(number)
-    return name, None
 
 
 def is_header(raw: Any) -> TypeGuard[Mapping[str, Any]]:

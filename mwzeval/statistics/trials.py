@@ -27,15 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.scores.table import Table
-
-TRIAL_MARK = "#"
-"""Stands between the name of an item and the number of the trial: `sng0073#2`."""
-
-
-def item_of_trial(unit: str) -> str:
-    """Return the item of a unit that is called `item#number`, or the unit itself."""
-    item, mark, number = unit.rpartition(TRIAL_MARK)
-    return item if mark and item and number.isdecimal() else unit
+from mwzeval.scores.trials import item_of_trial
 
 
 def all_succeed(successes: int, trials: int, k: int) -> float:

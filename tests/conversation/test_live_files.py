@@ -14,13 +14,12 @@ from mwzeval.conversation.protocols import ENDS
 from mwzeval.conversation.trajectory import (
     FORMAT,
     Trajectory,
-    dialogue_name,
     header,
     is_dialogue,
-    item_and_trial,
     trajectory_of,
 )
 from mwzeval.scores.findings import Findings
+from mwzeval.scores.trials import item_and_trial
 
 SAID = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 HEADER = header("anything", "1.0", {"seed": 3})
@@ -181,24 +180,6 @@ def test_what_is_written_is_read_again(trajectory: Trajectory) -> None:
     raw = json.loads(line)
     assert is_dialogue(raw)
     assert trajectory_of(raw) == trajectory
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("sng0073", ("sng0073", None)),
-        ("sng0073#2", ("sng0073", 2)),
-        ("a#b#12", ("a#b", 12)),
-        ("#2", ("#2", None)),
-        ("sng0073#", ("sng0073#", None)),
-        ("sng0073#²", ("sng0073#²", None)),
-    ],
-)
-def test_names_have_the_number_of_the_trial_behind_them(
-    name: str, expected: tuple[str, int | None]
-) -> None:
-    assert item_and_trial(name) == expected
-    assert dialogue_name(*expected) == name
 
 
 def test_a_line_of_another_program_needs_a_name_and_messages() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.scores.table import Table
-from mwzeval.statistics.trials import Trials, all_succeed, item_of_trial, some_differ
+from mwzeval.scores.trials import item_and_trial, trial_name
+from mwzeval.statistics.trials import Trials, all_succeed, some_differ
 
 outcomes = st.lists(st.booleans(), min_size=1, max_size=9)
 
@@ -54,17 +55,21 @@ def test_impossible_counts_are_refused(successes: int, trials: int, k: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("unit", "item"),
+    ("name", "item", "trial"),
     [
-        ("sng0073#2", "sng0073"),
-        ("sng0073", "sng0073"),
-        ("a#b#3", "a#b"),
-        ("a#b", "a#b"),
-        ("#1", "#1"),
+        ("sng0073#2", "sng0073", 2),
+        ("sng0073", "sng0073", None),
+        ("a#b#12", "a#b", 12),
+        ("a#b", "a#b", None),
+        ("#1", "#1", None),
+        ("sng0073#", "sng0073#", None),
+        ("sng0073#²", "sng0073#²", None),
+        ("sng0073#1234567890", "sng0073#1234567890", None),
     ],
 )
-def test_the_item_is_what_stands_before_the_number(unit: str, item: str) -> None:
-    assert item_of_trial(unit) == item
+def test_the_number_of_a_trial_follows_its_item(name: str, item: str, trial: int | None) -> None:
+    assert item_and_trial(name) == (item, trial)
+    assert trial_name(item, trial) == name
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9)), max_size=12))

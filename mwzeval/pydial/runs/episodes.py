@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from mwzeval.conversation.record import Record
-from mwzeval.conversation.trajectory import dialogue_name
 from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
@@ -26,6 +25,7 @@ from mwzeval.pydial.dialogue.talk import SimulatedUser, hold_dialogue, keep_said
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.learner import ActionPolicy, Learner, State, View
 from mwzeval.pydial.tasks import Goodbye, Task
+from mwzeval.scores.trials import trial_name
 
 KEPT = 10
 """Of a test so many dialogues are kept with what was said in them: the first ones."""
@@ -58,7 +58,7 @@ class Episode:
     @property
     def unit(self) -> str:
         """The name of its row."""
-        return dialogue_name(self.item, self.trial)
+        return trial_name(self.item, self.trial)
 
 
 def item_name(task: str, seed: int, index: int) -> str:
