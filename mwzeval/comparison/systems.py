@@ -39,17 +39,16 @@ from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature, is_named
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
-    Differences,
     DrawnSums,
-    all_resampled_sums,
     evaluate,
     given_sums,
     in_blocks,
+    percentile_interval,
     resampled_sums,
     swapped_differences,
 )
 from mwzeval.statistics.intervals import Jackknife
-from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, ResampledRuns, hierarchical_bootstrap
+from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, ResampledRuns
 from mwzeval.statistics.tests import Place, WinsTiesLosses, holm, mcnemar, ranks, wins_ties_losses
 from mwzeval.statistics.trials import Trials
 
@@ -284,7 +283,7 @@ def _compare_group(
             else:
                 found_runs = {
                     name: _resampled_runs(measure, name, rows[name], sums, how.seed)
-                    for name, sums in drawn(all_resampled_sums, block).items()
+                    for name, sums in drawn(resampled_sums, block).items()
                 }
                 if block == 1:
                     by_unit = {
@@ -303,7 +302,7 @@ def _compare_group(
             tests = _test_units(
                 measure,
                 {name: run.table for name, (run,) in rows.items()},
-                {name: sums for name, (sums,) in drawn(all_resampled_sums, block).items()},
+                {name: sums for name, (sums,) in drawn(resampled_sums, block).items()},
                 partial(drawn, given_sums, block),
                 pairs,
                 how.confidence,
@@ -462,16 +461,15 @@ def _test_units(
 ) -> dict[Pair, Difference]:
     """Test pairs of systems with one run each; intervals and counts are of the baseline's pairs."""
     baseline = next(iter(tables))
-    values = {name: float(evaluate(measure.of, s.observed)[0]) for name, s in resampled.items()}
     samples = {name: evaluate(measure.of, s.samples) for name, s in resampled.items()}
     by_unit = {name: _by_unit(measure, table) for name, table in tables.items()}
     tests = {}
     for system, other in pairs:
         interval = counts = None
         if other == baseline:
-            interval = Differences.between(
-                samples[system], samples[other], values[system], values[other]
-            ).interval(confidence)
+            with np.errstate(invalid="ignore"):
+                differences = samples[system] - samples[other]
+            interval = percentile_interval(differences, confidence, "paired-bootstrap")
         if measure.outcome is not None:
             outcomes = [tables[name].column(measure.outcome) for name in (system, other)]
             if measure.cases is not None:
@@ -553,7 +551,7 @@ def _resampled_types(
         ).mean(axis=0)
         deviations = (len(units) - 1) * (left_out.mean(axis=1) - left_out.T)
     table = Table(units, tuple(map(str, range(len(measures)))), deviations / len(units))
-    sums = resampled_sums(table, samples=how.samples, seed=how.seed).samples.values()
+    sums = resampled_sums([table], samples=how.samples, seed=how.seed)[0].samples.values()
     return {
         measure.key: ResampledRuns.of(
             of_runs.tolist(), of_runs.mean() + drawn, system=system, seed=how.seed
@@ -578,7 +576,8 @@ def _test_runs(
         counts = _counts(by_unit[system], by_unit[other]) if by_unit else None
         value, p_value, interval = mine.value - theirs.value, 1.0, None
         if np.isfinite(mine.of_units - theirs.of_units).any():
-            test = hierarchical_bootstrap(mine, theirs, confidence=confidence)
-            value, p_value, interval = test.difference, test.p_value, test.interval
+            test = mine - theirs
+            value, p_value = test.observed, test.p_value()
+            interval = percentile_interval(test.samples, confidence, HIERARCHICAL)
         tests[system, other] = Difference(value, interval, p_value, None, counts)
     return tests

@@ -25,8 +25,9 @@ from mwzeval.statistics.bootstrap import (
     DrawnSums,
     ScoreFunction,
     Sums,
-    bootstrap_interval,
+    evaluate,
     in_blocks,
+    percentile_interval,
     resampled_sums,
 )
 from mwzeval.statistics.intervals import CONFIDENCE, Jackknife, wilson
@@ -132,8 +133,8 @@ class ScoredTable:
         @cache
         def drawn(block: int) -> DrawnSums:
             assert resampling is not None
-            table = in_blocks(self.table, block)
-            return resampled_sums(table, samples=resampling.samples, seed=resampling.seed)
+            tables = [in_blocks(self.table, block)]
+            return resampled_sums(tables, samples=resampling.samples, seed=resampling.seed)[0]
 
         scores = []
         for measure in self.measures:
@@ -179,9 +180,9 @@ def _resampled_interval(
     """Return the interval of a score of `n` units, given the sums of drawn blocks of a size."""
     if measure.outcome is not None and measure.cases is not None:
         return wilson(float(sums[measure.outcome][0]), n, confidence).scaled(measure.scale)
-    samples = drawn(measure.block)
+    samples = evaluate(measure.of, drawn(measure.block).samples)
     try:
-        interval = bootstrap_interval(measure.of, samples, confidence=confidence)
+        interval = percentile_interval(samples, confidence, "bootstrap")
     except ValueError:
         # The score has a value in no resample.
         return None

@@ -4,11 +4,10 @@ A unit (a dialogue) is drawn or left as a whole, so cases within it (turns) may 
 other. How often each unit is drawn makes a matrix of samples × units; its product with the table
 is every resampled column sum, whatever the scores are.
 
-Two systems have two questions. `Differences.interval`: how far might the difference be off, on
-other units like these? `swapped_differences`: if the two were exchangeable, how often would chance
-alone make a difference as large? Only the latter's p value holds for small samples and any score;
-report it with the former's interval. For 0/1 outcomes `tests.mcnemar` is the exact answer to the
-second.
+Two systems have two questions. How far might the difference be off, on other units like these? The
+interval of differences of sums that are resampled together answers it. If the two were
+exchangeable, how often would chance alone make a difference as large? `swapped_differences`, or
+`tests.mcnemar` for 0/1 outcomes: only their p values hold for small samples and any score.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and
@@ -18,7 +17,6 @@ Computer-Intensive Methods for Testing Hypotheses, 1989.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -28,7 +26,6 @@ from numpy.typing import NDArray
 
 from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
-from mwzeval.statistics.intervals import CONFIDENCE, checked_confidence
 
 SAMPLES = 1000
 SEED = 12345
@@ -64,24 +61,16 @@ class DrawnSums:
     samples: Sums
 
 
-def resampled_sums(table: Table, *, samples: int = SAMPLES, seed: int = SEED) -> DrawnSums:
-    """Resample the units of a table with replacement and return all column sums.
-
-    The order of the table's rows does not matter: units are drawn in the order of their names.
-    Counts come out exact, hence the same on every machine; for columns with fractions the last
-    bits are those of the linear-algebra library. Memory is bounded for any number of units.
-
-    Raises `ValueError` for a table without units or less than one sample.
-    """
-    return all_resampled_sums([table], samples=samples, seed=seed)[0]
-
-
-def all_resampled_sums(
+def resampled_sums(
     tables: Sequence[Table], *, samples: int = SAMPLES, seed: int = SEED
 ) -> list[DrawnSums]:
-    """Do as `resampled_sums` for each of several tables with the same units, drawn only once.
+    """Resample the units of tables, which have the same units, with replacement.
 
-    Raises `ValueError` for tables of different units, too.
+    The order of the rows does not matter: units are drawn in the order of their names. Counts come
+    out exact, hence the same on every machine; for columns with fractions the last bits are those
+    of the linear-algebra library. Memory is bounded for any number of units.
+
+    Raises `ValueError` for tables with different units.
     """
     return _drawn_sums(tables, _resample_counts, samples, seed)
 
@@ -92,8 +81,7 @@ def given_sums(
     """Choose units that each of several systems gives away, each with probability ½.
 
     One matrix product of coin flips with each table gives the sums for all pairs of them: what one
-    gives away the other gets (`swapped_differences`). The order of rows does not matter. Raises
-    `ValueError` as `all_resampled_sums`.
+    gives away the other gets (`swapped_differences`). Otherwise as `resampled_sums`.
     """
     return _drawn_sums(tables, _coin_flips, samples, seed)
 
@@ -106,8 +94,6 @@ def swapped_differences(
     Their p value is that of approximate randomisation: p = (1 + #{|d*| ≥ |d|}) / (1 + samples),
     where d* is the difference after swapping units at random; never below 1 / (1 + samples), so a
     strict level needs more samples than the default.
-
-    Raises `ValueError` when the observed difference has no value.
     """
     columns = system.observed
     change = {name: baseline.samples[name] - system.samples[name] for name in columns}
@@ -121,11 +107,15 @@ def swapped_differences(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """Observed and drawn differences of a score; scores within `tolerance` are equal."""
+    """Observed and drawn differences of a score; scores within `tolerance` are equal.
+
+    `centre` is what the samples of two equal systems would have for a mean.
+    """
 
     observed: float
     samples: NDArray[np.float64]
     tolerance: float
+    centre: float = 0.0
 
     @classmethod
     def between(
@@ -135,55 +125,32 @@ class Differences:
         observed_system: float,
         observed_baseline: float,
     ) -> Differences:
-        """Return the differences of samples, shape (samples,) each, and of observed scores.
-
-        Raises:
-            ValueError: When an observed score has no value.
-        """
-        if not math.isfinite(observed_system) or not math.isfinite(observed_baseline):
-            raise ValueError("a score has no value on all units, so there is nothing to compare")
+        """Return the differences of samples, shape (samples,) each, and of observed scores."""
         with np.errstate(invalid="ignore"):
             samples = system - baseline
         tolerance = ROUNDING * max(abs(observed_system), abs(observed_baseline))
         return cls(observed_system - observed_baseline, samples, tolerance)
 
-    def p_value(self, centre: float = 0.0) -> float:
+    def p_value(self) -> float:
         """Return how often a sample is as far from `centre` as the observed difference from 0."""
         far = abs(self.observed) - self.tolerance
         # Counted the other way round, so that samples without a score are among the far ones.
-        near = int(np.count_nonzero(np.abs(self.samples - centre) < far))
+        near = int(np.count_nonzero(np.abs(self.samples - self.centre) < far))
         return (1 + self.samples.size - near) / (1 + self.samples.size)
-
-    def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """Return the interval of samples that have drawn the same units for both systems.
-
-        It is made of percentiles. Interval and p value may disagree at the border. Raises
-        `ValueError` when the score has a value in no sample.
-        """
-        return percentile_interval(self.samples, confidence, "paired-bootstrap")
-
-
-def bootstrap_interval(
-    score: ScoreFunction, sums: DrawnSums, *, confidence: float = CONFIDENCE
-) -> Interval:
-    """Return the percentile interval of a score, in the unit of the score.
-
-    Samples in which the score has no value are left out and counted in `Interval.undefined`.
-    The interval is that of the score on other units like these; it says nothing about another
-    training run of the system. Not for statistics that resampling biases (see `Jackknife`).
-
-    Raises `ValueError` when the score has a value in no sample.
-    """
-    return percentile_interval(evaluate(score, sums.samples), confidence, "bootstrap")
 
 
 def percentile_interval(values: NDArray[np.float64], confidence: float, method: str) -> Interval:
-    """Return the middle `confidence` of the defined values.
+    """Return the middle `confidence` of the samples of a score, or of a paired difference.
+
+    Samples without a value are left out and counted in `Interval.undefined`. The interval is that
+    of the score on other units like these; it says nothing about another training run of the
+    system. Not for statistics that resampling biases (see `Jackknife`). An interval of differences
+    and their p value may disagree at the border.
 
     Raises:
-        ValueError: When no value is defined.
+        ValueError: When no sample has a value.
     """
-    tail = (1 - checked_confidence(confidence)) / 2
+    tail = (1 - confidence) / 2
     defined = values[np.isfinite(values)]
     if not defined.size:
         raise ValueError("the score has a value in no sample, so there is no interval")
@@ -192,17 +159,9 @@ def percentile_interval(values: NDArray[np.float64], confidence: float, method: 
 
 
 def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
-    """Return the score of each sample. Raises `ValueError` when it is not one number a sample."""
+    """Return the score of each sample; without NumPy's warnings of samples that have none."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.asarray(score(sums), dtype=np.float64)
-    if not sums:
-        raise ValueError("a table without columns has no scores")
-    expected = next(iter(sums.values())).shape
-    if scores.shape != expected:
-        raise ValueError(
-            f"a score function returns an array of shape {expected}, not {scores.shape}"
-        )
-    return scores
+        return np.asarray(score(sums), dtype=np.float64)
 
 
 def in_blocks(table: Table, size: int) -> Table:
@@ -210,14 +169,9 @@ def in_blocks(table: Table, size: int) -> Table:
 
     For units that depend on their neighbours; at least some 50 blocks should remain. A block has
     the name of its first unit.
-
-    Raises:
-        ValueError: For a size below 1.
     """
-    if size < 1:
-        raise ValueError(f"a block has at least one unit, not {size}")
     starts = range(0, len(table.units), size)
-    if not starts:
+    if size == 1 or not starts:
         return table
     return Table(table.units[::size], table.columns, np.add.reduceat(table.values, starts, axis=0))
 
@@ -232,14 +186,7 @@ def _drawn_sums(
     units = sorted(tables[0].units)
     if any(sorted(table.units) != units for table in tables):
         raise ValueError("tables that are drawn together have the same units")
-    if not units:
-        raise ValueError("there are no units to resample")
-    if samples < 1:
-        raise ValueError(f"at least one sample is needed, not {samples}")
-    rows = []
-    for table in tables:
-        order = sorted(range(len(units)), key=table.units.__getitem__)
-        rows.append(table.values[order])
+    rows = [t.values[sorted(range(len(units)), key=t.units.__getitem__)] for t in tables]
     generator = np.random.Generator(np.random.PCG64(seed))
     size = max(1, BLOCK_CELLS // len(units))
     products = []

@@ -41,7 +41,7 @@ HIERARCHICAL = "hierarchical-bootstrap"
 
 @dataclass(frozen=True, slots=True)
 class AcrossRuns:
-    """Mean and standard deviation (n - 1 in the denominator) of a score over `n` runs."""
+    """Mean of a score over `n` runs, and the standard deviation (n - 1) of one run."""
 
     mean: float
     standard_deviation: float
@@ -64,25 +64,12 @@ class VarianceComponents:
         """Return that of the mean outcome over this many new runs and new units.
 
         It shows what would help: with one run, no number of units brings it below √`run`.
-
-        Raises:
-            ValueError: For less than one run or unit.
         """
-        if runs < 1 or units < 1:
-            raise ValueError("a mean needs at least one run and one unit")
         return math.sqrt(self.run / runs + self.unit / units + self.residual / (runs * units))
 
 
 def across_runs(scores: Sequence[float]) -> AcrossRuns:
-    """Return mean and standard deviation of one score a run.
-
-    The standard deviation is of one run, not of the mean.
-
-    Raises:
-        ValueError: For less than two.
-    """
-    if len(scores) < 2:
-        raise ValueError("a standard deviation over runs needs at least two runs")
+    """Return mean and standard deviation of one score a run; two at least."""
     values = np.asarray(scores, dtype=np.float64)
     return AcrossRuns(float(values.mean()), float(values.std(ddof=1)), len(scores))
 
@@ -96,12 +83,10 @@ def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
     Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 4.
 
     Raises:
-        ValueError: For less than two runs or units, or an outcome that is not finite.
+        ValueError: For less than two runs or units.
     """
     if outcomes.ndim != 2 or min(outcomes.shape) < 2:
         raise ValueError(f"at least two runs × two units are needed, not shape {outcomes.shape}")
-    if not np.isfinite(outcomes).all():
-        raise ValueError("an outcome is missing or infinite; all runs need all units")
     runs, units = outcomes.shape
     run_effects = outcomes.mean(axis=1, keepdims=True) - outcomes.mean()
     unit_effects = outcomes.mean(axis=0, keepdims=True) - outcomes.mean()
@@ -142,20 +127,15 @@ class ResampledRuns:
 
         The draws depend on the seed and the name of the `system` only, so that they are independent
         between systems, the same for all scores of one, and in whatever order systems come.
-
-        Raises:
-            ValueError: Without runs.
         """
         runs = len(values)
-        if not runs:
-            raise ValueError("there are no runs to resample")
-        if runs == 1:
-            return cls(tuple(values), of_units, np.zeros(of_units.size), seed)
-        drawn = _generator(seed, 1, *system.encode("utf-8", "surrogatepass")).multinomial(
-            runs, np.full(runs, 1 / runs), size=of_units.size
-        )
-        deviations = np.asarray(values, dtype=np.float64) - np.mean(values)
-        of_runs = math.sqrt(runs / (runs - 1)) * (drawn @ deviations) / runs
+        of_runs = np.zeros(of_units.size)
+        if runs > 1:
+            drawn = _generator(seed, 1, *system.encode("utf-8", "surrogatepass")).multinomial(
+                runs, np.full(runs, 1 / runs), size=of_units.size
+            )
+            deviations = np.asarray(values, dtype=np.float64) - np.mean(values)
+            of_runs = math.sqrt(runs / (runs - 1)) * (drawn @ deviations) / runs
         return cls(tuple(values), of_units, of_runs, seed)
 
     @property
@@ -171,38 +151,19 @@ class ResampledRuns:
         samples = self.of_units + _widened(self.of_runs, len(self.values) - 1, self.seed)
         return percentile_interval(samples, confidence, HIERARCHICAL)
 
+    def __sub__(self, baseline: ResampledRuns) -> Differences:
+        """Return the differences between the means of two systems over their runs.
 
-@dataclass(frozen=True, slots=True)
-class ComparedRuns:
-    """System minus baseline in the unit of the score, its interval and two-sided p value."""
-
-    difference: float
-    interval: Interval
-    p_value: float
-
-
-def hierarchical_bootstrap(
-    system: ResampledRuns, baseline: ResampledRuns, *, confidence: float = CONFIDENCE
-) -> ComparedRuns:
-    """Bootstrap the difference between the mean scores of two systems over their runs.
-
-    `of_units` of both come from the same units, samples and seed, so that a sample draws the same
-    units for all runs. Interval and p value are those of the paired bootstrap, to the last bit
-    where both systems have one run. Of one run, the interval says nothing about others.
-
-    Raises:
-        ValueError: When the two are not paired, or the observed difference has no value.
-    """
-    if system.seed != baseline.seed or system.of_units.shape != baseline.of_units.shape:
-        raise ValueError("a paired comparison needs the same samples and seed for both systems")
-    units = Differences.between(system.of_units, baseline.of_units, system.value, baseline.value)
-    freedom = len(system.values) + len(baseline.values) - 2
-    runs = _widened(system.of_runs - baseline.of_runs, freedom, system.seed)
-    differences = Differences(units.observed, units.samples + runs, units.tolerance)
-    interval = percentile_interval(differences.samples, confidence, HIERARCHICAL)
-    # Resampled runs add 0 on average, by an average that few of them do not have (Cauchy's).
-    centre = float(units.samples[np.isfinite(units.samples)].mean())
-    return ComparedRuns(units.observed, interval, differences.p_value(centre))
+        `of_units` of both come from the same units, samples and seed, so that a sample draws the
+        same units for all runs. Interval and p value are those of the paired bootstrap, to the last
+        bit where both systems have one run. Of one run, the interval says nothing about others.
+        """
+        units = Differences.between(self.of_units, baseline.of_units, self.value, baseline.value)
+        freedom = len(self.values) + len(baseline.values) - 2
+        runs = _widened(self.of_runs - baseline.of_runs, freedom, self.seed)
+        # Resampled runs add 0 on average, by an average that few of them do not have (Cauchy's).
+        centre = float(units.samples[np.isfinite(units.samples)].mean())
+        return Differences(units.observed, units.samples + runs, units.tolerance, centre)
 
 
 def _widened(of_runs: NDArray[np.float64], freedom: int, seed: int) -> NDArray[np.float64]:
@@ -215,7 +176,6 @@ def _widened(of_runs: NDArray[np.float64], freedom: int, seed: int) -> NDArray[n
 STRATIFIED = "stratified-bootstrap"
 RESAMPLES = 2000
 """The default of `rliable`'s profiles; an end of an interval varies by some 2 % of its length."""
-TRIMMED = 0.25
 
 Scores = NDArray[np.float64]
 """Shape (runs, tasks)."""
@@ -232,9 +192,8 @@ class Aggregate:
 def interquartile_mean(scores: Scores) -> Aggregate:
     """Return the mean of the middle half of all scores, of whatever run and task.
 
-    Of n scores the n // 4 lowest and highest are left out. Raises `ValueError` without scores.
+    Of n scores the n // 4 lowest and highest are left out.
     """
-    _check(scores)
     value = float(_middle_means(scores.reshape(1, -1))[0])
     if len(scores) < 2:
         return Aggregate(value, None)
@@ -249,14 +208,7 @@ def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
 
     Equal scores count half. Runs of both are resampled independently of each other, as they are
     when both have the same seeds: what pairs have in common is not used.
-
-    Raises:
-        ValueError: Without scores, or for other numbers of tasks.
     """
-    _check(scores)
-    _check(others)
-    if scores.shape[1] != others.shape[1]:
-        raise ValueError(f"scores of {scores.shape[1]} and of {others.shape[1]} tasks")
     mine, theirs = scores[:, np.newaxis], others[np.newaxis]
     better = (mine > theirs) + 0.5 * (mine == theirs)
     value = float(better.mean())
@@ -277,13 +229,8 @@ def _weights(scores: Scores, part: int) -> NDArray[np.float64]:
 
 
 def _middle_means(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    cut = int(TRIMMED * rows.shape[1])
+    cut = rows.shape[1] // 4
     return np.asarray(np.sort(rows, axis=1)[:, cut : rows.shape[1] - cut].mean(axis=1))
-
-
-def _check(scores: Scores) -> None:
-    if scores.ndim != 2 or not scores.size:
-        raise ValueError(f"expected scores of shape (runs, tasks), not {scores.shape}")
 
 
 def _generator(*seeds: int) -> np.random.Generator:

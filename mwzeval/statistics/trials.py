@@ -31,29 +31,16 @@ from mwzeval.scores.trials import item_of_trial
 
 
 def all_succeed(successes: int, trials: int, k: int) -> float:
-    """Return the share of choices of `k` of an item's trials of which all succeeded (pass^k).
-
-    Raises `ValueError` unless 1 ≤ k ≤ trials and 0 ≤ successes ≤ trials.
-    """
-    _check_counts(successes, trials, k)
+    """Return the share of choices of `k` of an item's trials of which all succeeded (pass^k)."""
     return comb(successes, k) / comb(trials, k)
 
 
 def some_differ(successes: int, trials: int, k: int) -> float:
     """Return the share of choices of `k` of an item's trials that have both outcomes.
 
-    For k = 2 it is the chance that two trials disagree. Raises `ValueError` as `all_succeed`.
+    For k = 2 it is the chance that two trials disagree.
     """
-    _check_counts(successes, trials, k)
-    alike = comb(successes, k) + comb(trials - successes, k)
-    return 1 - alike / comb(trials, k)
-
-
-def _check_counts(successes: int, trials: int, k: int) -> None:
-    if not 1 <= k <= trials:
-        raise ValueError(f"k is from 1 to the number of trials, {trials}, not {k}")
-    if not 0 <= successes <= trials:
-        raise ValueError(f"{successes} successes are not between 0 and {trials} trials")
+    return 1 - (comb(successes, k) + comb(trials - successes, k)) / comb(trials, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +55,6 @@ class Trials:
 
     table: Table
     items: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.items) != len(self.table.units):
-            raise ValueError(f"{len(self.items)} items are not of {len(self.table.units)} rows")
 
     @classmethod
     def of(cls, table: Table, item_of: Callable[[str], str] = item_of_trial) -> Trials:

@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
-    SAMPLES,
-    SEED,
     Differences,
     DrawnSums,
     ScoreFunction,
     evaluate,
     given_sums,
+    percentile_interval,
     swapped_differences,
 )
-from mwzeval.statistics.intervals import Jackknife
-from mwzeval.statistics.runs import ComparedRuns
+from mwzeval.statistics.intervals import CONFIDENCE, Jackknife
 
 
-def paired_bootstrap(score: ScoreFunction, system: DrawnSums, baseline: DrawnSums) -> ComparedRuns:
-    """Return the observed difference, its interval, and the p value of centred samples."""
+def interval_of(values: NDArray[np.float64]) -> Interval:
+    return percentile_interval(values, CONFIDENCE, "bootstrap")
+
+
+def paired(score: ScoreFunction, system: DrawnSums, baseline: DrawnSums) -> Differences:
+    """Return the differences of the paired bootstrap, centred for a p value."""
     found = Differences.between(
-        evaluate(score, system.samples),
-        evaluate(score, baseline.samples),
-        float(evaluate(score, system.observed)[0]),
-        float(evaluate(score, baseline.observed)[0]),
+        *(evaluate(score, system.samples), evaluate(score, baseline.samples)),
+        *(evaluate(score, system.observed).item(), evaluate(score, baseline.observed).item()),
     )
-    centre = float(found.samples[np.isfinite(found.samples)].mean())
-    return ComparedRuns(found.observed, found.interval(), found.p_value(centre))
+    return replace(found, centre=float(found.samples[np.isfinite(found.samples)].mean()))
 
 
-def swapped(
-    score: ScoreFunction,
-    system: Table,
-    baseline: Table,
-    *,
-    samples: int = SAMPLES,
-    seed: int = SEED,
-) -> Differences:
+def swapped(score: ScoreFunction, system: Table, baseline: Table, **drawn: Any) -> Differences:
     """Return the differences after each unit was swapped with probability ½."""
-    return swapped_differences(score, *given_sums([system, baseline], samples=samples, seed=seed))
+    return swapped_differences(score, *given_sums([system, baseline], **drawn))
 
 
 def jackknife(statistic: Callable[[NDArray[np.float64]], float], n_units: int) -> Jackknife:

@@ -19,13 +19,12 @@ from mwzeval.statistics import bootstrap
 from mwzeval.statistics.bootstrap import (
     SEED,
     ScoreFunction,
-    all_resampled_sums,
-    bootstrap_interval,
+    evaluate,
     given_sums,
     in_blocks,
     resampled_sums,
 )
-from tests.statistics.pairs import paired_bootstrap, swapped
+from tests.statistics.pairs import interval_of, paired, swapped
 from tests.tables import ratio, table_of
 
 scipy_stats: Any = importlib.import_module("scipy.stats")
@@ -55,7 +54,7 @@ def many_trials(trials: int, units: int, seed: int) -> tuple[Table, Table]:
 def drawn_counts(units: int, samples: int, seed: int = SEED) -> NDArray[np.float64]:
     """Return how often each unit is drawn, shape (samples, units)."""
     names = tuple(f"{unit:03d}" for unit in range(units))
-    sums = resampled_sums(Table(names, names, np.eye(units)), samples=samples, seed=seed)
+    [sums] = resampled_sums([Table(names, names, np.eye(units))], samples=samples, seed=seed)
     return np.stack([np.asarray(sums.samples[name], dtype=np.float64) for name in names], axis=1)
 
 
@@ -107,9 +106,8 @@ def test_sums_are_those_of_the_drawn_rows_in_any_order() -> None:
     shuffled = table.select(sorted(table.units, key=lambda unit: unit[::-1]))
     counts = drawn_counts(20, 40, seed=3)
     for sums, of in (
-        (resampled_sums(table, samples=40, seed=3), table),
-        (resampled_sums(shuffled, samples=40, seed=3), table),
-        (all_resampled_sums([table, other], samples=40, seed=3)[1], other),
+        *zip(resampled_sums([table, other], samples=40, seed=3), (table, other), strict=True),
+        (resampled_sums([shuffled], samples=40, seed=3)[0], table),
     ):
         for position, column in enumerate(of.columns):
             rows = (of.values[np.repeat(np.arange(20), n.astype(int)), position] for n in counts)
@@ -127,16 +125,16 @@ def test_intervals_of_a_score_and_of_a_difference_agree_with_scipy() -> None:
         found = scipy_stats.bootstrap(data, statistic, n_resamples=20_000, rng=random, **how)
         return found.confidence_interval
 
-    sums, against = all_resampled_sums([system, baseline], samples=20_000)
-    difference = paired_bootstrap(ratio, sums, against)
-    assert difference.difference == pytest.approx((mine.sum() - theirs.sum()) / total.sum())
+    sums, against = resampled_sums([system, baseline], samples=20_000)
+    difference = paired(ratio, sums, against)
+    assert difference.observed == pytest.approx((mine.sum() - theirs.sum()) / total.sum())
     for interval, wanted in (
         (
-            bootstrap_interval(ratio, sums),
+            interval_of(ratio(sums.samples)),
             expected((mine, total), lambda a, n, axis: a.sum(axis=axis) / n.sum(axis=axis)),
         ),
         (
-            difference.interval,
+            interval_of(difference.samples),
             expected(
                 (mine, theirs, total),
                 lambda a, b, n, axis: (a.sum(axis=axis) - b.sum(axis=axis)) / n.sum(axis=axis),
@@ -156,12 +154,11 @@ def test_the_interval_of_a_ratio_covers_the_truth_95_times_in_100() -> None:
     # The truth is 2/3: how long a unit is does not depend on how well it goes.
     names = [f"{what}{trial}" for what in ("right", "all") for trial in range(trials)]
     values = np.hstack([right, total]).astype(float)
-    sums = resampled_sums(Table(tuple(map(str, range(units))), tuple(names), values))
-
-    def covers(trial: int) -> bool:
-        return 2 / 3 in bootstrap_interval(lambda s: s[f"right{trial}"] / s[f"all{trial}"], sums)
-
-    assert 0.93 <= np.mean([covers(trial) for trial in range(trials)]) <= 0.97
+    [drawn] = resampled_sums([Table(tuple(map(str, range(units))), tuple(names), values)])
+    rates = (
+        drawn.samples[f"right{trial}"] / drawn.samples[f"all{trial}"] for trial in range(trials)
+    )
+    assert 0.93 <= np.mean([2 / 3 in interval_of(samples) for samples in rates]) <= 0.97
 
 
 def test_bleu_of_single_sentences_has_the_interval_of_sacrebleu() -> None:
@@ -169,8 +166,8 @@ def test_bleu_of_single_sentences_has_the_interval_of_sacrebleu() -> None:
     score, [table] = bleu_tables(references, [hypotheses])
     # Typed as anything, because sacreBLEU keeps mean and half width in private attributes.
     theirs: Any = BLEU().corpus_score(hypotheses, [references], n_bootstrap=2000)
-    sums = resampled_sums(table, samples=2000)
-    interval = bootstrap_interval(score, sums)
+    [sums] = resampled_sums([table], samples=2000)
+    interval = interval_of(score(sums.samples))
     assert score(sums.observed)[0] == pytest.approx(theirs.score)
     assert (interval.high - interval.low) / 2 == pytest.approx(theirs._ci, rel=0.08)
     assert (interval.high + interval.low) / 2 == pytest.approx(theirs._mean, abs=0.1 * theirs._ci)
@@ -190,9 +187,7 @@ def test_p_values_of_bleu_agree_with_sacrebleu(test_type: Literal["ar", "bs"]) -
     if test_type == "ar":
         ours = swapped(score, better, baseline, samples=2000).p_value()
     else:
-        ours = paired_bootstrap(
-            score, *all_resampled_sums([better, baseline], samples=2000)
-        ).p_value
+        ours = paired(score, *resampled_sums([better, baseline], samples=2000)).p_value()
     assert 0.01 < ours < 0.1
     # sacreBLEU's bootstrap test shifts absolute differences, so it sees one tail of the two.
     sides = 1 if test_type == "ar" else 2
@@ -228,10 +223,10 @@ def test_without_a_difference_p_values_are_uniform_and_intervals_have_0() -> Non
     sums = given_sums([system, baseline])
     p_values = [bootstrap.swapped_differences(score, *sums).p_value() for score in scores]
     assert scipy_stats.kstest(p_values, "uniform").pvalue > 0.05
-    drawn = all_resampled_sums(many_trials(trials=1000, units=200, seed=22))
-    results = [paired_bootstrap(score, *drawn) for score in scores]
-    assert scipy_stats.kstest([result.p_value for result in results], "uniform").pvalue > 0.05
-    assert 0.93 <= np.mean([0 in result.interval for result in results]) <= 0.97
+    drawn = resampled_sums(many_trials(trials=1000, units=200, seed=22))
+    results = [paired(score, *drawn) for score in scores]
+    assert scipy_stats.kstest([result.p_value() for result in results], "uniform").pvalue > 0.05
+    assert 0.93 <= np.mean([0 in interval_of(result.samples) for result in results]) <= 0.97
 
 
 def test_the_order_of_rows_and_of_systems_changes_nothing() -> None:
@@ -243,62 +238,54 @@ def test_the_order_of_rows_and_of_systems_changes_nothing() -> None:
         differences = swapped(ratio, mine, theirs)
         assert differences.observed == sign * expected.observed
         assert differences.p_value() == expected.p_value()
-    sums, against = all_resampled_sums([system, baseline])
-    forth, back = paired_bootstrap(ratio, sums, against), paired_bootstrap(ratio, against, sums)
-    assert (back.difference, back.p_value) == (-forth.difference, forth.p_value)
-    assert (back.interval.low, back.interval.high) == pytest.approx(
-        (-forth.interval.high, -forth.interval.low)
-    )
+    sums, against = resampled_sums([system, baseline])
+    forth, back = paired(ratio, sums, against), paired(ratio, against, sums)
+    assert (back.observed, back.p_value()) == (-forth.observed, forth.p_value())
+    assert (back.samples == -forth.samples).all()
 
 
 def test_the_ends_no_difference_and_a_large_one() -> None:
     system, baseline = systems(gain=0.3)
-    sums, against = all_resampled_sums([system, baseline])
-    same = paired_bootstrap(ratio, sums, sums)
-    assert (same.difference, same.interval.low, same.interval.high, same.p_value) == (0, 0, 0, 1)
+    sums, against = resampled_sums([system, baseline])
+    same = paired(ratio, sums, sums)
+    assert (same.observed, same.p_value()) == (0, 1)
+    assert not same.samples.any()
     assert swapped(ratio, system, system).p_value() == 1
     assert swapped(ratio, system, baseline).p_value() == 1 / 1001
-    assert paired_bootstrap(ratio, sums, against).p_value == 1 / 1001
+    assert paired(ratio, sums, against).p_value() == 1 / 1001
     # The same draws are what pairs.
     mine, theirs = systems()
-    paired, unpaired = (
-        paired_bootstrap(ratio, resampled_sums(mine), resampled_sums(theirs, seed=seed)).interval
+    together, apart = (
+        interval_of(
+            paired(ratio, *resampled_sums([mine]), *resampled_sums([theirs], seed=seed)).samples
+        )
         for seed in (SEED, 9)
     )
-    assert paired.high - paired.low < 0.8 * (unpaired.high - unpaired.low)
+    assert together.high - together.low < 0.8 * (apart.high - apart.low)
 
 
 def test_samples_without_a_score_are_counted_and_speak_for_chance() -> None:
     # One unit in five has the domain: 0.8^5 = 33 % of samples draw none.
     rare = np.array([1.0, 0, 0, 0, 0])
-    interval = bootstrap_interval(ratio, resampled_sums(table_of(right=rare, all=rare)))
+    [drawn] = resampled_sums([table_of(right=rare, all=rare)])
+    interval = interval_of(evaluate(ratio, drawn.samples))
     assert (interval.low, interval.high) == (1, 1)
     assert interval.undefined == pytest.approx(328, abs=40)
     sometimes = table_of(right=np.array([1.0, 0]), all=np.array([1.0, 0]))
     never = table_of(right=np.zeros(2), all=np.ones(2))
-    found = paired_bootstrap(ratio, *all_resampled_sums([sometimes, never]))
-    assert found.interval.undefined == pytest.approx(250, abs=50)
-    assert found.p_value == (1 + found.interval.undefined) / 1001
+    found = paired(ratio, *resampled_sums([sometimes, never]))
+    undefined = interval_of(found.samples).undefined
+    assert undefined == pytest.approx(250, abs=50)
+    assert found.p_value() == (1 + undefined) / 1001
+    with pytest.raises(ValueError, match="no sample"):
+        interval_of(np.full(3, np.nan))
 
 
-def test_what_has_no_value_or_does_not_pair_is_an_error() -> None:
+def test_tables_of_other_units_are_not_drawn_together() -> None:
     system, baseline = systems(units=5)
-    empty = table_of(right=np.zeros(3), all=np.zeros(3))
-    full = table_of(right=np.ones(3), all=np.ones(3))
-    nothing = Table((), ("a",), np.zeros((0, 1)))
-    calls: list[Any] = [
-        lambda: bootstrap_interval(ratio, resampled_sums(empty)),
-        lambda: bootstrap_interval(lambda sums: np.array(1.0), resampled_sums(full)),
-        lambda: swapped(ratio, full, empty),
-        lambda: swapped(ratio, system, baseline.select(baseline.units[1:])),
-        lambda: all_resampled_sums([system, full]),
-        lambda: resampled_sums(nothing),
-        lambda: resampled_sums(full, samples=0),
-        lambda: in_blocks(full, 0),
-    ]
-    for call in calls:
-        with pytest.raises(ValueError, match=r"\w"):
-            call()
+    for draw in (resampled_sums, given_sums):
+        with pytest.raises(ValueError, match="the same units"):
+            draw([system, baseline.select(baseline.units[1:])])
 
 
 def test_blocks_add_up_consecutive_units() -> None:

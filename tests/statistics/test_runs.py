@@ -20,13 +20,11 @@ from mwzeval.statistics.runs import (
     Aggregate,
     ResampledRuns,
     across_runs,
-    hierarchical_bootstrap,
     interquartile_mean,
     probability_of_improvement,
     variance_components,
 )
-from tests.statistics.pairs import paired_bootstrap
-from tests.statistics.rliable_figures import FEW, FIGURES, FIRST, SECOND
+from tests.statistics.pairs import interval_of, paired
 from tests.tables import ratio, table_of
 
 
@@ -74,17 +72,13 @@ def test_runs_that_do_not_differ_have_no_variance_below_0() -> None:
 
 
 def test_too_little_is_an_error() -> None:
-    for outcomes in (np.ones((1, 5)), np.ones((5, 1)), np.ones(5), np.full((2, 2), np.nan)):
-        with pytest.raises(ValueError, match=r"two runs|missing"):
+    for outcomes in (np.ones((1, 5)), np.ones((5, 1)), np.ones(5)):
+        with pytest.raises(ValueError, match="two runs"):
             variance_components(outcomes)
-    with pytest.raises(ValueError, match="at least one"):
-        variance_components(np.eye(3)).standard_error(0, 5)
 
 
 def test_mean_and_standard_deviation_are_over_runs() -> None:
     assert across_runs([60, 62, 64]) == AcrossRuns(62, 2, 3)
-    with pytest.raises(ValueError, match="at least two runs"):
-        across_runs([60])
 
 
 def tables(runs: int, units: int, seed: int, gain: float = 0.0) -> list[Table]:
@@ -104,7 +98,7 @@ def tables(runs: int, units: int, seed: int, gain: float = 0.0) -> list[Table]:
 
 
 def resampled(of: list[Table], system: str, samples: int = 300, seed: int = SEED) -> ResampledRuns:
-    sums = [resampled_sums(table, samples=samples, seed=seed) for table in of]
+    sums = resampled_sums(of, samples=samples, seed=seed)
     values = [float(ratio(each.observed)[0]) for each in sums]
     of_units = np.mean([ratio(each.samples) for each in sums], axis=0)
     return ResampledRuns.of(values, of_units, system=system, seed=seed)
@@ -113,15 +107,10 @@ def resampled(of: list[Table], system: str, samples: int = 300, seed: int = SEED
 @pytest.mark.parametrize("gain", [0.0, 0.03])
 def test_with_one_run_each_it_is_the_paired_bootstrap(gain: float) -> None:
     (system,), (baseline,) = tables(1, 80, seed=3, gain=gain), tables(1, 80, seed=4)
-    expected = paired_bootstrap(
-        ratio, resampled_sums(system, samples=300), resampled_sums(baseline, samples=300)
-    )
-    found = hierarchical_bootstrap(resampled([system], "a"), resampled([baseline], "b"))
-    assert (found.difference, found.p_value) == (expected.difference, expected.p_value)
-    assert (found.interval.low, found.interval.high) == (
-        expected.interval.low,
-        expected.interval.high,
-    )
+    expected = paired(ratio, *resampled_sums([system, baseline], samples=300))
+    found = resampled([system], "a") - resampled([baseline], "b")
+    assert (found.observed, found.p_value()) == (expected.observed, expected.p_value())
+    assert (found.samples == expected.samples).all()
 
 
 def literal_differences(
@@ -156,40 +145,30 @@ def literal_differences(
 
 def test_it_agrees_with_a_literal_bootstrap_of_units_and_runs() -> None:
     mine, theirs = tables(3, 40, seed=5, gain=0.02), tables(4, 40, seed=6)
-    found = hierarchical_bootstrap(
-        resampled(mine, "a", samples=20_000), resampled(theirs, "b", samples=20_000)
-    )
+    found = resampled(mine, "a", samples=20_000) - resampled(theirs, "b", samples=20_000)
     literal = literal_differences(mine, theirs, samples=2000, seed=9)
     low, high = np.quantile(literal, [0.025, 0.975])
-    width = high - low
-    assert found.interval.low == pytest.approx(low, abs=0.1 * width)
-    assert found.interval.high == pytest.approx(high, abs=0.1 * width)
-    far = np.abs(literal - np.median(literal)) >= abs(found.difference)
-    assert found.p_value == pytest.approx(far.mean(), abs=0.04)
+    interval = interval_of(found.samples)
+    near = pytest.approx((low, high), abs=0.1 * (high - low))
+    assert (interval.low, interval.high) == near
+    far = np.abs(literal - np.median(literal)) >= abs(found.observed)
+    assert found.p_value() == pytest.approx(far.mean(), abs=0.04)
 
 
-def test_systems_change_sides_and_names_decide_the_draws() -> None:
-    mine, theirs = tables(3, 40, seed=5, gain=0.02), tables(2, 40, seed=6)
-    forth = hierarchical_bootstrap(resampled(mine, "a"), resampled(theirs, "b"))
-    back = hierarchical_bootstrap(resampled(theirs, "b"), resampled(mine, "a"))
-    assert (back.difference, back.p_value) == (-forth.difference, forth.p_value)
-    assert (-back.interval.high, -back.interval.low) == pytest.approx(
-        (forth.interval.low, forth.interval.high)
-    )
-    same = resampled(mine, "a"), resampled(mine, "b")
-    assert (same[0].of_units == same[1].of_units).all()
-    assert np.corrcoef(same[0].of_runs, same[1].of_runs)[0, 1] == pytest.approx(0, abs=0.2)
-    assert hierarchical_bootstrap(*same).p_value == 1
+def test_names_of_systems_decide_the_draws() -> None:
+    mine = tables(3, 40, seed=5, gain=0.02)
+    first, second = resampled(mine, "a"), resampled(mine, "b")
+    assert (first.of_units == second.of_units).all()
+    assert np.corrcoef(first.of_runs, second.of_runs)[0, 1] == pytest.approx(0, abs=0.2)
+    assert (first - second).p_value() == 1
 
 
 def test_runs_that_are_equal_add_nothing_to_the_interval() -> None:
     (system,), (baseline,) = tables(1, 80, seed=3), tables(1, 80, seed=4)
-    one = hierarchical_bootstrap(resampled([system], "a"), resampled([baseline], "b"))
-    three = hierarchical_bootstrap(resampled([system] * 3, "a"), resampled([baseline] * 2, "b"))
-    assert three.p_value == one.p_value
-    assert (three.interval.low, three.interval.high) == pytest.approx(
-        (one.interval.low, one.interval.high)
-    )
+    one = resampled([system], "a") - resampled([baseline], "b")
+    three = resampled([system] * 3, "a") - resampled([baseline] * 2, "b")
+    assert three.p_value() == one.p_value()
+    assert three.samples == pytest.approx(one.samples)
 
 
 def test_the_variance_of_resampled_runs_is_that_of_their_mean() -> None:
@@ -219,21 +198,11 @@ def test_intervals_of_few_runs_cover_the_difference_of_the_systems(
             )
             for side, of in enumerate(values)
         ]
-        found = hierarchical_bootstrap(*sides)
-        covered += 0 in found.interval
-        rejected += found.p_value <= 0.05
+        found = sides[0] - sides[1]
+        covered += 0 in interval_of(found.samples)
+        rejected += found.p_value() <= 0.05
     assert covered / trials >= 0.92
     assert rejected / trials <= 0.08
-
-
-def test_of_no_run_nothing_is_resampled() -> None:
-    with pytest.raises(ValueError, match="no runs"):
-        ResampledRuns.of([], np.zeros(10), system="a")
-    with pytest.raises(ValueError, match="same samples and seed"):
-        hierarchical_bootstrap(
-            resampled(tables(2, 10, seed=1), "a", samples=20),
-            resampled(tables(2, 10, seed=2), "b", samples=30),
-        )
 
 
 @given(
@@ -251,29 +220,43 @@ def test_what_is_added_to_all_runs_is_added_to_the_difference_and_its_interval(
         of_units = mean(values) + noise[system]
         return ResampledRuns.of(values, of_units, system="ab"[system], seed=seed)
 
-    before = hierarchical_bootstrap(of(mine, 0), of(theirs, 1))
-    after = hierarchical_bootstrap(of([value + plus for value in mine], 0), of(theirs, 1))
-    assert after.difference == pytest.approx(before.difference + plus, abs=1e-9)
-    assert (after.interval.low, after.interval.high) == pytest.approx(
-        (before.interval.low + plus, before.interval.high + plus), abs=1e-9, rel=1e-9
-    )
-    turned = hierarchical_bootstrap(of(theirs, 1), of(mine, 0))
-    assert (turned.difference, turned.p_value) == (-before.difference, before.p_value)
+    before = of(mine, 0) - of(theirs, 1)
+    after = of([value + plus for value in mine], 0) - of(theirs, 1)
+    assert after.observed == pytest.approx(before.observed + plus, abs=1e-9)
+    assert after.samples == pytest.approx(before.samples + plus, abs=1e-9, rel=1e-9)
+    turned = of(theirs, 1) - of(mine, 0)
+    assert (turned.observed, turned.p_value()) == (-before.observed, before.p_value())
 
 
-FOUND = {
-    "iqm first": interquartile_mean(FIRST),
-    "iqm second": interquartile_mean(SECOND),
-    "iqm few": interquartile_mean(FEW),
-    "improvement first second": probability_of_improvement(FIRST, SECOND),
-    "improvement second first": probability_of_improvement(SECOND, FIRST),
-}
+def scores_of(runs: int, tasks: int, shift: int) -> NDArray[np.float64]:
+    """Return scores of no meaning, some of them equal."""
+    run, task = np.indices((runs, tasks))
+    return np.asarray((run * 37 + task * 53 + run * task * 7 + shift) % 61 + 3.0 * task)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_aggregates_are_those_of_rliable(name: str) -> None:
-    value, low, high = FIGURES[name]
-    found = FOUND[name]
+FIRST, SECOND, FEW = scores_of(10, 18, 0), scores_of(10, 18, 5), scores_of(5, 3, 2)
+# Value, low and high of 2,000 resamples (NumPy's seed 1) by rliable 1.2.0 with arch 5.6.0:
+# `get_interval_estimates` of `aggregate_iqm` and `probability_of_improvement`.
+FIGURES: list[tuple[Aggregate, tuple[float, float, float]]] = [
+    (interquartile_mean(FIRST), (54.84444444444444, 52.1775, 57.522222222222226)),
+    (interquartile_mean(SECOND), (56.05555555555556, 53.25361111111111, 58.61138888888889)),
+    (interquartile_mean(FEW), (33.0, 21.33055555555556, 43.666666666666664)),
+    (
+        probability_of_improvement(FIRST, SECOND),
+        (0.4527777777777778, 0.3947152777777778, 0.5100069444444445),
+    ),
+    (
+        probability_of_improvement(SECOND, FIRST),
+        (0.5472222222222223, 0.48944444444444446, 0.6052847222222222),
+    ),
+]
+
+
+@pytest.mark.parametrize(("found", "figures"), FIGURES)
+def test_aggregates_are_those_of_rliable(
+    found: Aggregate, figures: tuple[float, float, float]
+) -> None:
+    value, low, high = figures
     assert found.value == pytest.approx(value)
     assert found.interval is not None
     # Both are quantiles of 2,000 random resamples.
@@ -304,8 +287,3 @@ def test_probabilities_count_ties_half() -> None:
 def test_one_run_has_no_interval() -> None:
     assert interquartile_mean(FIRST[:1]).interval is None
     assert probability_of_improvement(FIRST, SECOND[:1]).interval is None
-
-    with pytest.raises(ValueError, match="shape"):
-        interquartile_mean(np.empty((0, 3)))
-    with pytest.raises(ValueError, match="of 18 and of 3 tasks"):
-        probability_of_improvement(FIRST, FEW)

@@ -68,25 +68,12 @@ def test_mcnemar_finds_a_difference_where_there_is_none_at_most_as_often_as_it_s
     assert np.mean(np.array(p_values) <= 0.05) <= 0.06
 
 
-def test_mcnemar_needs_0_and_1() -> None:
-    with pytest.raises(ValueError, match="0 or 1"):
-        mcnemar(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
-
-
 def test_wins_ties_and_losses_are_counted() -> None:
     system = np.array([1.0, 2, 3, 4, 5])
     baseline = np.array([0.0, 2, 3.05, 5, 6])
     assert wins_ties_losses(system, baseline) == WinsTiesLosses(1, 1, 3)
     assert wins_ties_losses(system, baseline, tolerance=0.1) == WinsTiesLosses(1, 2, 2)
     assert wins_ties_losses(baseline, system) == WinsTiesLosses(3, 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("system", "baseline"), [([1.0], [1.0, 2]), ([np.nan], [1.0]), ([[1.0]], [[1.0]])]
-)
-def test_values_that_do_not_pair_are_errors(system: Any, baseline: Any) -> None:
-    with pytest.raises(ValueError, match="value"):
-        wins_ties_losses(np.array(system), np.array(baseline))
 
 
 def rejected_step_by_step(p_values: list[float], level: float) -> set[int]:
@@ -116,12 +103,6 @@ def test_holm_keeps_the_order() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([0.2]) == (0.2,)
     assert holm([]) == ()
-
-
-@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan")])
-def test_holm_refuses_what_is_no_p_value(wrong: float) -> None:
-    with pytest.raises(ValueError, match="p value"):
-        holm([0.5, wrong])
 
 
 SCORES = {"d": 60.0, "a": 90.0, "c": 70.0, "b": 80.0}
@@ -162,10 +143,3 @@ def test_ranks_follow_from_who_is_significantly_better(
 ) -> None:
     found = ranks(SCORES, significant)
     assert found == {name: Place(*places) for name, *places in expected}
-
-
-def test_contradictions_are_errors() -> None:
-    with pytest.raises(ValueError, match="'e'"):
-        ranks(SCORES, [("a", "e")])
-    with pytest.raises(ValueError, match="same"):
-        ranks({"a": 1, "b": 1}, [("a", "b")])
