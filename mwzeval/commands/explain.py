@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 def _units(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     """Return the explanation of a unit, or of all trials of an item."""
-    from mwzeval.report.explanation import explanation_text
+    from mwzeval.scores.explanation import explanation_text
     from mwzeval.scores.sheets import output_look
     from mwzeval.text import plain, to_json
 
@@ -114,8 +114,7 @@ def _units(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
 
 def _reasons(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
-    from mwzeval.report.explanation import histogram_text, listing_text
-    from mwzeval.scores.explanation import count_reasons
+    from mwzeval.scores.explanation import count_reasons, histogram_text, listing_text
     from mwzeval.scores.sheets import output_look
     from mwzeval.text import plain, to_json
 
@@ -138,9 +137,9 @@ def _reasons(system: ScoredFile, arguments: argparse.Namespace, benchmark: Bench
         return to_json(records) if as_json else listing_text(chosen, look)
     if not as_json:
         return histogram_text(explanations, benchmark.reasons, look)
+    by_scope = count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
     counts = [
-        {"code": code, "scope": scope, units: count}
-        for (code, scope), count in count_reasons(explanations).items()
+        {"code": code, "scope": scope, units: count} for (code, scope), count in by_scope.items()
     ]
     lost = sum(bool(explanation.reasons) for explanation in explanations)
     return to_json({units: len(explanations), "lost": lost, "reasons": counts})
@@ -154,8 +153,7 @@ def _against(
     Raises `UsageError` for systems that cannot be compared.
     """
     from mwzeval.comparison.alignment import check_comparable, common_units
-    from mwzeval.report.explanation import against_text
-    from mwzeval.scores.explanation import count_outcomes, lost_to_other
+    from mwzeval.scores.explanation import against_text, count_outcomes, lost_to_other
     from mwzeval.scores.sheets import output_look
     from mwzeval.text import plain, to_json
 
@@ -230,7 +228,7 @@ def _having(
     chosen = [
         explanation
         for explanation in explanations
-        if any(code in (r.code, r.code.partition(":")[0]) for r in explanation.reasons)
+        if any(code in (r.code, r.kind) for r in explanation.reasons)
     ]
     if not chosen and code not in kinds:
         found = sorted({reason.code for e in explanations for reason in e.reasons})

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.conversation.pools.processes import NO_LIMITS
     from mwzeval.conversation.record import Planned, Record
     from mwzeval.conversation.runs import run_header
-    from mwzeval.report.explanation import explanation_text
+    from mwzeval.scores.explanation import explanation_text
     from mwzeval.scores.sheets import output_look
 
     if arguments.name is not None and benchmark_named(arguments.name) is not benchmark:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mwzeval.errors import MwzevalWarning, UsageError, did_you_mean, shorten
 from mwzeval.libraries import required
 from mwzeval.report.page.model import PageSystem, comparable_in, kinds_of, labels_of
-from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Words
+from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Words, by_place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,10 +177,6 @@ def _number(value: float, places: int) -> str:
     return f"{value:.{places}f}".replace("-", "−") if math.isfinite(value) else DASH
 
 
-def _score_of(system: PageSystem, name: str, scope: str) -> Score | None:
-    return next((s for s in system.scores if (s.name, s.scope) == (name, scope)), None)
-
-
 INCHES_A_LETTER = 0.055
 ROOMY = 2.3
 """Inches that panels need, beside the names, for a third label on their axes."""
@@ -198,9 +194,6 @@ WHISKER: Mapping[str, Any] = {"color": COLOURS[4], "linewidth": 3}
 
 Limits = tuple[float | None, float | None]
 """The ends of the axes; None for those that follow from the unit and the scores."""
-
-METHODS = {"wilson": "Wilson", "cluster-bootstrap": "bootstrap of clusters"}
-"""Methods of intervals that a legend calls otherwise."""
 
 
 def plot_scores(
@@ -239,7 +232,7 @@ def plot_scores(
         panels = list(grid.flat)
         intervals: list[Interval] = []
         for axes, (name, group) in zip(panels, shown, strict=False):
-            found = (_score_of(system, name, WHOLE) for system in systems)
+            found = (by_place(system.scores).get((name, WHOLE)) for system in systems)
             scores = {
                 row: score
                 for row, (system, score) in enumerate(zip(systems, found, strict=True))
@@ -252,7 +245,7 @@ def plot_scores(
         panels[0].set_yticks(range(len(systems)), labels)
         panels[0].set_ylim(len(systems) - 0.5, -0.5)
         if intervals:
-            methods = dict.fromkeys(METHODS.get(i.method, i.method) for i in intervals)
+            methods = dict.fromkeys(interval.method for interval in intervals)
             level = f"{100 * intervals[0].confidence:g} % interval ({', '.join(methods)})"
             entries = [key(**POINT), key(**WHISKER)]
             figure.legend(entries, ["score", level], loc="outside lower center", ncols=2)
@@ -339,8 +332,9 @@ def plot_parts(
             first = next(s for system in compared for s in system.scores if s.name == name)
             rows = []
             for system in compared:
-                found = (_score_of(system, name, scope) for scope in scopes)
-                rows.append((system.name, [score.value if score else math.nan for score in found]))
+                found = by_place(system.scores)
+                scored = (found.get((name, scope)) for scope in scopes)
+                rows.append((system.name, [score.value if score else math.nan for score in scored]))
             title = _title(first.label, group.setting, ", ")
             look = (first.places, first.unit, first.lower_is_better)
             maps.append(_HeatMap(title, columns, rows, *look))
@@ -364,12 +358,6 @@ def _same_parts(scores: Sequence[Score]) -> list[tuple[list[str], dict[str, None
     return groups
 
 
-def _height(maps: Sequence[_HeatMap], a_map: float, a_row: float) -> float:
-    """Return the inches of all panels with their titles, whose further lines take 0.12 each."""
-    heights = (a_map + a_row * len(m.rows) + 0.12 * m.title.count("\n") for m in maps)
-    return sum(heights)
-
-
 def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> bytes:
     """Return heat maps one below the other.
 
@@ -379,7 +367,8 @@ def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> b
     kinds = dict.fromkeys((map_.unit, map_.lower_is_better) for map_ in maps)
     following = [*(map_.columns for map_ in maps[1:]), ()]
     n_labelled = sum(map_.columns != after for map_, after in zip(maps, following, strict=True))
-    height = _height(maps, 0.25, 0.18) + 0.55 * n_labelled + 0.45 * len(kinds)
+    height = 0.55 * n_labelled + 0.45 * len(kinds)
+    height += sum(0.25 + 0.18 * len(m.rows) + 0.12 * m.title.count("\n") for m in maps)
     with new_figure(width, height, format_name) as (figure, save):
         n_rows = [len(map_.rows) for map_ in maps]
         panels = list(figure.subplots(len(maps), 1, squeeze=False, height_ratios=n_rows).flat)
@@ -428,18 +417,13 @@ def _draw_map(axes: Axes, map_: _HeatMap, ends: tuple[float, float]) -> Any:
     return image
 
 
-MOST_MARKS = 3
-"""How many marks a row may have; of more systems, which would overlap, numbers are shown."""
-
-
 def plot_reasons(
     systems: Sequence[PageSystem], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
-    """Return a figure of how many units each kind of reason lost: a row each.
+    """Return heat maps of how many units each kind of reason lost: a row each, a column a system.
 
-    Up to three systems have marks on an axis, more a column each of a heat map. `format_name` is
-    one of `FORMATS`, `words` are how the benchmark calls its units, `width` is in inches. Raises
-    `UsageError` when nothing was lost, `DependencyError` where matplotlib is missing.
+    `format_name` is one of `FORMATS`, `words` are how the benchmark calls its units, `width` is in
+    inches. Raises `UsageError` when nothing was lost, `DependencyError` without matplotlib.
     """
     kinds = kinds_of(systems)
     if not kinds:
@@ -460,40 +444,4 @@ def plot_reasons(
     for title, lines in rows.items():
         lines.sort(key=lambda line: -sum(count for count in line[1] if count > 0))
         maps.append(_HeatMap(title, columns, lines, 0, words.units, True))
-    plot = _plot_marks if len(systems) <= MOST_MARKS else _plot_maps
-    return plot(maps, format_name=format_name, width=width)
-
-
-def _plot_marks(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> bytes:
-    """Return the numbers of each map as marks on an axis, with one shape for each column."""
-    height = 0.61 + _height(maps, 0.25, 0.16)
-    with new_figure(width, height, format_name) as (figure, save):
-        ratios = [len(map_.rows) + 0.5 for map_ in maps]
-        panels = figure.subplots(
-            len(maps), 1, sharex=True, squeeze=False, height_ratios=ratios
-        ).flat
-        for axes, map_ in zip(panels, maps, strict=True):
-            names, rows = zip(*map_.rows, strict=True)
-            axes.set_title(map_.title)
-            axes.set_yticks(range(len(names)), [shorten(name, SHOWN_NAME) for name in names])
-            axes.set_ylim(len(names) - 0.5, -0.5)
-            axes.grid(axis="both")
-            axes.spines["left"].set_visible(False)
-            for index, numbers in enumerate(zip(*rows, strict=True)):
-                axes.plot(
-                    numbers,
-                    range(len(names)),
-                    MARKERS[index],
-                    color=COLOURS[index],
-                    markeredgecolor="white",
-                    markeredgewidth=0.4,
-                    markersize=5,
-                    clip_on=False,
-                    label=map_.columns[index],
-                )
-        axes.set_xlim(left=0)
-        axes.locator_params(axis="x", integer=True)
-        axes.set_xlabel(_axis_label(maps[0].unit, True))
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
-        return save()
+    return _plot_maps(maps, format_name=format_name, width=width)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from mwzeval.errors import Problem, UsageError, conditions, did_you_mean
-from mwzeval.scores.score import WHOLE, Score
+from mwzeval.scores.score import WHOLE, Score, by_place
 from mwzeval.scores.sheets import (
     COUNT,
     FLOAT,
@@ -20,7 +20,7 @@ from mwzeval.scores.sheets import (
     plain_number,
     sheet,
     to_frame,
-    to_html,
+    to_markdown,
     to_text,
 )
 from mwzeval.scores.table import Table
@@ -107,8 +107,8 @@ class Report:
     def __str__(self) -> str:
         return to_text(summary(self)).rstrip("\n")
 
-    def _repr_html_(self) -> str:
-        return to_html(summary(self))
+    def _repr_markdown_(self) -> str:
+        return to_markdown(summary(self))
 
     def score(self, name: str, scope: str = WHOLE) -> Score:
         """Return a score by its name, over everything or over a part such as a domain.
@@ -116,9 +116,8 @@ class Report:
         Raises:
             KeyError: With what comes nearest when there is none.
         """
-        for score in self.scores:
-            if (score.name, score.scope) == (name, scope):
-                return score
+        if found := by_place(self.scores).get((name, scope)):
+            return found
         scopes = [score.scope for score in self.scores if score.name == name]
         if scopes:
             raise KeyError(f"{name} of {scope}{did_you_mean(scope, scopes)}")
@@ -213,8 +212,7 @@ def summary(report: Report, ceiling: Report | None = None) -> Document:
     about = (f"{title}: {text}" for title, text in titles.items() if title in beside)
     records, notes = score_records(report), (*about, *signatures)
     if ceiling is not None:
-        gold = {(score.name, score.scope): score for score in ceiling.scores}
-        beside[CEILING] = gold
+        gold = beside[CEILING] = by_place(ceiling.scores)
         notes = (*notes, ABOUT_CEILING)
         for record in records:
             of_gold = gold.get((record["score"], record["scope"]))

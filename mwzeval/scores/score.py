@@ -108,6 +108,14 @@ class Score:
     unit: str = PERCENT
 
 
+def by_place(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
+    """Return scores by name and scope, the first of each."""
+    found: dict[tuple[str, str], Score] = {}
+    for score in scores:
+        found.setdefault((score.name, score.scope), score)
+    return found
+
+
 def is_named(name: str, headline: Iterable[str]) -> bool:
     """Tell whether a score is one of a headline.
 

@@ -1,8 +1,8 @@
 """Tables for people, as sheets of cells, and the formats in which they are written.
 
 Whatever is reported (scores, a comparison, a leaderboard) becomes a `Document` once, and each
-format renders documents: text for a terminal, Markdown (GitHub's) for an issue, LaTeX (with the
-package booktabs) for a paper, HTML for a notebook. CSV and JSON Lines have one unrounded number a
+format renders documents: text for a terminal, Markdown (GitHub's) for an issue and a notebook,
+LaTeX (with the package booktabs) for a paper. CSV and JSON Lines have one unrounded number a
 record, JSON everything.
 """
 
@@ -16,7 +16,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import printable
@@ -263,7 +262,8 @@ def to_markdown(document: Document) -> str:
         title = f"### {_markdown_escaped(sheet.title)}" if sheet.title else ""
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
         parts += [title, table, _markdown_escaped(_caption(sheet))]
-    parts.append("\n".join(f"`{printable(note)}`  " for note in document.notes))
+    notes = (printable(note).replace("`", "'") for note in document.notes)
+    parts.append("\n".join(f"`{note}`  " for note in notes))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -389,50 +389,6 @@ def printed(document: Document, format_name: str) -> str:
     if format_name != "text" or look == PLAIN:
         return render(document, format_name)
     return to_text(document, look, signatures=look.width is None)
-
-
-_TABLE = "border-collapse:collapse;margin:0.5em 0;color:inherit;font-size:inherit"
-_HEADER = "border-bottom:1px solid currentColor;"
-_CELL = "padding:0.15em 0.6em;white-space:nowrap;background:none;color:inherit;text-align:"
-_LINES = "margin:0.3em 0;white-space:pre-wrap"
-
-
-def to_html(document: Document) -> str:
-    """Return the same tables as the text, for a notebook with dark or light colours.
-
-    Everything is escaped; there is no script, no colour of its own, and no style that reaches
-    other cells of the notebook.
-    """
-    parts = [_lines_html(document.heading)]
-    for sheet in document.sheets:
-        header = _row_html("th", map(Cell, sheet.header), _HEADER) if any(sheet.header) else ""
-        rows = "".join(_row_html("td", row) for row in sheet.rows)
-        parts += [
-            f"<b>{_html_escaped(sheet.title)}</b>" if sheet.title else "",
-            f'<table style="{_TABLE}">' + (header and f"<thead>{header}</thead>"),
-            f"<tbody>{rows}</tbody></table>",
-            _lines_html(sheet.caption),
-        ]
-    if document.notes:
-        notes = _lines_html(document.notes)
-        parts.append(f"<details><summary>signatures and notes</summary>{notes}</details>")
-    return f'<div style="color:inherit;overflow-x:auto">{"".join(parts)}</div>'
-
-
-def _lines_html(lines: tuple[str, ...]) -> str:
-    return f'<p style="{_LINES}">{"<br>".join(map(_html_escaped, lines))}</p>' if lines else ""
-
-
-def _row_html(tag: str, cells: Iterable[Cell], style: str = "") -> str:
-    parts = []
-    for place, cell in enumerate(cells):
-        text = _marked(cell, _html_escaped, "<b>{}</b>")
-        parts.append(f'<{tag} style="{style}{_CELL}{"right" if place else "left"}">{text}</{tag}>')
-    return f"<tr>{''.join(parts)}</tr>"
-
-
-def _html_escaped(text: str) -> str:
-    return escape(printable(text))
 
 
 TEXT, FLOAT, COUNT, FLAG = "string", "float64", "Int64", "boolean"

@@ -7,19 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
-from mwzeval.report.explanation import (
-    against_text,
-    explanation_text,
-    histogram_text,
-    listing_text,
-)
 from mwzeval.scores.explanation import (
     Explanation,
     Fact,
     Reason,
     TurnView,
     Utterance,
+    against_text,
     count_outcomes,
+    explanation_text,
+    histogram_text,
+    listing_text,
     lost_to_other,
 )
 from mwzeval.scores.score import WHOLE

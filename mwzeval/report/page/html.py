@@ -30,7 +30,7 @@ from mwzeval.comparison.comparison import (
     difference_cells,
     verdict,
 )
-from mwzeval.errors import CONDITIONS, Problem, conditions, counted, printable
+from mwzeval.errors import conditions, printable
 from mwzeval.report.page.model import (
     Kind,
     PageSystem,
@@ -41,7 +41,7 @@ from mwzeval.report.page.model import (
 )
 from mwzeval.scores.comparable import Group, apart
 from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
-from mwzeval.scores.score import PERCENT, WHOLE, Score, Words
+from mwzeval.scores.score import PERCENT, WHOLE, Score, Words, by_place
 from mwzeval.scores.sheets import ALIKE, Cell
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
@@ -49,13 +49,6 @@ SCRIPTS = ("page", "elements", "data", "list", "item", "main")
 
 COMPRESSION = 6
 """The level of gzip; 9 takes half as much time again for 2 % of the size."""
-SHOWN_ALERTS = 4
-"""How many warnings stand at the top of the page; all of them are at its end."""
-MINOR = frozenset(
-    {"other-corpus-files", "unknown-key", "unknown-slot", "unknown-placeholder", "list-value"}
-    | {"lexicalized", "other-ids", "flat-state"}
-)
-"""Kinds of warnings that stand at the end of the page only, because they seldom move scores."""
 PLAIN_KEYS = {"said": "as requested", "taken_as": "read as"}
 """Keys of `meta` → words for people, where the key itself would be misread."""
 FOLDER = Path(__file__).parent
@@ -103,7 +96,7 @@ def to_html(
         letters=[_letter_of(place) for place in range(len(systems))],
         systems=systems,
         verdicts=_verdicts(systems, comparison, main),
-        alerts=list(_alerts(systems).items())[:SHOWN_ALERTS],
+        alerts=_alerts(systems).items(),
         meanings=meanings,
         notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
         main_rows=[row for row in rows if row.name in main],
@@ -149,25 +142,18 @@ def _verdicts(
     if comparison is not None:
         measures = tuple(measure for measure in comparison.measures if measure.name in main)
         return verdict(replace(comparison, measures=measures))
-    scores = {s.name: s for s in systems[0].scores if s.scope == WHOLE}
-    shown = [f"{s.label} {s.value:.{s.places}f}" for s in map(scores.get, main) if s]
+    scores = by_place(systems[0].scores)
+    found = (scores.get((name, WHOLE)) for name in main)
+    shown = [f"{score.label} {score.value:.{score.places}f}" for score in found if score]
     return (", ".join(shown),) if shown and len(systems) == 1 else ()
 
 
 def _alerts(systems: Sequence[PageSystem]) -> dict[str, list[int]]:
-    """Return warnings that bear on scores → places of the systems: conditions, then one a kind."""
+    """Return the conditions of scores → places of the systems that were scored under them."""
     found: dict[str, list[int]] = {}
     for at, system in enumerate(systems):
         for text in conditions(system.warnings):
             found.setdefault(text, []).append(at)
-    for at, system in enumerate(systems):
-        kinds: dict[str, list[Problem]] = {}
-        for warning in system.warnings:
-            if warning.kind not in CONDITIONS | MINOR:
-                kinds.setdefault(warning.kind, []).append(replace(warning, file=None))
-        for first, *others in kinds.values():
-            more = f" (and {len(others):,} more of this kind)" if others else ""
-            found.setdefault(f"{counted(str(first), first.count)}{more}", []).append(at)
     return found
 
 
@@ -327,9 +313,8 @@ def panels_of(
         for entry in measure.systems
     }
     shown: dict[str, dict[str, None]] = {}
-    by_key: list[dict[tuple[str, str], Score]] = []
+    found_in = [by_place(system.scores) for system in systems]
     for system in systems:
-        by_key.append({(s.name, s.scope): s for s in reversed(system.scores)})
         for score in system.scores:
             if scopes or (score.scope == WHOLE and score.name.split(".")[0] not in references):
                 shown.setdefault(score.name, {})[score.scope] = None
@@ -350,7 +335,7 @@ def panels_of(
         places = _places(systems, group)
 
         def row(name: str, scope: str) -> dict[int, Score]:
-            found = {place: by_key[place].get((name, scope)) for place in places}
+            found = {place: found_in[place].get((name, scope)) for place in places}
             return {place: score for place, score in found.items() if score}
 
         rows = {scope: row(name, scope) for scope in shown[name]}

@@ -8,7 +8,7 @@ from typing import Any
 
 from mwzeval.errors import Problem
 from mwzeval.scores.comparable import Group, groups_of
-from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.explanation import Explanation, count_reasons
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import Score
 from mwzeval.scores.sheets import Sheet
@@ -116,28 +116,31 @@ class Kind:
 
 def kinds_of(systems: Sequence[PageSystem]) -> list[Kind]:
     """Return all kinds: outcomes in the order in which items have them, frequent codes first."""
-    outcomes: dict[str, int] = {}
-    counts: dict[tuple[str, str], list[int]] = {}
-    for place, system in enumerate(systems):
-        for explanation in system.explanations:
-            for named in explanation.outcomes.values():
-                for outcome in named:
-                    outcomes.setdefault(outcome, len(outcomes))
-            seen = {(reason.outcome, reason.code) for reason in explanation.reasons}
-            for key in seen | {(outcome, code.partition(":")[0]) for outcome, code in seen}:
-                counts.setdefault(key, [0] * len(systems))[place] += 1
+    order = dict.fromkeys(
+        outcome
+        for system in systems
+        for explanation in system.explanations
+        for named in explanation.outcomes.values()
+        for outcome in named
+    )
+    places = {outcome: place for place, outcome in enumerate(order)}
+    by_system = [
+        count_reasons(
+            system.explanations, lambda of: ((of.outcome, of.kind), (of.outcome, of.code))
+        )
+        for system in systems
+    ]
+    counts = {
+        key: tuple(of_system.get(key, 0) for of_system in by_system)
+        for key in dict.fromkeys(key for of_system in by_system for key in of_system)
+    }
+
+    def rank(key: tuple[str, str]) -> tuple[int, str, int, str]:
+        return places.get(key[0], len(places)), key[0], -sum(counts[key]), key[1]
+
     details: dict[tuple[str, str], list[Kind]] = {}
-    for outcome, code in sorted(
-        counts,
-        key=lambda kind: (
-            outcomes.get(kind[0], len(outcomes)),
-            kind[0],
-            -sum(counts[kind]),
-            kind[1],
-        ),
-    ):
-        family = code.partition(":")[0]
-        found = details.setdefault((outcome, family), [])
-        if code != family:
-            found.append(Kind(outcome, code, tuple(counts[outcome, code])))
-    return [Kind(*key, tuple(counts[key]), tuple(found)) for key, found in details.items()]
+    for outcome, code in sorted(counts, key=rank):
+        kind, _, detail = code.partition(":")
+        found = details.setdefault((outcome, kind), [])
+        found += [Kind(outcome, code, counts[outcome, code])] if detail else []
+    return [Kind(*key, counts[key], tuple(found)) for key, found in details.items()]

@@ -25,10 +25,10 @@ from mwzeval.dstc7.scoring.evaluation import (
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
-from mwzeval.report.explanation import explanation_text, histogram_text
 from mwzeval.report.leaderboard import Entry
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
+from mwzeval.scores.explanation import explanation_text, histogram_text
 from mwzeval.scores.report import Report, per_dialogue, summary
 from mwzeval.scores.sheets import to_text
 from mwzeval.text import to_json

@@ -17,8 +17,7 @@ from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.scored_predictions import words_of
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.words.text import Mention
-from mwzeval.report.explanation import explanation_text
-from mwzeval.scores.explanation import Reason
+from mwzeval.scores.explanation import Reason, explanation_text
 from tests.multiwoz.grounding.test_scores import WORDS, evaluator, respoken, rows
 from tests.places import sample_predictions, shared
 

@@ -497,7 +497,7 @@ def test_a_lost_offer_is_shown_where_it_was_made(explained: dict[str, Explanatio
 
 
 def test_reasons_are_counted_by_domain(explained: dict[str, Explanation]) -> None:
-    counts = count_reasons(explained.values())
+    counts = count_reasons(explained.values(), lambda reason: [(reason.code, reason.scope)])
     assert list(counts.values()) == sorted(counts.values(), reverse=True)
     for (code, scope), count in counts.items():
         having = [
