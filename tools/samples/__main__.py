@@ -1,19 +1,19 @@
-"""Write the embedded samples: `python -m tools.samples [NAME…] [--output FOLDER] [--check]`.
+"""Write the embedded samples: `python -m tools.samples [NAME…] [--check]`.
 
-The same bytes are written on every machine and by every Python version.
+Generators write dialogues and predictions, the same bytes on every machine and with every Python
+version. What these are about is input: the databases, and the examples of DSTC7.
 """
 
 import argparse
 import sys
 from importlib import import_module
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools.samples.common import ROOT
+
 SAMPLES = {
-    "multiwoz": ("data/sample/**/*", "predictions/sample-*"),
-    "crosswoz": ("data/crosswoz/sample/**/*", "predictions/crosswoz-sample-*"),
-    "dstc7": ("data/dstc7/*", "predictions/dstc7-*/*"),
-    "pydial": ("data/pydial/demo/**/*",),
+    "multiwoz": ("data/sample/data/**/*", "predictions/sample-*"),
+    "crosswoz": ("data/crosswoz/sample/*.json", "predictions/crosswoz-sample-*"),
+    "dstc7": ("predictions/dstc7-*/*",),
 }
 """The modules of the generators, and patterns of their files."""
 
@@ -37,7 +37,6 @@ def main() -> int:
     """Write or check samples; return 1 if a file differs."""
     parser = argparse.ArgumentParser(prog="python -m tools.samples", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"among {', '.join(SAMPLES)}")
-    parser.add_argument("--output", type=Path, default=ROOT, metavar="FOLDER")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     given = parser.parse_args()
     if unknown := set(given.names) - set(SAMPLES):
@@ -49,7 +48,7 @@ def main() -> int:
         return int(bool(wrong))
     for name in names:
         for path, content in generated(name).items():
-            target = given.output / path
+            target = ROOT / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
     return 0

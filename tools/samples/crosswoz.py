@@ -1,17 +1,15 @@
-"""The sample of CrossWOZ: an invented city, simulated conversations, and predictions of rules."""
+"""The sample of CrossWOZ: simulated conversations in an invented city, and predictions of rules."""
 
 import copy
-import random
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from math import dist
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from mwzeval.conversation.trajectory import header as trajectory_header
-from mwzeval.conversation.trajectory import json_line
+from mwzeval.conversation import trajectory
 from mwzeval.crosswoz import META, NAME
 from mwzeval.crosswoz.corpus import names
 from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, SERVICE_PREFIX, Acts
@@ -19,19 +17,12 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import (
     Dialogue,
     Goal,
-    SemanticTuple,
     State,
     dialogue_from_json,
     goal_to_json,
 )
 from mwzeval.crosswoz.corpus.folds import TABLES, Fold
-from mwzeval.crosswoz.scoring.baselines import (
-    predictions_file,
-    rule_tracker_file,
-    simulator_file,
-    sparse,
-    spoken_file,
-)
+from mwzeval.crosswoz.scoring import baselines
 from mwzeval.crosswoz.simulation.dialogue import CONTEXT, Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.simulation.log import trajectory_of
@@ -43,46 +34,36 @@ from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
-from tools.samples.text import array_text, object_text, read_lists
+from tools.samples.common import ROOT, array_text, object_text, read_lists
 
 WORDS = read_lists(Path(__file__).with_name("crosswoz_words.tsv"))
+SAMPLE = "data/crosswoz/sample"
 SEED = 620
 FOLDS = {"test": (90_001, 8), "val": (91_001, 4)}
 """Fold → its first id, and the number of dialogues of each goal type."""
 SIMULATED = 4
-SIZES = {names.ATTRACTION: 42, names.RESTAURANT: 46, names.HOTEL: 42}
-NEAR = 0.17
-"""Venues closer than this are near each other; the city is a square of side 1."""
-UNKNOWN = 0.08
-"""Share of the ratings, tickets, prices and stations that the database does not have."""
-TICKETS = (10, 15, 30, 40, 60, 80, 120, 160, 220)
-DOMAIN_FIELD = "领域"
-TAXI_ROW = ["出租 ($出发地 - $目的地)", {DOMAIN_FIELD: "出租", "车型": "#CX", "车牌": "#CP"}]
-MOST_EXCHANGES = 12
-"""Longer conversations are not used."""
 NAME_KEPT = 0.15
 """Probability that a wizard writes the name of the current venue into the state."""
 SERVICES_SWAPPED = 0.2
 """Probability that a wizard writes services in another order than the user."""
 WORKERS = 12
-Row = tuple[str, dict[str, Any]]
 
 
 def files() -> dict[str, str]:
     """Return the text of every file, by path below the root."""
-    city = build_city()
-    database = Database({domain: city[table] for domain, table in TABLES.items()})
-    nlg = TemplateNlg(load_templates(), "manual")
-    sample, dialogues = "data/crosswoz/sample", dict[str, dict[str, Dialogue]]()
-    tables: dict[str, list[Any]] = {**city, "taxi": [TAXI_ROW]}
-    written = {f"{sample}/database/{t}_db.json": array_text(rows) for t, rows in tables.items()}
-    for fold, (first, per_type) in FOLDS.items():
-        plain = conversations(database, nlg, fold, first, per_type)
-        written[f"{sample}/{fold}.json"] = object_text(plain)
+    tables = {
+        domain: json.loads((ROOT / SAMPLE / f"database/{table}_db.json").read_text("utf-8"))
+        for domain, table in TABLES.items()
+    }
+    database, nlg = Database(tables), TemplateNlg(load_templates(), "manual")
+    written, dialogues = dict[str, str](), dict[str, dict[str, Dialogue]]()
+    for fold in FOLDS:
+        plain = conversations(database, nlg, fold)
+        written[f"{SAMPLE}/{fold}.json"] = object_text(plain)
         dialogues[fold] = {name: dialogue_from_json(name, raw) for name, raw in plain.items()}
     vocabulary = Vocabulary.mined(d for fold in dialogues.values() for d in fold.values())
-    written[f"{sample}/usr_da_voc.json"] = array_text(vocabulary.user)
-    written[f"{sample}/sys_da_voc.json"] = array_text(vocabulary.system)
+    written[f"{SAMPLE}/usr_da_voc.json"] = array_text(vocabulary.user)
+    written[f"{SAMPLE}/sys_da_voc.json"] = array_text(vocabulary.system)
     test = Fold("sample", "test", "", dialogues["test"], {})
     for predictions in _predictions(test, database, nlg):
         meta = {**predictions[META], "system": "rules and templates"}
@@ -93,83 +74,9 @@ def files() -> dict[str, str]:
     return written
 
 
-class Site(NamedTuple):
-    """A venue and its place."""
-
-    domain: str
-    name: str
-    place: tuple[float, float]
-
-
-def build_city() -> dict[str, list[Row]]:
-    """Return the rows of each database table, by the English name of its file."""
-    dice = random.Random(f"{SEED}/city")
-    sites = [
-        Site(domain, name, (dice.random(), dice.random()))
-        for domain, size in SIZES.items()
-        for name in dice.sample(
-            [place + kind for place in WORDS["place", ""] for kind in WORDS["kind", domain]], size
-        )
-    ]
-    stations = {name: (dice.random(), dice.random()) for name in WORDS["station", ""]}
-    tables: dict[str, list[Row]] = {TABLES[d]: [] for d in (*SIZES, names.METRO)}
-    for site in sites:
-        nearest = min(stations, key=lambda name: dist(stations[name], site.place))
-        known = dice.random() >= UNKNOWN
-        station = f"{nearest}地铁站{dice.choice('ABCD')}口" if known else None
-        record = {DOMAIN_FIELD: site.domain, names.NAME: site.name}
-        facts = _facts(site.domain, station, dice)
-        tables[TABLES[site.domain]].append((site.name, record | facts | _nearby(site, sites)))
-        metro = {DOMAIN_FIELD: names.METRO, names.NAME: site.name, names.STATION: station}
-        tables[TABLES[names.METRO]].append((site.name, metro))
-    return tables
-
-
-def _nearby(site: Site, sites: list[Site]) -> dict[str, list[str]]:
-    """Return the venues nearby, the nearest first; as in the public file hotels list no hotels."""
-
-    def distance(other: Site) -> float:
-        return dist(other.place, site.place)
-
-    near = sorted((s for s in sites if s != site and distance(s) < NEAR), key=distance)
-    nearby = {slot: [s.name for s in near if s.domain == d] for d, slot in names.NEARBY.items()}
-    return nearby | ({names.NEARBY[names.HOTEL]: []} if site.domain == names.HOTEL else {})
-
-
-def _facts(domain: str, station: str | None, dice: random.Random) -> dict[str, Any]:
-    def known(value: object) -> object:
-        return None if dice.random() < UNKNOWN else value
-
-    def word(kind: str) -> str:
-        return dice.choice(WORDS[kind, ""])
-
-    rating = known(round(dice.triangular(3.4, 5.0, 4.7), 1))
-    facts: dict[str, Any] = {
-        names.ADDRESS: f"{word('district')}{word('street')}{dice.randint(1, 299)}号",
-        names.STATION: station,
-        names.PHONE: f"0999-{dice.randint(1_000_000, 9_999_999)}",
-    }
-    if domain == names.ATTRACTION:
-        ticket = 0 if dice.random() < 0.4 else dice.choice(TICKETS)
-        facts |= {names.TICKET: known(ticket), names.DURATION: word("duration")}
-    elif domain == names.RESTAURANT:
-        dishes = dice.sample(WORDS["dish", ""], dice.randint(3, 6))
-        if dice.random() < 0.3:
-            dishes.insert(0, word("dish tag"))
-        facts |= {names.OPEN_HOURS: f"周一至周日 {word('hours')}", names.DISHES: dishes}
-        facts[names.COST] = round(dice.lognormvariate(4.5, 0.6))
-    else:
-        level = dice.choices(range(4), (3, 4, 3, 2))[0]
-        services = [s for s in WORDS["service", ""] if dice.random() < 0.25 + 0.15 * level]
-        facts |= {names.HOTEL_TYPE: WORDS["hotel type", ""][level], names.SERVICES: services}
-        facts[names.PRICE] = known(round(dice.uniform(130, 320) * (1 + level * 0.8)))
-    return facts | {names.RATING: rating}
-
-
-def conversations(
-    database: Database, nlg: Nlg, fold: str, first_id: int, per_type: int
-) -> dict[str, Any]:
+def conversations(database: Database, nlg: Nlg, fold: str) -> dict[str, Any]:
     """Return as many dialogues of each goal type, in the format of the public files."""
+    first_id, per_type = FOLDS[fold]
     lacking = dict.fromkeys(names.GOAL_TYPES, per_type)
     generator, found, number = GoalGenerator(database), dict[str, Any](), 0
     while any(lacking.values()):
@@ -181,26 +88,23 @@ def conversations(
             continue
         user = RuleSimulator(goal, rng)
         messages = list(_messages(user, database, nlg, rng))
-        if user.terminated:
-            lacking[kind] -= 1
-            found[str(first_id + len(found))] = {
-                "sys-usr": [rng.choose(range(WORKERS)), rng.choose(range(WORKERS, 2 * WORKERS))],
-                "goal": goal_to_json(goal),
-                "messages": messages,
-                "final_goal": goal_to_json(tuple(user.state)),
-                "task description": task_description(goal),
-                "type": names.GOAL_TYPES[kind],
-            }
+        lacking[kind] -= 1
+        found[str(first_id + len(found))] = {
+            "sys-usr": [rng.choose(range(WORKERS)), rng.choose(range(WORKERS, 2 * WORKERS))],
+            "goal": goal_to_json(goal),
+            "messages": messages,
+            "final_goal": goal_to_json(tuple(user.state)),
+            "task description": task_description(goal),
+            "type": names.GOAL_TYPES[kind],
+        }
     return found
 
 
-def _messages(
-    user: RuleSimulator, database: Database, nlg: Nlg, rng: Rng
-) -> Iterator[dict[str, Any]]:
+def _messages(user: RuleSimulator, database: Database, nlg: Nlg, rng: Rng) -> Iterator[Any]:
     """Yield the turns of a user and of a wizard who answers from the database."""
     wizard, answer = RuleSystem(database), Acts()
-    for number in range(MOST_EXCHANGES):
-        acts = user.answer(answer) if number else user.begin()
+    acts = user.begin()
+    while True:
         yield {
             "content": nlg.say(acts, USER, rng),
             "role": "usr",
@@ -226,6 +130,7 @@ def _messages(
         }
         if user.terminated:
             return
+        acts = user.answer(answer)
 
 
 def _vary(
@@ -258,26 +163,23 @@ def task_description(goal: Goal) -> list[str]:
     """
     texts = []
     for number, group in groupby(goal, key=lambda line: line.subgoal):
-        lines = list(group)
-        parts = [WORDS["opening", lines[0].domain][0].format(number=number)]
-        text = "，".join([*parts, *(_constraint(line) for line in lines if line.value)]) + "。"
-        if requests := [_request(line.slot) for line in lines if not line.value]:
+        lines = [(line.domain, line.slot, line.value) for line in group]
+        parts = [WORDS["opening", lines[0][0]][0].format(number=number)]
+        parts += [_constraint(slot, value) for _, slot, value in lines if value]
+        text = "，".join(parts) + "。"
+        if requests := [_request(slot) for _, slot, value in lines if not value]:
             text += f"需要问清：{'、'.join(requests)}。"
         texts.append(text)
     return texts
 
 
-def _constraint(line: SemanticTuple) -> str:
-    if line.slot.startswith(SERVICE_PREFIX):
-        return f"必须提供{line.slot.removeprefix(SERVICE_PREFIX)}"
-    value = line.value if isinstance(line.value, str) else "和".join(line.value)
-    reference = re.search(r"id=([0-9]+)", value) if line.refers else None
-    if reference:
-        value = f"第{reference[1]}步选定的地方"
-        if line.slot == names.NAME:
-            return f"要在{value}附近"
-    wording = WORDS.get(("constraint", line.slot), (f"{line.slot}是{{value}}",))
-    return wording[0].format(value=value)
+def _constraint(slot: str, value: str | Sequence[str]) -> str:
+    if slot.startswith(SERVICE_PREFIX):
+        return f"必须提供{slot.removeprefix(SERVICE_PREFIX)}"
+    kind, text = "constraint", value if isinstance(value, str) else "和".join(value)
+    if reference := re.search(r"id=([0-9]+)", text):
+        kind, text = "reference", f"第{reference[1]}步选定的地方"
+    return WORDS[kind, slot][0].format(value=text)
 
 
 def _request(slot: str) -> str:
@@ -310,7 +212,7 @@ def _predictions(fold: Fold, database: Database, nlg: TemplateNlg) -> Iterator[d
         for exchange in dialogue.exchanges:
             acts = system.answer(exchange.user.acts)
             yield {
-                "state": sparse(system.state),
+                "state": baselines.sparse(system.state),
                 "selected": system.selected,
                 "system_acts": acts,
                 "response": nlg.say(acts, SYSTEM, rng),
@@ -319,12 +221,12 @@ def _predictions(fold: Fold, database: Database, nlg: TemplateNlg) -> Iterator[d
     def acts_alone(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
         return ({"system_acts": turn["system_acts"]} for turn in answered(dialogue))
 
-    yield predictions_file(fold, "nlu", understood)
-    yield rule_tracker_file(fold)
-    yield predictions_file(fold, "policy", acts_alone)
-    yield spoken_file(fold, nlg, "", f"{SEED}/examples/nlg")
-    yield simulator_file(fold, f"{SEED}/examples/sim")
-    yield predictions_file(fold, "e2e", answered, conditioning="gold_acts")
+    yield baselines.predictions_file(fold, "nlu", understood)
+    yield baselines.rule_tracker_file(fold)
+    yield baselines.predictions_file(fold, "policy", acts_alone)
+    yield baselines.spoken_file(fold, nlg, "", f"{SEED}/examples/nlg")
+    yield baselines.simulator_file(fold, f"{SEED}/examples/sim")
+    yield baselines.predictions_file(fold, "e2e", answered, conditioning="gold_acts")
 
 
 def _log(database: Database) -> str:
@@ -333,6 +235,6 @@ def _log(database: Database) -> str:
     plan = GoalPlan(GoalGenerator(database).goal, SEED, SIMULATED)
     about = {"agent": {"spec": "rule-paper"}, "revision": "sample"}
     run = SimulationRun.of(setting, plan, about, trusts=True)
-    header = trajectory_header(NAME, "sample", {**run.about, "seed": SEED, "trials": 1})
+    header = trajectory.header(NAME, "sample", {**run.about, "seed": SEED, "trials": 1})
     dialogues = simulated_dialogues(setting, per_type=SIMULATED, seed=SEED)
-    return json_line(header) + "".join(trajectory_of(each).line() for each in dialogues)
+    return trajectory.json_line(header) + "".join(trajectory_of(each).line() for each in dialogues)

@@ -1,4 +1,4 @@
-"""The sample of MultiWOZ: an invented town, its dialogues, and the predictions of five systems.
+"""The sample of MultiWOZ: dialogues about an invented town, and the predictions of five systems.
 
 This module writes the files: the corpus in the formats of MultiWOZ 2.1 and 2.2.
 """
@@ -7,43 +7,27 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tools.samples.dice import Dice
+from mwzeval.multiwoz.convlab.rule_tracker import BOOK_SLOTS, SEMI_SLOTS
+from tools.samples.common import array_text, object_text
 from tools.samples.multiwoz.goals import Goal, described
 from tools.samples.multiwoz.systems import SYSTEMS, predict
 from tools.samples.multiwoz.talk import FOLDS, Dialogue, Exchange, make_dialogues
-from tools.samples.multiwoz.text import Utterance
-from tools.samples.multiwoz.world import OLD_NAMES, SLOTS, TOWN, World, database
-from tools.samples.text import array_text, object_text
+from tools.samples.multiwoz.world import OLD_NAMES, SLOTS, TOWN, Segment, marks_of, text_of
 
 Json = dict[str, Any]
 SEED = 411
 SERVICES = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
-SEMI = {
-    "taxi": "leaveAt destination departure arriveBy",
-    "police": "",
-    "restaurant": "food pricerange name area",
-    "bus": "leaveAt destination day arriveBy departure",
-    "hospital": "department",
-    "hotel": "name area parking pricerange stars internet type",
-    "attraction": "type name area",
-    "train": "leaveAt destination day arriveBy departure",
-}
-"""The slots of each domain in the metadata of MultiWOZ 2.1, in their order."""
-BOOK = {"restaurant": "people day time", "hotel": "people day stay", "train": "people",
-        "bus": "people"}  # fmt: skip
+DESCRIBED = ("taxi", "police", "restaurant", "bus", "hospital", "hotel", "attraction", "train")
+"""The domains in the metadata of MultiWOZ 2.1, in their order."""
 WRITTEN_OUT = ("name", "food", "departure", "destination", "leaveat", "arriveby", "booktime")
 TOKEN = re.compile(r"o'clock|\d+(?:[.:]\d+)+|\w+?(?=n't\b)|n't|'(?:s|d|m|re|ve|ll)\b|\w+|[^\w\s]")
 
 
 def files() -> dict[str, str]:
     """Return the text of every file, by path below the root."""
-    world = World(Dice(SEED))
-    dialogues = make_dialogues(world, SEED)
+    dialogues = make_dialogues(SEED)
     old, new = "data/sample/data/MultiWOZ_2.1", "data/sample/data/MultiWOZ_2.2"
-    written = {
-        f"data/sample/db/{domain}_db.json": array_text(rows)
-        for domain, rows in database(world).items()
-    }
+    written = dict[str, str]()
     for path, layout in ((f"{old}/data.json", _dialogue_21), (f"{new}/dialog_acts.json", _acts_22)):
         written[path] = object_text({f"{d.name}.json": layout(d) for d in dialogues})
     for fold, _ in FOLDS:
@@ -91,10 +75,10 @@ def _goal_21(goals: Sequence[Goal]) -> Json:
     return {**written, "topic": topics, "message": message}
 
 
-def _turn_21(utterance: Utterance) -> Json:
-    tokens = list(TOKEN.finditer(utterance.text))
+def _turn_21(utterance: Sequence[Segment]) -> Json:
+    tokens = list(TOKEN.finditer(text_of(utterance)))
     spans, values = [], []
-    for mark in utterance.marks:
+    for mark in marks_of(utterance):
         # A plural "s" belongs to the token, and here to the value.
         inside = [n for n, t in enumerate(tokens) if t.start() < mark.end and t.end() > mark.start]
         values.append(" ".join(tokens[number][0] for number in inside))
@@ -106,20 +90,21 @@ def _turn_21(utterance: Utterance) -> Json:
 
 def _metadata(exchange: Exchange) -> Json:
     metadata: Json = {}
-    for domain, slots in SEMI.items():
+    for domain in DESCRIBED:
         known = {slot: values[0] for slot, values in exchange.state.get(domain, {}).items()}
         booking, blank = exchange.bookings.get(domain), "not mentioned" if known else ""
-        book = {slot: known.get("book" + slot, "") for slot in BOOK.get(domain, "").split()}
-        semi = {slot: known.get(slot.lower(), blank) for slot in slots.split()}
+        journey = "train" if domain == "bus" else domain
+        book = {slot: known.get("book" + slot, "") for slot in BOOK_SLOTS.get(journey, ())}
+        semi = {slot: known.get(slot.lower(), blank) for slot in SEMI_SLOTS[journey]}
         metadata[domain] = {"book": {"booked": [booking] if booking else [], **book}, "semi": semi}
     return metadata
 
 
-def _acts(utterance: Utterance, values: Sequence[str]) -> dict[str, list[list[str]]]:
+def _acts(utterance: Sequence[Segment], values: Sequence[str]) -> dict[str, list[list[str]]]:
     acts: dict[str, list[list[str]]] = {}
-    for mark, value in zip(utterance.marks, values, strict=True):
+    for mark, value in zip(marks_of(utterance), values, strict=True):
         acts.setdefault(mark.act, []).append([_act_slot(mark.slot, mark.act), value])
-    for segment in utterance.segments:
+    for segment in utterance:
         pairs = [*segment.unspoken, *((slot, "?") for slot in segment.asked)]
         acts.setdefault(segment.act, []).extend(
             [_act_slot(slot, segment.act), value] for slot, value in pairs
@@ -135,8 +120,8 @@ def _acts_22(dialogue: Dialogue) -> Json:
     acts: Json = {}
     for exchange in dialogue.exchanges:
         for utterance in (exchange.user, exchange.operator):
-            of_turn = _acts(utterance, [mark.value for mark in utterance.marks])
-            acts[str(len(acts))] = {"dialog_act": of_turn, "span_info": utterance.marks}
+            of_turn = _acts(utterance, [mark.value for mark in marks_of(utterance)])
+            acts[str(len(acts))] = {"dialog_act": of_turn, "span_info": marks_of(utterance)}
     return acts
 
 
@@ -146,13 +131,13 @@ def _dialogue_22(dialogue: Dialogue) -> Json:
         frames = [_frame(exchange, service) for service in SERVICES]
         for speaker, utterance in (("USER", exchange.user), ("SYSTEM", exchange.operator)):
             turn = {"frames": frames if speaker == "USER" else [], "speaker": speaker}
-            turns.append({**turn, "turn_id": str(len(turns)), "utterance": utterance.text})
+            turns.append({**turn, "turn_id": str(len(turns)), "utterance": text_of(utterance)})
     services = [goal.domain for goal in dialogue.goals]
     return {"dialogue_id": f"{dialogue.name}.json", "services": services, "turns": turns}
 
 
 def _frame(exchange: Exchange, service: str) -> Json:
-    marks, intent = exchange.user.marks, "NONE"
+    marks, intent = marks_of(exchange.user), "NONE"
     if exchange.domain == service:
         books = service == "taxi" or any(m.slot.startswith("book") for m in marks)
         intent = f"{'book' if books else 'find'}_{service}"
@@ -162,6 +147,7 @@ def _frame(exchange: Exchange, service: str) -> Json:
         if m.act.lower().startswith(service) and m.slot in WRITTEN_OUT
     ]
     values = {f"{service}-{slot}": v for slot, v in exchange.state.get(service, {}).items()}
-    requested = [slot for slot in exchange.requested if slot.startswith(service)]
+    asked = [(segment.domain, slot) for segment in exchange.user for slot in segment.asked]
+    requested = [f"{service}-{slot}" for domain, slot in asked if domain == service]
     state = {"active_intent": intent, "requested_slots": requested, "slot_values": values}
     return {"actions": [], "service": service, "slots": slots, "state": state}

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tools.samples.dice import Dice
-from tools.samples.multiwoz.text import joined
-from tools.samples.multiwoz.world import DAYS, PHRASES, SLOTS, TOWN, TOWNS, World, clock
+from tools.samples.common import Dice
+from tools.samples.multiwoz.world import DAYS, SLOTS, TOWN, TOWNS, VENUES, find, joined, phrases
 
 SEARCHED = {
     "restaurant": ("food", "pricerange", "area"),
@@ -40,22 +39,22 @@ class Goal:
     indifferent: str = ""
 
 
-def make_goals(world: World, domains: Sequence[str], dice: Dice) -> list[Goal]:
+def make_goals(domains: Sequence[str], dice: Dice) -> list[Goal]:
     """Return a goal per domain; all bookings are for the same people and day."""
     goals: list[Goal] = []
     people, day = str(dice.number(2, 8)), dice.pick(DAYS)
     for domain in domains:
         if domain == "train":
-            goals.append(_train_goal(world, people, day, dice))
+            goals.append(_train_goal(people, day, dice))
         elif domain == "taxi":
-            goals.append(_taxi_goal(world, goals, dice))
+            goals.append(_taxi_goal(goals, dice))
         else:
-            goals.append(_venue_goal(world, domain, people, day, dice))
+            goals.append(_venue_goal(domain, people, day, dice))
     return goals
 
 
-def _venue_goal(world: World, domain: str, people: str, day: str, dice: Dice) -> Goal:
-    target, searched = dice.pick(world.venues[domain]), SEARCHED[domain]
+def _venue_goal(domain: str, people: str, day: str, dice: Dice) -> Goal:
+    target, searched = dice.pick(VENUES[domain]), SEARCHED[domain]
     count = {"restaurant": dice.number(2, 3), "hotel": dice.number(2, 4), "attraction": 2}[domain]
     if domain == "attraction" and dice.chance(0.4):
         count = 1
@@ -80,7 +79,7 @@ def _venue_goal(world: World, domain: str, people: str, day: str, dice: Dice) ->
     if not goal.book or dice.chance(0.35):
         goal.reqt = _requested(domain, dice)
     if "name" not in goal.info:
-        _complicate(world, goal, dice)
+        _complicate(goal, dice)
     return goal
 
 
@@ -88,16 +87,14 @@ def _requested(domain: str, dice: Dice) -> tuple[str, ...]:
     return tuple(sorted(dice.mixed(ASKED[domain])[: dice.number(1, 3)]))
 
 
-def _complicate(world: World, goal: Goal, dice: Dice) -> None:
+def _complicate(goal: Goal, dice: Dice) -> None:
     """Let the user ask for something impossible first, or change or not care about a slot."""
     luck = dice.number(1, 100)
     changeable = [s for s in goal.info if s in ("food", "area", "type", "pricerange", "stars")]
-    if not changeable:
-        return
     slot = dice.pick(changeable)
-    values = {venue[slot] for venue in world.venues[goal.domain]} - {goal.info[slot]}
+    values = {venue[slot] for venue in VENUES[goal.domain]} - {goal.info[slot]}
     for value in dice.mixed(sorted(values)):
-        possible = bool(world.find(goal.domain, {**goal.info, slot: value}))
+        possible = bool(find(goal.domain, {**goal.info, slot: value}))
         if luck <= 35 and not possible:
             goal.first_info = {slot: value}
             return
@@ -110,10 +107,10 @@ def _complicate(world: World, goal: Goal, dice: Dice) -> None:
         goal.indifferent = dice.pick(left)
 
 
-def _train_goal(world: World, people: str, day: str, dice: Dice) -> Goal:
+def _train_goal(people: str, day: str, dice: Dice) -> Goal:
     ends = (TOWN, dice.pick(TOWNS)) if dice.chance(0.5) else (dice.pick(TOWNS), TOWN)
     info = {"departure": ends[0], "destination": ends[1], "day": day}
-    train = dice.pick(world.find("train", info)[1:4])
+    train = dice.pick(find("train", info)[1:4])
     slot, later = ("leaveat", 0) if dice.chance(0.5) else ("arriveby", 1)
     hours, minutes = map(int, train[slot].split(":"))
     info[slot] = clock((hours * 4 + minutes // 15 + later) * 15)
@@ -122,16 +119,21 @@ def _train_goal(world: World, people: str, day: str, dice: Dice) -> Goal:
     return Goal("train", info, reqt=_requested("train", dice))
 
 
-def _taxi_goal(world: World, goals: Sequence[Goal], dice: Dice) -> Goal:
+def _taxi_goal(goals: Sequence[Goal], dice: Dice) -> Goal:
     """Return a ride between two venues of earlier domains, or one with given places."""
     info = {"leaveat" if dice.chance(0.5) else "arriveby": clock(dice.number(9 * 4, 22 * 4) * 15)}
     if not goals:
-        info["departure"] = dice.pick(world.venues["attraction"])["name"]
-        info["destination"] = dice.pick(world.venues["restaurant"])["name"]
+        info["departure"] = dice.pick(VENUES["attraction"])["name"]
+        info["destination"] = dice.pick(VENUES["restaurant"])["name"]
     for goal in goals:
         if "booktime" in goal.book:
             info = {"arriveby": goal.book["booktime"]}
     return Goal("taxi", info, reqt=ASKED["taxi"])
+
+
+def clock(minute: int) -> str:
+    """Return the time of day such as "17:05"."""
+    return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
 
 
 def described(goal: Goal) -> list[str]:
@@ -139,9 +141,9 @@ def described(goal: Goal) -> list[str]:
 
     def phrase(kind: str, slot: str, value: str) -> str:
         shown = f"free {slot}" if slot in EXTRAS else value
-        return PHRASES["goal", kind, slot][0].format(_stress(shown))
+        return phrases("goal", kind, slot)[0].format(_stress(shown))
 
-    lines = [f"You want to find {_stress(PHRASES['goal', 'sought', goal.domain][0])}"]
+    lines = [f"You want to find {_stress(phrases('goal', 'sought', goal.domain)[0])}"]
     if "name" in goal.info:
         lines[0] += f" called {_stress(goal.info['name'])}"
     wanted = {**goal.info, **goal.first_info, **goal.regretted}
@@ -160,9 +162,8 @@ def described(goal: Goal) -> list[str]:
         first = {**goal.book, **goal.first_book}
         details = joined([phrase("booking", slot, value) for slot, value in first.items()])
         lines.append(f"Book it for {details} and ask for the {_stress('reference')}")
-    for slot in goal.first_book:
-        second = phrase("booking", slot, goal.book[slot])
-        lines.append(f"If that is not possible, take {second}")
+    changed = [phrase("booking", slot, goal.book[slot]) for slot in goal.first_book]
+    lines += [f"If that is not possible, take {booking}" for booking in changed]
     if goal.reqt:
         lines.append(f"Find out the {joined([_stress(SLOTS[slot][2]) for slot in goal.reqt])}")
     return lines

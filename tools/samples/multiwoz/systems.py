@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.samples.dice import Deck, Dice
+from tools.samples.common import Deck, Dice
 from tools.samples.multiwoz.talk import Dialogue, Exchange, State
-from tools.samples.multiwoz.text import Segment, fill, joined, usable
-from tools.samples.multiwoz.world import AREAS, PHRASES, SLOTS, TOWNS, phrases
+from tools.samples.multiwoz.world import AREAS, SLOTS, TOWNS, Segment, fill, joined, phrases, usable
 
-Belief = dict[str, dict[str, str]]
 FAULTS = ("names nothing", "withholds", "loses track")
 CONFUSED: Mapping[str, Sequence[str]] = {
     "area": AREAS,
@@ -57,9 +55,7 @@ SYSTEMS = (
 )
 
 
-def predict(
-    system: System, dialogues: Sequence[Dialogue], seed: int
-) -> dict[str, list[dict[str, Any]]]:
+def predict(system: System, dialogues: Sequence[Dialogue], seed: int) -> dict[str, list[Any]]:
     """Return the predictions of a system."""
     deck, predictions = Deck(Dice(seed)), {}
     for dialogue in dialogues:
@@ -80,14 +76,14 @@ def predict(
 
 def _track(
     state: State, system: System, fault: str, dice: Dice, fates: dict[tuple[str, str], str]
-) -> Belief:
+) -> dict[str, dict[str, str]]:
     """Return the state as a system predicts it; a slot has one fate in a dialogue.
 
     A system that answers in words has clock times as the user put them, "&" in names, and
     "dontcare", which the gold state of an evaluation omits.
     """
     more = 0.4 if fault == "loses track" else 0.0
-    belief: Belief = {}
+    belief = dict[str, dict[str, str]]()
     for domain, slots in state.items():
         for slot, values in slots.items():
             value = values[0]
@@ -107,7 +103,7 @@ def _track(
 
 
 def _respond(exchange: Exchange, system: System, fault: str, dice: Dice, deck: Deck) -> str:
-    parts = [_say(s, system, fault, dice, deck) for s in exchange.operator.segments]
+    parts = [_say(s, system, fault, dice, deck) for s in exchange.operator]
     text = " ".join(filter(None, parts)) or phrases("system", "sure")[0]
     if system.tokenised:
         text = re.sub(r"(?<=[\w\]])([.,?!:;])(?= |$)", r" \1", text.lower()).replace("'", " '")
@@ -128,7 +124,7 @@ def _say(segment: Segment, system: System, fault: str, dice: Dice, deck: Deck) -
         template = segment.template
     elif kind == "facts":
         given = [slot for slot in segment.key.split() if slot not in silent]
-        facts = [deck.deal(PHRASES["system", "fact", slot]) for slot in given]
+        facts = [deck.deal(phrases("system", "fact", slot)) for slot in given]
         template = joined(facts) + " ." if facts else ""
     elif kind == "booked" and "ref" in silent:
         template = "the booking was made ."

@@ -2,54 +2,57 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from tools.samples.dice import Deck, Dice
+from tools.samples.common import Deck, Dice
 from tools.samples.multiwoz.goals import Goal, make_goals
-from tools.samples.multiwoz.text import (
+from tools.samples.multiwoz.world import (
     NUMBERS,
     Segment,
-    Utterance,
+    Venue,
+    find,
     joined,
-    opening,
+    phrases,
     spoken,
     times_in_words,
     usable,
 )
-from tools.samples.multiwoz.world import AREAS, PHRASES, Venue, World, phrases
 
 State = dict[str, dict[str, list[str]]]
 TIMES = ("leaveat", "arriveby", "booktime")
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 FOLDS = (("train", 10), ("dev", 10), ("test", 62))
-PLANS = (
-    *("restaurant", "hotel attraction", "train", "restaurant attraction taxi", "hotel"),
-    *("attraction restaurant", "train hotel", "attraction", "taxi", "restaurant hotel"),
-    *("train attraction", "hotel restaurant taxi", "restaurant train", "attraction hotel taxi"),
-    *("restaurant", "train restaurant attraction", "hotel train"),
-)
+PLANS = phrases("world", "plan")
 """The domains of the dialogues, in turn."""
 FORGETS = "forgets to give the phone number"
 MISHEARS = "searches another area than the one asked for"
 UNNAMED = "books without ever saying which place"
-SLIPS = ((27, FORGETS), (38, MISHEARS), (47, UNNAMED), (58, FORGETS), (70, MISHEARS))
-"""Mistakes of the operator, and from which dialogue on the next possible goal has them."""
+SLIPS = {
+    (28, "hotel"): FORGETS,
+    (38, "hotel"): MISHEARS,
+    (49, "restaurant"): UNNAMED,
+    (65, "restaurant"): FORGETS,
+    (71, "attraction"): MISHEARS,
+}
+"""Mistakes of the operator, by dialogue and domain."""
+MISHEARD = {"hotel": "centre", "attraction": "east"}
+"""Areas that nobody asked for, but which have something to offer."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A user turn and the operator's answer, with the annotation after the user turn.
+    """A user turn and the operator's answer.
 
-    `state` has per domain and slot the value and then its other wordings; `bookings` include those
-    of the operator's turn.
+    `state` has per domain and slot, after the user turn, the value and then its other wordings;
+    `bookings` include those of the operator's turn.
     """
 
     domain: str
-    user: Utterance
-    operator: Utterance
+    user: Sequence[Segment]
+    operator: Sequence[Segment]
     state: State
     bookings: dict[str, dict[str, str]]
-    requested: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -62,20 +65,17 @@ class Dialogue:
     exchanges: Sequence[Exchange]
 
 
-def make_dialogues(world: World, seed: int) -> list[Dialogue]:
+def make_dialogues(seed: int) -> list[Dialogue]:
     """Return the dialogues in the order of their numbers."""
-    deck, dialogues, slips = Deck(Dice(seed)), [], list(SLIPS)
+    deck, dialogues = Deck(Dice(seed)), []
     folds = [fold for fold, size in FOLDS for _ in range(size)]
     for number, fold in enumerate(folds, start=1):
         # Each dialogue has its own dice, so that a change to one does not change the others.
         dice = Dice(seed * 1000 + number)
-        goals = make_goals(world, PLANS[number % len(PLANS)].split(), dice)
-        talk = Talk(world, dice, deck)
+        goals = make_goals(PLANS[number % len(PLANS)].split(), dice)
+        talk = Talk(dice, deck)
         for goal in goals:
-            slip = ""
-            if slips and number >= slips[0][0] and _allows(world, goal, slips[0][1]):
-                slip = slips.pop(0)[1]
-            talk.about(goal, slip)
+            talk.about(goal, SLIPS.get((number, goal.domain), ""))
         talk.domain = "general"
         talk.user("thanks", act="general-thank")
         talk.operator("goodbye", act="general-bye")
@@ -84,28 +84,11 @@ def make_dialogues(world: World, seed: int) -> list[Dialogue]:
     return dialogues
 
 
-def _allows(world: World, goal: Goal, slip: str) -> bool:
-    if goal.domain in ("train", "taxi") or "name" in goal.info:
-        return False
-    if slip == FORGETS:
-        return "phone" in goal.reqt and len(goal.reqt) > 1
-    if goal.first_info or goal.regretted:
-        return False
-    return bool(_misheard_area(world, goal) if slip == MISHEARS else goal.book)
-
-
-def _misheard_area(world: World, goal: Goal) -> str:
-    """Return an area that was not asked for but has something to offer, or ""."""
-    others = [area for area in AREAS if area != goal.info.get("area", area)]
-    found = [a for a in others if world.find(goal.domain, {**goal.info, "area": a})]
-    return found[0] if found else ""
-
-
 class Talk:
     """A dialogue in progress."""
 
-    def __init__(self, world: World, dice: Dice, deck: Deck) -> None:
-        self.world, self.dice, self.deck = world, dice, deck
+    def __init__(self, dice: Dice, deck: Deck) -> None:
+        self.dice, self.deck = dice, deck
         # Some people write lower case only.
         self.casual = dice.chance(0.2)
         self.state: State = {}
@@ -119,56 +102,39 @@ class Talk:
         self.goal, self.domain, self.slip = goal, goal.domain, slip
         {"train": self._train, "taxi": self._taxi}.get(goal.domain, self._venue)()
 
-    def user(
-        self,
-        kind: str,
-        wishes: Mapping[str, str] | None = None,
-        *,
-        key: str = "",
-        ways: Sequence[str] = (),
-        act: str = "Inform",
-        asked: tuple[str, ...] = (),
-    ) -> None:
+    def user(self, kind: str, wishes: Mapping[str, str] = {}, **how: Any) -> None:
         """Let the user say a phrase of a kind; `wishes` become part of the state."""
-        wishes = wishes or {}
         values = {slot: self._in_words(slot, value) for slot, value in wishes.items()}
-        ways = ways or phrases("user", kind, key or self.domain)
-        template = self.deck.deal(usable(ways, values))
-        if not template:
-            return
-        for slot, value in wishes.items():
-            self.inform(slot, value, values[slot] if slot in TIMES else value)
-        unspoken = tuple((s, v) for s, v in wishes.items() if "{" + s not in template)
-        if self.casual:
-            template, values = template.lower(), {s: v.lower() for s, v in values.items()}
-        act = self._act(act)
-        segment = Segment(kind, "", self.domain, act, template, values, asked, unspoken)
-        self.segments["user"].append(segment)
+        if segment := self._phrase("user", kind, values, **how):
+            for slot, value in wishes.items():
+                self.inform(slot, value, values[slot] if slot in TIMES else value)
+            template = segment.template
+            unspoken = tuple((s, v) for s, v in wishes.items() if "{" + s not in template)
+            if self.casual:
+                template, values = template.lower(), {s: v.lower() for s, v in values.items()}
+            segment = replace(segment, template=template, values=values, unspoken=unspoken)
+            self.segments["user"].append(segment)
 
-    def tell(self, kind: str, slot: str, value: str) -> None:
-        """Let the user say a value of a slot."""
-        self.user(kind, {slot: value}, key=slot)
-
-    def operator(
-        self,
-        kind: str,
-        values: Mapping[str, str] | None = None,
-        *,
-        key: str = "",
-        ways: Sequence[str] = (),
-        act: str = "Inform",
-        asked: tuple[str, ...] = (),
-    ) -> None:
+    def operator(self, kind: str, values: Mapping[str, str] = {}, **how: Any) -> None:
         """Let the operator say a phrase of a kind that the values can fill."""
-        shown = {s: spoken(s.rstrip("0123456789"), v) for s, v in (values or {}).items()}
-        key = key or self.domain
-        template = self.deck.deal(usable(ways or phrases("operator", kind, key), shown))
-        if template:
-            segment = Segment(kind, key, self.domain, self._act(act), template, shown, asked)
+        shown = {s: spoken(s.rstrip("0123456789"), v) for s, v in values.items()}
+        if segment := self._phrase("operator", kind, shown, **how):
             self.segments["operator"].append(segment)
 
-    def _act(self, act: str) -> str:
-        return act if "-" in act else f"{self.domain.capitalize()}-{act}"
+    def _phrase(
+        self,
+        side: str,
+        kind: str,
+        values: Mapping[str, str],
+        key: str = "",
+        ways: Sequence[str] = (),
+        act: str = "Inform",
+        asked: tuple[str, ...] = (),
+    ) -> Segment | None:
+        key = key or self.domain
+        template = self.deck.deal(usable(ways or phrases(side, kind, key), values))
+        act = act if "-" in act else f"{self.domain.capitalize()}-{act}"
+        return Segment(kind, key, self.domain, act, template, values, asked) if template else None
 
     def inform(self, slot: str, *wordings: str) -> None:
         """Annotate a wish of the user: its value, and how it was worded."""
@@ -183,27 +149,25 @@ class Talk:
         return spoken(slot, value)
 
     def close(self) -> None:
-        user, operator = (Utterance(tuple(self.segments[side])) for side in ("user", "operator"))
-        requested = tuple(f"{s.domain}-{slot}" for s in user.segments for slot in s.asked)
         state, bookings = copy.deepcopy(self.state), copy.deepcopy(self.bookings)
-        self.exchanges.append(Exchange(self.domain, user, operator, state, bookings, requested))
+        user, operator = self.segments["user"], self.segments["operator"]
+        self.exchanges.append(Exchange(self.domain, user, operator, state, bookings))
         self.segments = {"user": [], "operator": []}
 
     def count(self) -> None:
         """Let the operator say how many venues are left, when there are several."""
         constraints = self.constraints()
-        number = len(self.world.find(self.domain, constraints))
+        number = len(find(self.domain, constraints))
         if number >= 2 and self.dice.chance(0.6):
             choice = NUMBERS[number] if number <= 12 and self.dice.chance(0.5) else str(number)
-            said = {s: constraints.get(s, "dontcare") for s in ("type", "food")}
-            known = {s: v for s, v in said.items() if v != "dontcare"}
-            self.operator("count", {"choice": choice, **known})
+            known = {s: v for s, v in constraints.items() if v != "dontcare"}
+            self.operator("count", {**known, "choice": choice})
 
     def request(self, slot: str, value: str, kind: str = "answer", act: str = "Request") -> None:
         """Let the operator ask for a slot, and the user say a value of it."""
         self.operator("request", key=slot, act=act, asked=(slot,))
         self.close()
-        self.tell(kind, slot, value)
+        self.user(kind, {slot: value}, key=slot)
 
     def end(self, *, done: bool = True) -> None:
         """End the turn, sometimes with a question for more."""
@@ -219,9 +183,29 @@ class Talk:
         return order, told
 
     def _begin(self, wishes: Mapping[str, str]) -> None:
-        first = not self.exchanges
-        ways = opening(self.domain, list(wishes), first=first, pick=self.deck.deal)
-        self.user("open", wishes, ways=ways)
+        """Let the user begin a domain, as in "I need a(n) {food} place in the {area}."."""
+        pick, domain = self.deck.deal, self.domain
+        if "name" in wishes:
+            self.user("open name", wishes)
+            return
+        ride, noun = domain in ("train", "taxi"), pick(phrases("user", "noun", domain))
+        order: tuple[str, ...] = ("departure", "destination", "day", "leaveat", "arriveby")
+        before, after = [noun], list[str]()
+        if not ride:
+            order = ("food", "stars", "internet", "parking", "area")
+            before = ["a(n)", *(["{pricerange}"] if "pricerange" in wishes else [])]
+        for slot in filter(wishes.__contains__, order):
+            in_front = slot in ("food", "stars") and pick(("before", "after")) == "before"
+            if in_front and (slot == "stars" or noun == "restaurant"):
+                before.append("{food}" if slot == "food" else "{stars} star")
+            else:
+                place = 0 if slot == "area" else len(after)
+                after.insert(place, pick(phrases("user", "with", slot)))
+        if not ride:
+            before.append("{type}" if "type" in wishes else noun)
+        kind, key = "open ride" if ride else "open", "next" if self.exchanges else "first"
+        way = pick(phrases("user", kind, key)).replace("{np}", " ".join([*before, *after]))
+        self.user("open", wishes, ways=[way])
 
     def _venue(self) -> None:
         goal = self.goal
@@ -233,7 +217,7 @@ class Talk:
         if goal.regretted:
             self.close()
             (slot,) = goal.regretted
-            self.tell("change", slot, goal.info[slot])
+            self.user("change", {slot: goal.info[slot]}, key=slot)
             venue, _ = self._offer()
         elif not ("name" in goal.info or self.slip == UNNAMED or pair) and self.dice.chance(0.3):
             venue = self._another(venue)
@@ -251,7 +235,7 @@ class Talk:
         order, told = self._open(wanted, 0.45)
         if self.slip == MISHEARS:
             # As in real data, the operator's wrong form is the annotation.
-            self.inform("area", _misheard_area(self.world, goal))
+            self.inform("area", MISHEARD[self.domain])
             order, told = ([s for s in slots if s != "area"] for slots in (order, told))
         for slot in order[len(told) :]:
             self.count()
@@ -262,7 +246,7 @@ class Talk:
         for slot in goal.first_info:
             self.operator("no offer", act="NoOffer")
             self.close()
-            self.tell("alternative", slot, goal.info[slot])
+            self.user("alternative", {slot: goal.info[slot]}, key=slot)
 
     def _offer(self) -> tuple[Venue, bool]:
         """Let the operator offer a venue; return it, and whether a second one was offered."""
@@ -289,7 +273,7 @@ class Talk:
     def _found(self, venue: Venue | None, without: str = "") -> tuple[Venue, list[Venue]]:
         """Return a venue, drawn if none is given, and the others that satisfy the wishes."""
         wishes = {slot: value for slot, value in self.constraints().items() if slot != without}
-        found = self.world.find(self.domain, wishes)
+        found = find(self.domain, wishes)
         venue = venue or self.dice.pick(found)
         return venue, [other for other in found if other["name"] != venue["name"]]
 
@@ -319,7 +303,7 @@ class Talk:
             (slot,) = goal.first_book
             self.operator("booking failed", {**venue, **wanted}, act="Booking-NoBook")
             self.close()
-            self.tell("alternative", slot, goal.book[slot])
+            self.user("alternative", {slot: goal.book[slot]}, key=slot)
         else:
             _, others = self._found(venue, without="name")
             free = "name" not in goal.info and not self.slip
@@ -329,7 +313,7 @@ class Talk:
                 self.user("elsewhere")
                 self.state[self.domain].pop("name", None)
                 venue, kind = self.dice.pick(others), "instead"
-        reference = self.dice.code(8, LETTERS)
+        reference = "".join(self.dice.pick(LETTERS) for _ in range(8))
         ways = phrases("operator", kind, self.domain)
         if self.slip == UNNAMED:
             ways = tuple(way for way in ways if "{name}" not in way)
@@ -349,15 +333,15 @@ class Talk:
         reqt = self.goal.reqt
         if accept:
             self._accept(venue)
-        nouns = joined([self.deck.deal(PHRASES["user", "asked", slot]) for slot in reqt])
-        ways = [self.deck.deal(PHRASES["user", "ask", ""]).replace("{list}", nouns)]
+        nouns = joined([self.deck.deal(phrases("user", "asked", slot)) for slot in reqt])
+        ways = [self.deck.deal(phrases("user", "ask")).replace("{list}", nouns)]
         self.user("ask", ways=ways, act="Request", asked=reqt)
         given = [s for s in reqt if not (s == "phone" and self.slip == FORGETS)]
         keys = [
             f"{slot} {venue[slot]}" if slot == "entrancefee" and venue[slot] in "free?" else slot
             for slot in given
         ]
-        sentence = joined([self.deck.deal(PHRASES["operator", "fact", key]) for key in keys])
+        sentence = joined([self.deck.deal(phrases("operator", "fact", key)) for key in keys])
         if self.dice.chance(0.5):
             self.operator("sure", act="general-greet")
         ways = [f"{sentence[:1].upper()}{sentence[1:]}."]
@@ -371,7 +355,7 @@ class Talk:
             if slot in TIMES:
                 self.count()
             self.request(slot, goal.info[slot])
-        found = self.world.find("train", goal.info)
+        found = find("train", goal.info)
         train = found[0] if "leaveat" in goal.info else found[-1]
         if self.dice.chance(0.3):
             self.count()
@@ -386,7 +370,7 @@ class Talk:
             self.user("accept")
             self.user("book", goal.book)
             fare = float(train["price"].split()[0]) * int(goal.book["bookpeople"])
-            reference = self.dice.code(8, LETTERS)
+            reference = "".join(self.dice.pick(LETTERS) for _ in range(8))
             values = {**train, **goal.book, "price": f"{fare:.2f} pounds", "ref": reference}
             self.operator("booked", values, act="OfferBooked")
             self.bookings["train"] = {"trainID": train["trainid"], "reference": reference}
@@ -405,7 +389,7 @@ class Talk:
         _, told = self._open(wanted, 0.4)
         for slot in [slot for slot in sorted(wanted) if slot not in told]:
             self.request(slot, wanted[slot])
-        colour, make = (PHRASES["world", f"car {what}", ""] for what in ("colour", "make"))
+        colour, make = (phrases("world", f"car {what}") for what in ("colour", "make"))
         car = f"{self.dice.pick(colour)} {self.dice.pick(make)}"
         phone = f"07700900{self.dice.number(0, 899):03d}"
         self.operator("taxi booked", {"type": car, "phone": phone})

@@ -1,15 +1,13 @@
-"""Pellingford: an invented town, its venues and its trains, and a search of them.
+"""Pellingford, an invented town: its venues and trains, and how people speak of them."""
 
-Telephone numbers are from the ranges that are reserved for fiction (01632 960xxx, 07700 900xxx);
-no postcode begins with QX.
-"""
-
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from tools.samples.dice import Dice
-from tools.samples.text import read_lists, read_rows
+from tools.samples.common import ROOT, read_lists, read_rows
 
 FOLDER = Path(__file__).parent
 PHRASES = read_lists(FOLDER / "phrases.tsv")
@@ -19,9 +17,25 @@ DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sun
 AREAS = ("centre", "east", "north", "south", "west")
 SLOTS = {row[0]: row[1:] for row in read_rows(FOLDER / "slots.tsv")}
 OLD_NAMES = {slot: names[0] for slot, names in SLOTS.items()}
+NUMBERS = PHRASES["world", "number", ""]
+_SMALL_WORDS = ("and", "of", "the", "on", "at")
+_PROPER = ("name", "departure", "destination", "day", "bookday", "address")
+_FIELD = re.compile(r"\{([a-z]+)[0-9]*\}")
+_ARTICLE = re.compile(r"\b([aA])\(n\) (\{[a-z]+[0-9]*\}|\w)")
 
 Venue = Mapping[str, str]
 """A row of a database, with slots named as in MultiWOZ 2.2 (`trainid`, `entrancefee`)."""
+
+
+def _venues(domain: str) -> list[Venue]:
+    rows = json.loads((ROOT / f"data/sample/db/{domain}_db.json").read_text(encoding="utf-8"))
+    return [
+        {slot: row[old] for slot, old in OLD_NAMES.items() if isinstance(row.get(old), str)}
+        for row in rows
+    ]
+
+
+VENUES = {domain: _venues(domain) for domain in ("restaurant", "attraction", "hotel", "train")}
 
 
 def phrases(speaker: str, kind: str, key: str = "") -> tuple[str, ...]:
@@ -29,61 +43,13 @@ def phrases(speaker: str, kind: str, key: str = "") -> tuple[str, ...]:
     return PHRASES.get((speaker, kind, key)) or PHRASES[speaker, kind, ""]
 
 
-class World:
-    """All venues and trains; the dice decide house numbers, telephone numbers and timetables."""
-
-    def __init__(self, dice: Dice) -> None:
-        self.venues: dict[str, list[Venue]] = {}
-        phones = dice.mixed([f"01632960{number:03d}" for number in range(990)])
-        for domain in ("restaurant", "attraction", "hotel"):
-            columns, *rows = read_rows(FOLDER / f"{domain}.tsv")
-            self.venues[domain] = []
-            for number, row in enumerate(rows, start=1):
-                slots = {**dict(zip(columns, row, strict=True)), "id": str(number)}
-                street = PHRASES["world", "street", ""]
-                slots["address"] = f"{dice.number(1, 180)} {dice.pick(street)}"
-                slots["phone"] = phones.pop()
-                district = f"qx{AREAS.index(slots['area']) + 1}{dice.number(1, 9)}"
-                slots["postcode"] = district + dice.code(2, "abdefhjlnpqrstuw")
-                self.venues[domain].append(slots)
-        self.venues["train"] = _timetable(dice)
-
-    def find(self, domain: str, constraints: Mapping[str, str]) -> list[Venue]:
-        """Return the venues that satisfy all constraints, in table order."""
-        return [
-            venue
-            for venue in self.venues[domain]
-            if all(_satisfies(venue, *constraint) for constraint in constraints.items())
-        ]
-
-
-def clock(minute: int) -> str:
-    """Return the time of day such as "17:05"."""
-    return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
-
-
-def _timetable(dice: Dice) -> list[Venue]:
-    identities = dice.mixed([f"TR{number}" for number in range(1000, 10000)])
-    trains: list[Venue] = []
-    for distance, town in enumerate(TOWNS):
-        duration = 23 + 14 * distance
-        for departure, destination in ((TOWN, town), (town, TOWN)):
-            first = 5 * 60 + dice.number(0, 11) * 5 + dice.number(1, 2)
-            trains += [
-                {
-                    "trainid": identities.pop(),
-                    "departure": departure,
-                    "destination": destination,
-                    "day": day,
-                    "leaveat": clock(leave),
-                    "arriveby": clock(leave + duration),
-                    "duration": f"{duration} minutes",
-                    "price": f"{6.4 + 5.3 * distance:.2f} pounds",
-                }
-                for day in DAYS
-                for leave in range(first, 24 * 60 - duration, 4 * 60)
-            ]
-    return trains
+def find(domain: str, constraints: Mapping[str, str]) -> list[Venue]:
+    """Return the venues that satisfy all constraints, in table order."""
+    return [
+        venue
+        for venue in VENUES[domain]
+        if all(_satisfies(venue, *constraint) for constraint in constraints.items())
+    ]
 
 
 def _satisfies(venue: Venue, slot: str, value: str) -> bool:
@@ -96,40 +62,105 @@ def _satisfies(venue: Venue, slot: str, value: str) -> bool:
     return own <= value if slot == "arriveby" else own == value
 
 
-def database(world: World) -> dict[str, list[Any]]:
-    """Return the rows of each `*_db.json` of MultiWOZ."""
-    tables: dict[str, list[Any]] = {}
-    for domain, venues in world.venues.items():
-        tables[domain] = []
-        for index, venue in enumerate(venues):
-            row: dict[str, Any] = {OLD_NAMES[slot]: value for slot, value in venue.items()}
-            if domain != "train":
-                # In the sea, so that no coordinates are those of a real place.
-                east = index % 7 * 0.0041 + len(domain) * 0.0007
-                row["location"] = [round(54.2 + index * 0.0013, 6), round(5.1 + east, 6)]
-            if domain == "restaurant":
-                row |= {"type": "restaurant", "introduction": ""}
-            if domain == "attraction":
-                row |= {"openhours": "?", "pricerange": _level(row["entrance fee"])}
-            if domain == "hotel":
-                single = {"cheap": 42, "moderate": 68, "expensive": 115}[row["pricerange"]] + index
-                row["price"] = {"double": str(single + 24), "single": str(single)}
-                row["takesbookings"] = "yes"
-            tables[domain].append(dict(sorted(row.items())))
-    station = {"address": "1 Saltgate, Pellingford", "id": 0, "name": "Saltgate Police Station"}
-    tables["police"] = [{**station, "phone": "01632960999"}]
-    tables["hospital"] = [
-        {"department": department, "id": index, "phone": f"07700900{900 + index}"}
-        for index, department in enumerate(PHRASES["world", "department", ""])
-    ]
-    colours, makes = (PHRASES["world", f"car {what}", ""] for what in ("colour", "make"))
-    phones = ["^[0-9]{11}$"]
-    tables["taxi"] = [{"taxi_colors": colours, "taxi_phone": phones, "taxi_types": makes}]
-    return tables
+@dataclass(frozen=True)
+class Segment:
+    """A filled phrase: its kind, its domain or slots as key, its act and its values.
+
+    `asked` are the slots that it requests, `unspoken` the values that it expresses without words.
+    """
+
+    kind: str
+    key: str
+    domain: str
+    act: str
+    template: str
+    values: Mapping[str, str]
+    asked: tuple[str, ...] = ()
+    unspoken: tuple[tuple[str, str], ...] = ()
 
 
-def _level(fee: str) -> str:
-    if fee in ("free", "?"):
-        return fee
-    pounds = int(fee.split()[0])
-    return "cheap" if pounds < 5 else "moderate" if pounds < 9 else "expensive"
+class Mark(NamedTuple):
+    """A slot value in a text, `text[start:end]`, as MultiWOZ 2.2 has it."""
+
+    act: str
+    slot: str
+    value: str
+    start: int
+    end: int
+
+
+def text_of(segments: Sequence[Segment]) -> str:
+    return " ".join(fill(s.template, s.values)[0] for s in segments)
+
+
+def marks_of(segments: Sequence[Segment]) -> list[Mark]:
+    """Return all slot values of the text, from left to right."""
+    marks, offset = [], 0
+    for segment in segments:
+        text, fields = fill(segment.template, segment.values)
+        for slot, start, end in fields:
+            value = text[start:end]
+            marks.append(Mark(segment.act, slot, value, offset + start, offset + end))
+        offset += len(text) + 1
+    return marks
+
+
+def usable(templates: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """Return the templates whose fields all have values."""
+    return [t for t in templates if all(m[0][1:-1] in values for m in _FIELD.finditer(t))]
+
+
+def fill(template: str, values: Mapping[str, str]) -> tuple[str, list[tuple[str, int, int]]]:
+    """Return the text and (slot, start, end) of its values; "a(n)" becomes "a" or "an"."""
+
+    def article(match: re.Match[str]) -> str:
+        after = match[2]
+        word = values[after[1:-1]] if after.startswith("{") else after
+        ending = "n" if word[:1].lower() in "aeio" or word.startswith("8") else ""
+        return f"{match[1]}{ending} {after}"
+
+    template = _ARTICLE.sub(article, template)
+    text, marks, last = "", [], 0
+    for match in _FIELD.finditer(template):
+        text += template[last : match.start()]
+        value = values[match[0][1:-1]]
+        if not text:
+            value = value[:1].upper() + value[1:]
+        marks.append((match[1], len(text), len(text) + len(value)))
+        text += value
+        last = match.end()
+    return text + template[last:], marks
+
+
+def spoken(slot: str, value: str) -> str:
+    """Return a database value as people write it."""
+    if slot in _PROPER:
+        words = value.split(" ")
+        return " ".join(
+            w if w in _SMALL_WORDS and i else w[:1].upper() + w[1:] for i, w in enumerate(words)
+        )
+    if slot == "food" and value != "vegetarian":
+        return value.capitalize()
+    if slot == "postcode":
+        return value.upper()
+    return PHRASES.get(("world", "type", value), (value,))[0]
+
+
+def times_in_words(clock: str) -> list[str]:
+    """Return ways to say a time on the quarter hour on a 12-hour clock."""
+    hour, minute = map(int, clock.split(":"))
+    number, half_day = (hour + 11) % 12 + 1, "pm" if hour >= 12 else "am"
+    name = NUMBERS[number]
+    if minute == 0:
+        return [f"{name} o'clock", f"{number} {half_day}"]
+    digits, quarter = {
+        15: ("fifteen", f"quarter past {name}"),
+        30: ("thirty", f"half past {name}"),
+        45: ("forty five", f"quarter to {NUMBERS[hour % 12 + 1]}"),
+    }[minute]
+    return [f"{name} {digits}", f"{number}:{minute:02d} {half_day}", quarter]
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
