@@ -15,7 +15,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
 from unicodedata import normalize
@@ -23,7 +23,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.item_formats import CUT, Columns, Rows, is_number, number_of, read_rows
+from mwzeval.comparison.item_formats import CUT, Columns, Rows, read_rows
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics import trials
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
@@ -38,25 +38,21 @@ Values: TypeAlias = dict[tuple[str, str], float]
 """The values of one score by item and trial."""
 
 NAMES = {
-    "item": "item item_id task task_id goal dialogue example example_id question_id doc_id "
-    "sample_id unit id",
-    "trial": "trial repetition epoch attempt",
-    "cluster": "cluster cluster_id",
-    "metric": "metric measure scorer",
-    "score": "score reward success value correct is_correct accuracy acc acc_norm exact_match em "
-    "f1 passed pass resolved",
+    "item": "item task task_id goal dialogue id",
+    "trial": "trial epoch",
+    "cluster": "cluster",
+    "metric": "metric",
+    "score": "score reward success correct accuracy f1 value",
 }
-"""Usual names of columns, the most telling first; upper and lower case are the same."""
+"""Usual names of columns; upper and lower case are the same."""
 
-LOWER = (
-    "error errors wer cer ter der loss nll perplexity ppl byte brier mae mse rmse distance latency "
-    "seconds ms duration time cost price tokens turns steps retries hallucination toxicity"
-)
+LOWER = "error wer cer loss perplexity mae mse rmse distance latency seconds time cost tokens turns"
 """Words in names of scores that are mostly better when lower."""
 
+WORDS = {"": None, "na": None, "n/a": None, "null": None, "none": None, "true": 1, "false": 0}
+"""Texts that stand for a number, or say that there is none."""
+
 SHOWN_COLUMNS = 12
-FEWEST_DOUBLED = 10
-"""Two equal trials of fewer items may well be chance."""
 PERCENT, AS_GIVEN = "percent", "as-given"
 
 
@@ -71,16 +67,15 @@ class ItemScores:
 
 @dataclass(slots=True)
 class _File:
-    """What a file says: the values of each score, the clusters of items.
+    """What a file says: the values of each score.
 
     Names of scores are in lower case, `labels` has them as they were given.
     """
 
     name: str
     findings: Findings
-    values: dict[str, Values]
-    clusters: Mapping[str, str]
-    labels: Mapping[str, str]
+    values: dict[str, Values] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
 
     def items(self, *scores: str) -> dict[str, None]:
         """Return the items that have any of these scores (without: any at all), in order."""
@@ -100,33 +95,34 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
 
     Raises:
         InputError: With the problems of all files.
-        UsageError: Without a common item, when an item has different clusters in the files, or when
-            a score of `columns.lower` does not exist.
+        UsageError: Without a common item, when a common item has no cluster, or when a score of
+            `columns.lower` does not exist.
     """
     columns = columns or Columns()
     findings = Findings()
+    clusters: dict[str, str] = {}
     read = []
     for name in dict.fromkeys(files):
         with findings.collecting():
-            read.append(_read(name, columns))
+            read.append(_read(name, columns, clusters))
     if findings.errors:
         raise InputError(findings.errors, can_be_validated=False)
     _check_common(read)
     lower = _lower(read, columns.lower)
     common = set.intersection(*(set(file.items()) for file in read))
-    shared = [score for score in read[0].values if all(score in file.values for file in read)]
-    for score in shared:
-        _leave_out(read, score, common)
-        _convert_percent(read, score)
-        _check_units(read, score)
-        _check_copies(read, score)
-    outcomes: dict[str, bool] = {}
-    for file in read:
-        for score, values in file.values.items():
-            outcomes[score] = outcomes.get(score, True) and set(values.values()) <= {0, 1}
+    if clusters and (lacking := common - clusters.keys()):
+        raise UsageError(f"no file says of which cluster item {_quoted(min(lacking))} is")
+    outcomes = {}
+    for score in dict.fromkeys(score for file in read for score in file.values):
+        having = [file for file in read if score in file.values]
+        if is_shared := len(having) == len(read):
+            _leave_out(read, score, common)
+        outcomes[score] = _are_outcomes(having, score)
+        if is_shared:
+            _check_values(read, score)
     return ItemScores(
         {file.name: _scored(file, outcomes, lower) for file in read},
-        _clusters(read, common),
+        clusters or None,
         {file.name: tuple(file.findings.warnings) for file in read},
     )
 
@@ -134,113 +130,59 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
 # Which column is which.
 
 
-def _columns(rows: Rows, asked: Columns, findings: Findings) -> Columns:
-    """Return the columns that are read. Raises `InputError` where item or score is missing."""
+def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Columns]:
+    """Return the column of items, and all others. Raises `InputError` where one is missing."""
     names, known = rows.names, rows.columns
 
-    def column(what: str, name: str | None, of_format: str | None) -> str | None:
-        found = (of_format or _usual(what, names)) if name is None else _named(name, names)
-        if name is not None and found is None:
-            missing = f"no column {_quoted(name)} for the {what}{did_you_mean(name, names)}"
-            findings.error("no-such-column", f"--{what}-column: {missing}{_listed(names)}")
-        return found
+    def usual(what: str) -> list[str]:
+        found = (_named(name, names) for name in NAMES[what].split())
+        return [name for name in found if name is not None]
+
+    def missing(what: str, name: str = "") -> None:
+        close = did_you_mean(name, names)
+        findings.error("no-such-column", f"{what}{close} (there are: {_listed(names)})")
+
+    def column(what: str, name: str | None, of_format: str | None = None) -> str | None:
+        if name is None:
+            found = [of_format] if of_format else usual(what)
+            if len(found) > 1 and found[0].lower() != what:
+                missing(f"{_listed(found)} may be the {what}: choose by --{what}-column")
+            return found[0] if found else None
+        if _named(name, names) is None:
+            missing(f"--{what}-column: no column {_quoted(name)} for the {what}", name)
+        return _named(name, names)
 
     item = column("item", asked.item, known.item)
     if asked.item is None and item is None:
-        usual = " or ".join(map(_quoted, NAMES["item"].split()[:4]))
-        missing = f"no column is the item: call it {usual}, or name it by --item-column"
-        findings.error("no-such-column", f"{missing}{_listed(names)}")
-    elif asked.item is None and item is not None and known.item is None:
-        _warn_of_other_items(rows, item, findings)
-    cluster = column("cluster", asked.cluster, None)
+        missing('no column is the item: call it "item", or name it by --item-column')
+    cluster = column("cluster", asked.cluster)
     trial = column("trial", asked.trial, known.trial)
-    if asked.trial is None and trial and all(v in (None, "") for v in rows.values(trial)):
+    if asked.trial is None and all(row.get(trial or "") in (None, "") for _, row in rows.rows):
         trial = None  # trials are then in their order
+    metric = None if asked.scores or known.scores else column("metric", None)
+    scores = known.scores or (*usual("score"), *(n for n in names if n.startswith("scores.")))
     if asked.scores:
-        return Columns(item, _asked_scores(rows, asked.scores, findings), cluster, trial)
-    if known.scores:
-        findings.check()
-        return Columns(item, known.scores, cluster, trial)
-    metric = _usual("metric", names)
-    scores = _usual_scores(rows, {item, cluster, trial, metric}, findings)
-    return Columns(item, scores, cluster, trial, metric)
-
-
-def _asked_scores(rows: Rows, asked: Sequence[str], findings: Findings) -> tuple[str, ...]:
-    names, scored = rows.names, rows.columns.scores
-    found: dict[str, None] = {}
-    for name in _whole_names(asked, (*scored, *names)):
         # Of the scores of a format first: `match` is its scorer, whatever else is called so.
-        column = _named(name, scored) or _named(name, names)
-        if column is None:
-            findings.error(
-                "no-such-column",
-                f'--score: no column "{shorten(name)}"{did_you_mean(name, names)}'
-                f"{_with_numbers(rows)}",
-            )
-        else:
-            found[column] = None
+        wanted = _whole_names(asked.scores, (*known.scores, *names))
+        found = {name: _named(name, known.scores) or _named(name, names) for name in wanted}
+        for name in (name for name in found if found[name] is None):
+            missing(f"--score: no column {_quoted(name)}", name)
+        scores = tuple(dict.fromkeys(filter(None, found.values())))
+    elif not scores:
+        missing('no column is the score: call it "score", or name it by --score')
     findings.check()
-    return tuple(found)
+    assert item is not None
+    return item, Columns(item, scores, cluster, trial, metric)
 
 
-def _usual_scores(rows: Rows, taken: set[str | None], findings: Findings) -> tuple[str, ...]:
-    """Return the columns with usual names of scores that have numbers."""
-    names, known = rows.names, NAMES["score"].split()
-    usual = [name for score in known for name in names if name.lower() == score]
-    for outer in ("scores", *known, "metrics"):
-        usual += [name for name in names if name.startswith(f"{outer}.")]
-    usual = [name for name in usual if name not in taken]
-    numbers = [name for name in usual if all(map(is_number, rows.values(name)))]
-    for name in usual if numbers else ():
-        if name not in numbers:
-            findings.warning("not-a-score", f'column "{shorten(name)}" is left out: no numbers')
-    if not usual:
-        findings.error(
-            "no-such-column",
-            f"no column is the score: call it {' or '.join(map(_quoted, known[:3]))}, or name it "
-            f"by --score{_with_numbers(rows, taken)}",
-        )
-    findings.check()
-    return tuple(numbers or usual[:1])
-
-
-def _warn_of_other_items(rows: Rows, item: str, findings: Findings) -> None:
-    """Warn where another column may be the item as well, and tells rows apart otherwise."""
-    values = list(map(str, rows.values(item)))
-    number = len(set(values))
-    names = rows.names
-    for other in (
-        name for usual in NAMES["item"].split() for name in names if name.lower() == usual
-    ):
-        pairs = set(zip(values, map(str, rows.values(other)), strict=True))
-        found = len({pair[1] for pair in pairs})
-        if not len(pairs) == number == found:
-            findings.warning(
-                "other-item",
-                f"the item is column {_quoted(item)} ({number} of them), not {_quoted(other)} "
-                f"({found}); if it is that: --item-column {_quoted(other)}",
-            )
-
-
-def _whole_names(parts: Sequence[str], known: Sequence[str]) -> list[str]:
+def _whole_names(parts: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
     """Return the names in a list that was split at commas, which names may have themselves.
 
     lm-evaluation-harness calls scores `exact_match,strict-match`; the longest name that is
     `known` is taken.
     """
-    names = []
-    rest = list(parts)
-    while rest:
-        lengths = range(len(rest), 1, -1)
-        length = next((n for n in lengths if _named(",".join(rest[:n]), known)), 1)
-        names.append(",".join(rest[:length]))
-        del rest[:length]
-    return names
-
-
-def _usual(what: str, names: Sequence[str]) -> str | None:
-    return next(filter(None, (_named(name, names) for name in NAMES[what].split())), None)
+    longest = sorted(map(re.escape, known), key=len, reverse=True)
+    return tuple(re.findall(f"(?:{'|'.join([*longest, '[^,]+'])})(?=,|$)", ",".join(parts), re.I))
 
 
 def _named(name: str, names: Sequence[str]) -> str | None:
@@ -250,21 +192,9 @@ def _named(name: str, names: Sequence[str]) -> str | None:
     return next((known for known in names if known.lower() == name.lower()), None)
 
 
-def _with_numbers(rows: Rows, taken: Collection[str | None] = ()) -> str:
-    """Return which columns have numbers, and so may be scores; all names where none has."""
-    numbers = [
-        name
-        for name in rows.names
-        if name not in taken
-        and any(value is not None for value in rows.values(name))
-        and all(map(is_number, rows.values(name)))
-    ]
-    return _listed(numbers, "numbers are in") if numbers else _listed(rows.names)
-
-
-def _listed(names: Sequence[str], what: str = "there are") -> str:
+def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
-    return f" ({what}: {', '.join(map(_quoted, names[:SHOWN_COLUMNS])) or 'none'}{more})"
+    return f"{', '.join(map(_quoted, names[:SHOWN_COLUMNS])) or 'none'}{more}"
 
 
 def _quoted(name: str) -> str:
@@ -274,97 +204,92 @@ def _quoted(name: str) -> str:
 # One file.
 
 
-def _read(name: str, asked: Columns) -> _File:
-    """Read a file. Raises `InputError` with every problem of it."""
+def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
+    """Read a file, and add the clusters of its items. Raises `InputError` with all its problems."""
     findings = Findings(name)
     rows = read_rows(name, findings)
-    columns = _columns(rows, asked, findings)
-    assert columns.item is not None
-    values: dict[str, Values] = {}
-    clusters: dict[str, str] = {}
-    labels: dict[str, str] = {}
+    if not rows.rows:
+        raise InputError([Problem("no-scores", "there is no row with a score", file=name)])
+    item_column, columns = _columns(rows, asked, findings)
+    file = _File(name, findings)
     counts: Counter[tuple[str, str]] = Counter()
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for place, row in rows.rows:
-        name_in = partial(_name_in, row, place=place, findings=findings)
-        item = name_in(columns.item, "item")
-        if item is None:
-            continue
-        if columns.cluster is not None:
-            cluster = name_in(columns.cluster, "cluster")
-            if cluster is not None and clusters.setdefault(item, cluster) != cluster:
-                findings.error(
-                    "other-cluster",
-                    f"{place}: item {_quoted(item)} is of cluster {_quoted(cluster)}, and "
-                    f"before of {_quoted(clusters[item])}",
-                )
-        for column in columns.scores:
-            if column not in row and column in rows.columns.scores:
-                continue  # a score of the format is not in every row: of other filters, of errors
-            label: str | None = column
-            if columns.metric is not None:
-                label = name_in(columns.metric, "name of the score")
-            if label is None:
-                continue
-            score = label.lower()
-            labels.setdefault(score, label)
-            counts[item, score] += 1
-            trial: str | None = str(counts[item, score])
-            if columns.trial is not None:
-                trial = name_in(columns.trial, "trial")
-            if trial is None:
-                continue
-            if (unit := (trial_name(item, trial), score)) in seen:
-                findings.error(
-                    "repeated-trial",
-                    f"{place}: trial {_quoted(trial)} of item {_quoted(item)} came before; "
-                    "leave one out, or name the column that tells them apart (--trial-column)",
-                )
-            seen.add(unit)
-            value = row.get(column)
-            try:
-                number = number_of(value)
-            except (ValueError, TypeError, OverflowError):
-                decimals = ": decimals are written 0.5" if "," in str(value) else ""
-                findings.error(
-                    "not-a-number",
-                    f"{place}: {shorten(label)} is {_quoted(str(value))}, which is not a "
-                    f"number{decimals}",
-                )
-                continue
-            if number is None:
-                findings.warning("no-score", f"trials without {shorten(label)} are not counted")
-            else:
-                values.setdefault(score, {})[item, trial] = number
+        try:
+            item = _name_in(row, item_column)
+            if columns.cluster:
+                cluster = _name_in(row, columns.cluster)
+                if (other := clusters.setdefault(item, cluster)) != cluster:
+                    raise ValueError(
+                        f"item {_quoted(item)} is of cluster {_quoted(cluster)}, and before of "
+                        f"{_quoted(other)}"
+                    )
+            for column in columns.scores:
+                if column not in row and column in rows.columns.scores:
+                    continue  # rows of errors and of other filters lack a score of the format
+                label = _name_in(row, columns.metric) if columns.metric else column
+                score = label.lower()
+                file.labels.setdefault(score, label)
+                counts[item, score] += 1
+                count = str(counts[item, score])
+                trial = _name_in(row, columns.trial) if columns.trial else count
+                if (item, trial, score) in seen:
+                    raise ValueError(
+                        f"trial {_quoted(trial)} of item {_quoted(item)} came before; leave one "
+                        "out, or name the column that tells them apart (--trial-column)"
+                    )
+                seen.add((item, trial, score))
+                number = _number_in(row, column)
+                if number is None:
+                    findings.warning("no-score", f"trials without {shorten(label)} are not counted")
+                else:
+                    file.values.setdefault(score, {})[item, trial] = number
+        except ValueError as error:
+            findings.error("row", f"{place}: {error}")
     repeated = {item for (item, _), count in counts.items() if count > 1}
-    of_all = {item for item, _ in counts}
-    if columns.trial is None and repeated and len(repeated) < len(of_all):
+    items = {item for item, _ in counts}
+    if columns.trial is None and repeated and repeated != items:
         findings.warning(
             "repeated-item",
-            f"{len(repeated)} of {len(of_all)} items, such as {_quoted(min(repeated))}, have "
+            f"{len(repeated)} of {len(items)} items, such as {_quoted(min(repeated))}, have "
             "several rows, which count as trials; leave one out if it is there twice",
         )
-    if not findings.errors and not values:
+    if not findings.errors and not file.values:
         findings.error("no-scores", "there is no row with a score")
     findings.check()
-    return _File(name, findings, values, clusters, labels)
+    return file
 
 
-def _name_in(
-    row: Mapping[str, Any], column: str, what: str, *, place: str, findings: Findings
-) -> str | None:
-    """Return a value as a name; None, and it is an error, where there is none."""
+def _name_in(row: Mapping[str, Any], column: str) -> str:
+    """Return a value as a name. Raises `ValueError` where there is none."""
     value = row.get(column)
     if value == CUT:
-        findings.error("cut", f'{place}: the {what}, "{column}", is {value}')
-        return None
+        raise ValueError(f"{_quoted(column)} is {value}")
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1.0 and 1 are one number
-    if isinstance(value, str | bool | int | float) and (words := str(value).split()):
+    if isinstance(value, str | int | float) and (words := str(value).split()):
         # Spaces are one, as inspect_ai has them in summaries, and so are spellings of letters.
         return normalize("NFC", " ".join(words))
-    findings.error("no-name", f'{place} has no {what} in column "{column}"')
-    return None
+    raise ValueError(f"{_quoted(column)} is empty")
+
+
+def _number_in(row: Mapping[str, Any], column: str) -> float | None:
+    """Return a value as a number: 1 and 0 for true and false, None for null and NaN.
+
+    Raises:
+        ValueError: For other values, and for infinity.
+    """
+    value = row.get(column)
+    if isinstance(value, str):
+        value = WORDS.get(value.strip().lower(), value)
+    try:
+        number = math.nan if value is None else float(value)
+    except (ValueError, TypeError, OverflowError):
+        number = math.inf
+    if math.isinf(number):
+        found = _quoted(str(row[column]))
+        raise ValueError(f"{shorten(column)} is {found}, which is not a number such as 0.5")
+    return None if math.isnan(number) else number
 
 
 # Files that are compared with each other.
@@ -427,92 +352,53 @@ def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> N
             )
 
 
-def _convert_percent(files: Sequence[_File], score: str) -> None:
-    """Divide a score of 0 and 100 by 100 where it is 0 and 1 in another file."""
+def _are_outcomes(files: Sequence[_File], score: str) -> bool:
+    """Return whether a score is 0 or 1 in all files; in some it may be 0 or 100, and is divided."""
     kinds = [set(file.values[score].values()) for file in files]
-    if not any(kind <= {0, 1} and 1 in kind for kind in kinds):
-        return
+    has_percent = any(100 in kind for kind in kinds)
+    if has_percent and not any(1 in kind for kind in kinds):
+        return False
+    if not all(kind <= {0, 1} or kind <= {0, 100} for kind in kinds):
+        return False
     for file, kind in zip(files, kinds, strict=True):
-        if kind <= {0, 100} and 100 in kind:
+        if 100 in kind:
             file.values[score] = {unit: v / 100 for unit, v in file.values[score].items()}
             message = f"{score}: 0 and 100 are read as 0 and 1, as in another file"
             file.findings.warning("units", message)
+    return True
 
 
-def _check_units(files: Sequence[_File], score: str) -> None:
-    """Warn of values that look like marks of errors, other units, or means of trials."""
-    kinds = [(file, set(file.values[score].values())) for file in files]
-    shares = [file for file, kind in kinds if min(kind) >= 0 and max(kind) <= 1]
-    for file, kind in kinds:
-        if -1 in kind and min(kind - {-1}, default=-1) >= 0:
-            errors = sum(value == -1 for value in file.values[score].values())
-            file.findings.warning(
-                "values",
-                f"{score} is -1 in {errors} rows and at least 0 in all others: if -1 marks an "
-                "error, leave the score of these rows empty",
-            )
+def _check_values(files: Sequence[_File], score: str) -> None:
+    """Warn of other units than in another file, and of a file that is a copy of another."""
+    kinds = {file.name: set(file.values[score].values()) for file in files}
+    outcomes = [name for name, kind in kinds.items() if kind <= {0, 1} and 1 in kind]
+    shares = [name for name, kind in kinds.items() if 0 <= min(kind) <= max(kind) <= 1]
+    copies: dict[tuple[object, ...], str] = {}
+    for file in files:
+        values, kind = file.values[score], kinds[file.name]
+        warn = partial(file.findings.warning, "values")
         if shares and max(kind) > 1:
-            file.findings.warning(
-                "units",
-                f"{score} is up to {max(kind):g}, and at most 1 in {shares[0].name}: is it in the "
-                "same unit?",
+            warn(f"{score} is up to {max(kind):g}, and at most 1 in {shares[0]}: another unit?")
+        elif outcomes and not kind <= {0, 1}:
+            warn(
+                f"{score} is {min(kind - {0, 1}):g} somewhere, and only 0 and 1 in {outcomes[0]}: "
+                "write a row for each trial, not their mean, and leave the score of errors empty"
             )
-    for greatest in (1, 100):
-        within = [(file, kind) for file, kind in kinds if 0 <= min(kind) <= max(kind) <= greatest]
-        single = [file for file, kind in within if kind <= {0, greatest} and greatest in kind]
-        for file, kind in within if single else ():
-            if max(kind) > greatest / 100 and not kind <= {0, greatest}:
-                file.findings.warning(
-                    "means",
-                    f"{score} has values between 0 and {greatest}, and only 0 and {greatest} in "
-                    f"{single[0].name}: if they are means of trials, write a row for each trial",
-                )
-
-
-def _check_copies(files: Sequence[_File], score: str) -> None:
-    """Warn of a file that is a copy of another one, or was joined with itself."""
-    seen: dict[tuple[object, ...], str] = {}
-    for file in files:
-        values = file.values[score]
-        counts = Counter((item, value) for (item, _), value in values.items())
-        # With each value of an item twice, or k times for one k.
-        if len(file.items(score)) >= FEWEST_DOUBLED and math.gcd(*counts.values()) > 1:
-            message = (
-                f"each item has every {score} more than once: was the file joined with itself?"
-            )
-            file.findings.warning("values", message)
-        copy_of = seen.setdefault(tuple(sorted(values.items())), file.name)
+        copy_of = copies.setdefault(tuple(sorted(values.items())), file.name)
         if copy_of != file.name and len(values) > 1:
-            message = f"{score} is the same as in {copy_of} for every item"
-            file.findings.warning("values", message)
-
-
-def _clusters(files: Sequence[_File], common: Collection[str]) -> dict[str, str] | None:
-    """Return the cluster of each item, from all files that say it."""
-    clusters: dict[str, str] = {}
-    for file in files:
-        for item, cluster in file.clusters.items():
-            if clusters.setdefault(item, cluster) != cluster:
-                raise UsageError(
-                    f"item {_quoted(item)} is of cluster {_quoted(cluster)} in {file.name}, and of "
-                    f"{_quoted(clusters[item])} in a file before it"
-                )
-    if clusters and (lacking := set(common) - clusters.keys()):
-        raise UsageError(f"no file says of which cluster item {_quoted(min(lacking))} is")
-    return clusters or None
+            warn(f"{score} is the same as in {copy_of} for every item")
 
 
 def _lower(files: Sequence[_File], asked: Sequence[str]) -> set[str]:
     """Return the scores that are better when lower."""
     known = list(dict.fromkeys(score for file in files for score in file.values))
-    names = _whole_names(asked, known)
-    for name in names:
-        if name.lower() not in known:
-            raise UsageError(
-                f"--lower-is-better: no score {_quoted(name)}{did_you_mean(name.lower(), known)}"
-                f"{_listed(known)}"
-            )
-    return {name.lower() for name in names}
+    names = {name.lower() for name in _whole_names(asked, known)}
+    for name in names.difference(known):
+        raise UsageError(
+            f"--lower-is-better: no score {_quoted(name)}{did_you_mean(name, known)} (there are: "
+            f"{_listed(known)})"
+        )
+    return names
 
 
 def _scored(file: _File, outcomes: Mapping[str, bool], lower: Collection[str]) -> ScoredTable:

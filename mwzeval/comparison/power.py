@@ -79,80 +79,45 @@ Scores = Sequence[NDArray[np.float64]]
 """The scores of the trials of each item."""
 
 
-def spread_of(scores: Scores, clusters: Sequence[Hashable] | None = None) -> Spread:
-    """Return the spread of the trials of at least two items.
+def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> Spread:
+    """Return the spread of a system's trials, or of the difference of two on the same items.
 
-    Estimates from the mean squares of a one-way random-effects analysis of variance, also for items
-    with different numbers of trials; unbiased, except that an estimate below 0 is reported as 0.
-    `clusters` has the cluster of each item, at least two, where these are not independent.
-    """
-    counts, means, within = _moments(scores)
-    if within is None or clusters is not None:
-        return _spread(means, (within or 0) / counts, within, clusters)
-    items, trials = counts.size, counts.sum()
-    whole = float(counts @ means) / trials
-    between = float(counts @ (means - whole) ** 2) / (items - 1)
-    usual = (trials - float(counts @ counts) / trials) / (items - 1)
-    return Spread(max(0.0, (between - within) / usual), within)
-
-
-def spread_of_difference(
-    system: Scores, baseline: Scores, clusters: Sequence[Hashable] | None = None
-) -> Spread:
-    """Return the spread of the difference of two systems on the same items, in the same order.
+    Trials are noise of the mean of their item; the sums of squares in and between clusters are set
+    to what is expected of them. `clusters` has the cluster of each item, at least two; without,
+    each item is one. Unbiased, except that an estimate below 0 is reported as 0.
 
     Raises:
         UsageError: When only one system has items with several trials.
     """
-    counts, means, within = _moments(system)
-    other_counts, other_means, other_within = _moments(baseline)
-    if (within is None) != (other_within is None):
+    counts = np.array([[of_item.size for of_item in scores] for scores in systems])
+    means = np.array([[of_item.mean() for of_item in scores] for scores in systems])
+    items = counts.shape[1]
+    second = counts.sum(axis=1) - items
+    if second.any() and not second.all():
         raise UsageError(
             "only one of the two pilot runs has items with a second trial: give two pilot runs "
             "with trials, or two without, or one"
         )
-    noise = (within or 0) / counts + (other_within or 0) / other_counts
-    whole = None if within is None or other_within is None else within + other_within
-    return _spread(means - other_means, noise, whole, clusters)
+    squares = [sum(float(((s - s.mean()) ** 2).sum()) for s in scores) for scores in systems]
+    within = np.array(squares) / np.maximum(second, 1)
+    noise = (within[:, np.newaxis] / counts).sum(axis=0)
+    values = means[0] - means[1:].sum(axis=0)
 
-
-def _moments(
-    scores: Scores,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float | None]:
-    """Return the trials and the mean of each item, and the variance of the trials of an item."""
-    counts = np.array([of_item.size for of_item in scores], dtype=np.float64)
-    means = np.array([of_item.mean() for of_item in scores])
-    free = counts.sum() - counts.size
-    squares = sum(float(((of_item - of_item.mean()) ** 2).sum()) for of_item in scores)
-    return counts, means, squares / free if free else None
-
-
-def _spread(
-    values: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    within: float | None,
-    clusters: Sequence[Hashable] | None,
-) -> Spread:
-    """Return the spread of items whose values vary by `noise` from trial to trial.
-
-    The sums of squares in and between clusters are set to what is expected of them. Without
-    `clusters` each item is one.
-    """
-    items = values.size
     numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters or range(items)))}
     places = np.array([numbers[name] for name in clusters or range(items)], dtype=np.int64)
     sizes = np.bincount(places)
-    means = np.bincount(places, weights=values) / sizes
+    averages = np.bincount(places, weights=values) / sizes
     share = 1 / sizes[places]
-    of_items = float(((values - means[places]) ** 2 - noise * (1 - share)).sum())
+    of_items = float(((values - averages[places]) ** 2 - noise * (1 - share)).sum())
     between = 0.0 if sizes.size == items else max(0.0, of_items / (items - sizes.size))
-    of_clusters = float(sizes @ (means - values.mean()) ** 2)
+    of_clusters = float(sizes @ (averages - values.mean()) ** 2)
     of_clusters -= float(noise @ (share - 1 / items)) + between * (sizes.size - 1)
-    squares = float(sizes @ sizes)
-    clustered = max(0.0, of_clusters / (items - squares / items))
+    of_sizes = float(sizes @ sizes)
+    clustered = max(0.0, of_clusters / (items - of_sizes / items))
+    of_trials = float(within.sum()) if second.any() else None
     if sizes.size == items:  # the variance between clusters is that between items
-        return Spread(clustered, within)
-    return Spread(between, within, clustered * squares / items)
+        return Spread(clustered, of_trials)
+    return Spread(between, of_trials, clustered * of_sizes / items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +248,7 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
             "take a pilot run with more, or a column with smaller ones (--cluster-column)"
         )
     scores = {item: np.array(of_item) for item, of_item in grouped.items()}
-    spread = spread_of(list(scores.values()), of_items)
+    spread = spread_of(list(scores.values()), clusters=of_items)
     value = measure.value(observed(table))
     return Pilot(measure.label, value, measure.places, scores, clusters, spread)
 
@@ -326,7 +291,7 @@ def _spreads_of_difference(
         if clusters and len(set(clusters)) < 2:
             raise UsageError("all common items of the two pilot runs are of one cluster")
         system, baseline = ([pilot.scores[item] for item in common] for pilot in pilots.values())
-        spreads = {PAIRED: spread_of_difference(system, baseline, clusters)}
+        spreads = {PAIRED: spread_of(system, baseline, clusters=clusters)}
     else:
         one, within = first.spread, first.spread.within
         twice = None if within is None else 2 * within

@@ -183,13 +183,13 @@ def test_problems_of_files_that_do_not_fit_together(run: Run, tmp_path: Path) ->
 
 
 def test_a_score_is_compared_where_both_have_it(run: Run, tmp_path: Path) -> None:
-    one = write(tmp_path / "a.csv", "item,acc,f1\na,1,0.5\nb,0,\nc,1,1\nd,1,0.25\n")
-    other = write(tmp_path / "b.csv", "item,acc,f1\na,0,0.5\nb,0,0.5\nc,1,0.5\ne,1,0.25\n")
+    one = write(tmp_path / "a.csv", "item,success,f1\na,1,0.5\nb,0,\nc,1,1\nd,1,0.25\n")
+    other = write(tmp_path / "b.csv", "item,success,f1\na,0,0.5\nb,0,0.5\nc,1,0.5\ne,1,0.25\n")
     _, out, err = run("compare", "--items", one, other, *FEW, "-f", "json")
     value = {
         (r["score"], r["system"]): (r["value"], r["cases"]) for r in json.loads(out)["comparisons"]
     }
-    assert value["acc", "a"] == (pytest.approx(200 / 3), 3)
+    assert value["success", "a"] == (pytest.approx(200 / 3), 3)
     assert value["f1", "a"] == (0.75, 2)
     assert value["f1", "b"] == (0.5, 2)
     assert "1 items with f1" in err

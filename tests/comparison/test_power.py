@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.comparison.power import Spread, TwoSided, spread_of, spread_of_difference
+from mwzeval.comparison.power import Spread, TwoSided, spread_of
 
 STATSMODELS = (
     (5, 45, 600, 0.05, 0.776879284166638),
@@ -107,7 +107,7 @@ def test_what_is_expected_of_tests_is_what_simulated_systems_find() -> None:
         )
 
     mine, theirs = trials(4000, 5)
-    spread = spread_of_difference(list(mine), list(theirs))
+    spread = spread_of(list(mine), list(theirs))
     difference = float(np.subtract(*trials(300_000, 1)).mean())
     test, repetitions = TwoSided(), 1000
     for items, number in ((60, 1), (60, 4), (150, 2)):
@@ -125,7 +125,7 @@ def test_independent_systems_and_alike_ones_are_the_two_ends() -> None:
     rates = random.random(size=(3000, 1))
     first, second = (list((random.random((3000, 3)) < rates).astype(float)) for _ in range(2))
     other = list((random.random((3000, 3)) < random.permutation(rates)).astype(float))
-    alike, independent = spread_of_difference(first, second), spread_of_difference(first, other)
+    alike, independent = spread_of(first, second), spread_of(first, other)
     one = spread_of(first)
     assert one.within is not None
     assert alike.between == pytest.approx(0, abs=0.01)
@@ -142,12 +142,12 @@ def test_equal_clusters_have_the_errors_and_variances_of_statsmodels() -> None:
     random = np.random.default_rng(21)
     of = np.repeat(np.arange(40), 5)
     values = np.round(random.normal(0, 0.6, 40)[of] + random.normal(0, 1, 200), 3)
-    spread = spread_of([np.array([value]) for value in values], of.tolist())
+    spread = spread_of([np.array([value]) for value in values], clusters=of.tolist())
     assert spread.standard_error(200, 1) == pytest.approx(0.10933835640822154, rel=1e-9)
     assert spread.shared / 5 == pytest.approx(0.31363003, rel=1e-5)
     assert spread.between == pytest.approx(0.822824521524637, rel=1e-5)
     nobody = [np.array([0.0])] * 200
-    differences = spread_of_difference([np.array([value]) for value in values], nobody, of.tolist())
+    differences = spread_of([np.array([value]) for value in values], nobody, clusters=of.tolist())
     assert differences == spread
 
 
@@ -168,7 +168,7 @@ def test_spreads_of_unequal_clusters_and_trials_are_unbiased() -> None:
     for _ in range(300):
         of, scores = in_clusters(random, sizes, 3)
         kept = [row[:n] for row, n in zip(scores, numbers.tolist(), strict=True)]
-        spread = spread_of(kept, of.tolist())
+        spread = spread_of(kept, clusters=of.tolist())
         assert spread.within is not None
         found.append((spread.shared, spread.between, spread.within))
     size = float(sizes @ sizes / sizes.sum())
@@ -179,20 +179,20 @@ def test_spreads_of_unequal_clusters_and_trials_are_unbiased() -> None:
 def test_clusters_of_one_item_are_none() -> None:
     random = np.random.default_rng(27)
     scores = list(random.normal(0, 1, size=(30, 1)) + random.normal(0, 2, size=(30, 3)))
-    alone = spread_of(scores, range(30))
+    alone = spread_of(scores, clusters=range(30))
     without = spread_of(scores)
     assert alone.between == pytest.approx(without.between)
     assert alone.shared == 0
     other = list(random.normal(0, 1, size=(30, 3)))
-    difference = spread_of_difference(scores, other, range(30))
-    assert difference.between == pytest.approx(spread_of_difference(scores, other).between)
+    difference = spread_of(scores, other, clusters=range(30))
+    assert difference.between == pytest.approx(spread_of(scores, other).between)
 
 
 def test_what_is_expected_of_tests_is_what_simulated_clusters_find() -> None:
     """By the clustered standard error; for independent items the power would be 0.94."""
     random, repetitions, true = np.random.default_rng(29), 800, 1.2
     pilot, scores = in_clusters(random, random.integers(1, 7, size=4000), 2)
-    spread = spread_of(list(scores), pilot.tolist())
+    spread = spread_of(list(scores), clusters=pilot.tolist())
     found = []
     for _ in range(repetitions):
         sizes = random.integers(1, 7, size=50)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from mwzeval.comparison import Comparison, compare
 from mwzeval.comparison.items import read_items
-from mwzeval.errors import UsageError
+from mwzeval.errors import InputError
 from mwzeval.metrics.measure import Resampling
 
 STATSMODELS = {"difference": 0.06588533, "error": 0.08047454, "p": 0.41295177, "items": 270}
@@ -129,7 +129,7 @@ def test_one_file_may_say_the_clusters_of_all(tmp_path: Path) -> None:
     items = read_items([other, one])
     assert items.clusters == {"1": "x", "2": "x", "3": "y"}
     another = write(tmp_path / "c.csv", "item,cluster,score\n1,x,0\n2,y,1\n")
-    with pytest.raises(UsageError, match=r'"2".*"y".*c\.csv.*"x"'):
+    with pytest.raises(InputError, match=r'c\.csv: line 3: .*"2".*"y".*"x"'):
         read_items([one, another])
     lines = write(tmp_path / "d.csv", "item,cluster,score\n1,x,0\n")
     more = write(tmp_path / "e.csv", "item,score\n1,0\n4,1\n")

@@ -240,7 +240,8 @@ def harness_file(path: Path, *samples: dict[str, Any]) -> Path:
 
 def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
     samples = (
-        {"doc_id": doc, "filter": name, "metrics": ["exact_match"], "exact_match": float(right)}
+        {"doc_id": doc, "filter": name, "exact_match": float(right), "bleu": ["a", "b"]}
+        | {"metrics": ["exact_match", "bleu"]}
         for name, rights in (("strict-match", "0110"), ("flexible-extract", "1110"))
         for doc, right in enumerate(rights)
     )
@@ -252,11 +253,13 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
     items = read_items([str(file)], Columns(cluster="doc.passage"))
     assert items.clusters == {"0": "p0", "1": "p0", "2": "p1", "3": "p1"}
 
-    # Older versions did not list the metrics; what no document has a score of is left out.
-    older = {"filter": "none", "acc": 1.0, "bleu": ["a", "b"], "acc_norm": 0}
+    # Scores of all documents together are left out.
+    (warning,) = items.warnings[str(file)]
+    assert warning.message.startswith("bleu ")
+    assert warning.count == 8
+
+    # Older versions did not list the metrics.
+    older = {"filter": "none", "acc": 1.0, "target": 3, "acc_norm": 0}
     file = harness_file(tmp_path / "older.jsonl", *({"doc_id": n, **older} for n in range(3)))
     items = read_items([str(file)])
     assert [score.name for score in items.scored[str(file)].scores()] == ["acc", "acc_norm"]
-    (warning,) = items.warnings[str(file)]
-    assert warning.message.startswith("bleu ")
-    assert warning.count == 3

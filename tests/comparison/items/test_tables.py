@@ -39,8 +39,8 @@ TABLES: list[tuple[str, tuple[str, ...], dict[str, float]]] = [
     ('Item,Score,Turns\n"a, b",0.5,4\n"a, b",1.5,6\n\nc,4,7\n', (), {"score": 2.5}),
     ('Item,Score,Turns\n"a, b",0.5,4\n"a, b",1.5,6\n\nc,4,7\n', ("TURNS",), {"turns": 6}),
     ("item,trials\na,2\nb,4\n", ("trials",), {"trials": 3}),
-    # All usual names of scores are scores unless they hold texts.
-    ("item,correct,f1,acc\na,B,0.5,True\nb,C,0.25,False\n", (), {"acc": 50, "f1": 0.375}),
+    # All usual names of scores are scores.
+    ("item,f1,accuracy\na,0.5,True\nb,0.25,False\n", (), {"accuracy": 50, "f1": 0.375}),
     # Rows may name their score.
     ("item,metric,value\na,EM,1\na,F1,0.5\nb,EM,0\nb,F1,1\n", (), {"em": 50, "f1": 0.75}),
 ]
@@ -56,25 +56,17 @@ def test_scores_of_tables(
 
 
 WARNINGS = [
-    ("item,score\na,1\na,\nb,0\nc,\n", {}, [("no-score", 2, "score"), ("repeated-item", 1, '"a"')]),
-    ("item,correct,acc\na,B,True\n", {}, [("not-a-score", 1, '"correct"')]),
-    ("item,score\na,1\nb,0\nb,0\n", {}, [("repeated-item", 1, '"b"')]),
-    ("item,score\na,1\na,1\nb,0\nb,0\n", {}, []),
-    (
-        "id,task,name,score\n1,sums,x,1\n2,sums,y,0\n",
-        {},
-        [("other-item", 1, '--item-column "id"')],
-    ),
-    ("id,task,name,score\n1,sums,x,1\n2,sums,y,0\n", {"item": "id"}, []),
-    ("id,task,score\n1,sums,1\n2,words,0\n", {}, []),
+    ("item,score\na,1\na,\nb,0\nc,\n", [("no-score", 2, "score"), ("repeated-item", 1, '"a"')]),
+    ("item,score\na,1\nb,0\nb,0\n", [("repeated-item", 1, '"b"')]),
+    ("item,score\na,1\na,1\nb,0\nb,0\n", []),
 ]
 
 
-@pytest.mark.parametrize(("text", "asked", "expected"), WARNINGS)
-def test_what_is_guessed_or_not_counted_is_a_warning(
-    tmp_path: Path, text: str, asked: dict[str, str], expected: list[tuple[str, int, str]]
+@pytest.mark.parametrize(("text", "expected"), WARNINGS)
+def test_what_is_not_counted_is_a_warning(
+    tmp_path: Path, text: str, expected: list[tuple[str, int, str]]
 ) -> None:
-    _, warnings, _ = read(tmp_path, text, **asked)
+    _, warnings, _ = read(tmp_path, text)
     assert [(w.kind, w.count) for w in warnings] == [(kind, count) for kind, count, _ in expected]
     assert all(word in w.message for w, (*_, word) in zip(warnings, expected, strict=True))
 
@@ -91,7 +83,9 @@ WRONG = [
     ("item,trial,score\na,1,0\na,1,0\n", "line 3", 'trial "1"', '"a"'),
     ("item,trial,score\na,,0\na,2,0\n", "line 2", '"trial"'),
     ("item,score\n,0\n", "line 2", '"item"'),
-    ("item,score,score\na,0,0\n", "line 1", '"score"'),
+    ("item,score,score\na,0,0\n", "line 1"),
+    ("id,task,score\n1,sums,1\n2,sums,0\n", '"task", "id"', "--item-column"),
+    ("item,correct,f1\na,B,0.5\n", "line 2", '"B"'),
     ("item,cluster,score\na,x,0\na,y,0\n", "line 3", '"a"', '"y"', '"x"'),
     ("item,score\n", "no row"),
     ("item,score\na,\n", "no row"),
@@ -152,9 +146,10 @@ JSON_SHAPES = [
 def test_a_trial_that_lacks_one_score_counts_for_the_others(tmp_path: Path) -> None:
     """An item is the mean of the trials that have the score, whatever it has of other scores."""
     rows = [("a", 1, 0.5), ("a", 0, None), ("b", 1, 0.75), ("b", 1, 0.25), ("c", 1, None)]
-    scored, _, _ = read(tmp_path, json.dumps([{"item": i, "acc": a, "f1": f} for i, a, f in rows]))
+    trials = [{"item": item, "success": success, "f1": f1} for item, success, f1 in rows]
+    scored, _, _ = read(tmp_path, json.dumps(trials))
     values = {score.name: (score.value, score.n) for score in scored.scores()}
-    assert values["acc"] == (100 * (0.5 + 1 + 1) / 3, 3)
+    assert values["success"] == (100 * (0.5 + 1 + 1) / 3, 3)
     assert values["f1"] == (0.5, 2)
     assert values["pass^2"] == (50, 2)
 
