@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.database.venues import DOMAINS, Database
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
 from mwzeval.multiwoz.normalization.normalize import (
     normalize_response,
     normalize_slot,
     normalize_value,
 )
+from mwzeval.multiwoz.schema import DATABASE_DOMAINS
 from tests.places import read_json, shared
 
 pytestmark = pytest.mark.integration
@@ -26,7 +27,7 @@ Vector = dict[str, Any]
 @cache
 def database() -> Database:
     folder = shared("data", "multiwoz", "db")
-    tables = {domain: read_json(folder / f"{domain}_db.json") for domain in DOMAINS}
+    tables = {domain: read_json(folder / f"{domain}_db.json") for domain in DATABASE_DOMAINS}
     return Database(tables, "2021")
 
 

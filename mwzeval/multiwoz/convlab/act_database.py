@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from mwzeval.multiwoz.database.venues import UNKNOWN, partial_ratio
+from mwzeval.multiwoz.database.venues import partial_ratio
+from mwzeval.multiwoz.schema import UNKNOWN
 
 Record = Mapping[str, Any]
 Constraints = Iterable[tuple[str, str]]
@@ -132,7 +133,7 @@ def _fits(value: object, slot: str, wanted: str, equal: Callable[[str, str], boo
         return True
     if slot in ("leaveAt", "arriveBy"):
         try:
-            time, limit = _clock(value), _clock(wanted)
+            time, limit = clock_number(value), clock_number(wanted)
         except (ValueError, IndexError):
             return True
         return time >= limit if slot == "leaveAt" else time <= limit
@@ -146,7 +147,7 @@ def _alike(wanted: str, value: str) -> bool:
     return partial_ratio(wanted, value) >= SOFT_THRESHOLD
 
 
-def _clock(text: str) -> int:
+def clock_number(text: str) -> int:
     """Return `h:m` as a number that grows with time. Raises for what cannot be read."""
     parts = text.split(":")
     return int(parts[0]) * 100 + int(parts[1])

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, Act
 from mwzeval.multiwoz.convlab.draws import UserDraws
+from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS
 
-BOOK_SLOTS = frozenset({"people", "day", "stay", "time"})
-"""Slots of bookings. A train's `day` is among them although it is needed to find a train."""
 INFORM, REQUEST = "inform", "request"
 BYE = Act("bye", GENERAL, NONE, NONE)
 INITIATIVE = 4
@@ -73,7 +72,9 @@ class Agenda:
     def informs(self, domain: str, booking: bool = False) -> bool:
         """Return whether a constraint (or a slot of a booking) is still to be said."""
         return any(
-            item.domain == domain and item.intent == INFORM and (item.slot in BOOK_SLOTS) == booking
+            item.domain == domain
+            and item.intent == INFORM
+            and (item.slot in ALL_BOOKING_SLOTS) == booking
             for item in self._items
         )
 
@@ -105,7 +106,7 @@ class Agenda:
 
 
 def _books(act: Act) -> bool:
-    return act.intent == INFORM and act.slot in BOOK_SLOTS
+    return act.intent == INFORM and act.slot in ALL_BOOKING_SLOTS
 
 
 def _top(items: Sequence[Act], count: int) -> Sequence[Act]:

@@ -12,14 +12,9 @@ from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, Act, spok
 from mwzeval.multiwoz.convlab.agenda import INFORM, REQUEST, Agenda
 from mwzeval.multiwoz.convlab.draws import UserDraws
 from mwzeval.multiwoz.convlab.said_values import SaidValues
-from mwzeval.multiwoz.convlab.wishes import (
-    NOT_SURE,
-    correction,
-    missing_part,
-    place_for,
-    wish_for,
-)
-from mwzeval.multiwoz.goals.goals import UNANSWERED, Goal, begun
+from mwzeval.multiwoz.convlab.wishes import correction, missing_part, place_for, wish_for
+from mwzeval.multiwoz.goals.goals import Goal, begun
+from mwzeval.multiwoz.schema import UNANSWERED, UNANSWERED_VALUES
 
 TURN_LIMIT = 40
 """Turns of both sides, after which the user says goodbye."""
@@ -168,7 +163,7 @@ class AgendaUser:
                 # An answer is lost on a user who has more to say.
                 if not agenda.informs(domain):
                     agenda.remove(REQUEST, domain, slot)
-                    requests[slot] = f'"{value}"' if value in NOT_SURE else value
+                    requests[slot] = f'"{value}"' if value in UNANSWERED_VALUES else value
                 continue
             wish = correction(wanted, slot, value)
             if wish is not None:

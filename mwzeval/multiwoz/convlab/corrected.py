@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 
 from mwzeval.multiwoz.convlab.act_database import ActDatabase
 from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.convlab.agenda import BOOK_SLOTS
 from mwzeval.multiwoz.convlab.evaluator import TOLD, PublicEvaluator, has, is_plausible
 from mwzeval.multiwoz.goals.goals import Goal
+from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS
 
 FOUND_BY = frozenset({"name", "day", "departure", "destination", "department"})
 """Slots that a system tells to say what it speaks of: never superfluous."""
@@ -36,7 +36,7 @@ class SaidBookings:
         """Take in a turn of the user."""
         for intent, domain, slot, value in acts:
             slot = slot.lower()
-            if intent.lower() == "inform" and slot in BOOK_SLOTS:
+            if intent.lower() == "inform" and slot in ALL_BOOKING_SLOTS:
                 if value in SAME:
                     value = self._last.get(slot, value)
                 self._last[slot] = value
@@ -67,7 +67,7 @@ class CorrectedEvaluator(PublicEvaluator):
             for intent, domain, slot, value in acts
             if domain.lower() == "booking"
             and intent.lower() in ("book", "inform")
-            and slot.lower() in BOOK_SLOTS
+            and slot.lower() in ALL_BOOKING_SLOTS
         }
         super().system(acts)
 

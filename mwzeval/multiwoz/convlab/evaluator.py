@@ -12,10 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.convlab.act_database import ANYTHING, REFERENCE, ActDatabase, Record
+from mwzeval.multiwoz.convlab.act_database import (
+    ANYTHING,
+    REFERENCE,
+    ActDatabase,
+    Record,
+    clock_number,
+)
 from mwzeval.multiwoz.convlab.acts import Act
 from mwzeval.multiwoz.convlab.scores import Outcome
-from mwzeval.multiwoz.goals.goals import OPEN, ORDERING, Goal
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.schema import BOOKING_SLOTS, DAYS, UNANSWERED_VALUES
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
 TAXI_BOOKED = "booked"
@@ -67,7 +74,6 @@ BOOKING = frozenset(
     }
 )
 """Domain, intent and slot of the acts that tell of a booking; `booking`: of what was spoken of."""
-BOOKABLE = frozenset({"hotel", "restaurant", "train"})
 UNSCORED_IN_BOOKINGS = frozenset({"departure", "destination"})
 _ROW = re.compile(r"[0-9]{8}")
 
@@ -85,7 +91,7 @@ _TIME = _matches(r"(?:[01]\d|2[0-4]):\d\d$")
 PLAUSIBLE: Mapping[str, Callable[[str], bool]] = {
     "area": _one_of("centre", "east", "south", "west", "north"),
     "arriveBy": _TIME,
-    "day": _one_of("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    "day": _one_of(*DAYS),
     "duration": lambda value: "minute" in value,
     "internet": lambda value: value in ("yes", "no", "none"),
     "leaveAt": _TIME,
@@ -176,7 +182,7 @@ class PublicEvaluator:
 
     def _record_of(self, domain: str, reference: str) -> Record | None:
         """Return the record that a reference is the number of; None for other references."""
-        if domain not in BOOKABLE or not _ROW.fullmatch(reference):
+        if domain not in BOOKING_SLOTS or not _ROW.fullmatch(reference):
             return None
         records = self._database.query(domain, ())
         return records[int(reference)] if int(reference) < len(records) else None
@@ -258,7 +264,8 @@ class PublicEvaluator:
 def is_complete(goal: Goal) -> bool:
     """Return whether the user has got an answer to everything and was told of every booking."""
     return not any(
-        part.get("booked") in OPEN or not OPEN.isdisjoint(part.get("reqt", {}).values())
+        part.get("booked") in UNANSWERED_VALUES
+        or not UNANSWERED_VALUES.isdisjoint(part.get("reqt", {}).values())
         for part in map(goal.__getitem__, goal[ORDERING])
     )
 
@@ -269,11 +276,7 @@ def has(row: Record, slot: str, wanted: str) -> bool:
     if slot not in ("leaveAt", "arriveBy"):
         return isinstance(own, str) and own.strip() == wanted.strip()
     try:
-        return _clock(wanted) <= _clock(own) if slot == "leaveAt" else _clock(wanted) >= _clock(own)
+        found, limit = clock_number(own), clock_number(wanted)
+        return limit <= found if slot == "leaveAt" else limit >= found
     except (AttributeError, IndexError, ValueError):
         return True  # A time that cannot be read is no reason against the record.
-
-
-def _clock(time: str) -> int:
-    parts = time.split(":")
-    return int(parts[0]) * 100 + int(parts[1])

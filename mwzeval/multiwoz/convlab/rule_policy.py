@@ -11,6 +11,7 @@ from typing import Any
 from mwzeval.multiwoz.convlab.act_database import REFERENCE, ActDatabase, Record
 from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.draws import SystemDraws
+from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS
 
 Semi = Mapping[str, Mapping[str, str]]
 """Domain → slot → value, "" where the user has said nothing (see `RuleTracker.semi`)."""
@@ -32,12 +33,6 @@ CAR_TYPES = (
 PHONE_DIGITS = 11
 TRAIN_CONSTRAINTS = 4
 """From how many constraints on a train is offered: a time, the day and both stations."""
-BOOKING_SLOTS: Mapping[str, frozenset[str]] = {
-    "Hotel": frozenset({"Stay", "Day", "People"}),
-    "Restaurant": frozenset({"Time", "Day", "People"}),
-    "Train": frozenset({"People"}),
-}
-"""Slots any of which makes the policy book."""
 RECOMMENDED = frozenset({"Attraction", "Hotel", "Police", "Restaurant"})
 BOOKING = ("Booking", "Book")
 
@@ -211,7 +206,7 @@ class _Turn:
         """Book where the user has named any slot of a booking and something was found."""
         found = self._found.get(domain)
         if found and BOOKING not in self._answer:
-            booking_slots = BOOKING_SLOTS.get(domain, frozenset())
+            booking_slots = ACT_BOOKING_SLOTS.get(domain.lower(), frozenset())
             if not booking_slots.isdisjoint(slots):
                 self._answer[BOOKING] = [("Ref", str(found[0][REFERENCE]))]
         if BOOKING in self._answer:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from Levenshtein import distance
 
 from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
+from mwzeval.multiwoz.schema import BOOKING_SLOTS
 
 SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("food", "pricerange", "name", "area"),
@@ -20,12 +21,6 @@ SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
     "police": (),
 }
 """Domain → slots that describe what is looked for, in the order in which the policy tells them."""
-BOOK_SLOTS: Mapping[str, tuple[str, ...]] = {
-    "restaurant": ("people", "day", "time"),
-    "hotel": ("people", "day", "stay"),
-    "train": ("people",),
-}
-"""Domain → slots of a booking."""
 REMEMBERED = 2**14
 """Spellings kept before the oldest are forgotten: bounds memory on hostile input."""
 
@@ -97,7 +92,7 @@ class RuleTracker:
     def __init__(self, spellings: ValueSpellings) -> None:
         self._normalized = spellings.normalized
         self.semi = {domain: dict.fromkeys(slots, "") for domain, slots in SEMI_SLOTS.items()}
-        self.book = {domain: dict.fromkeys(slots, "") for domain, slots in BOOK_SLOTS.items()}
+        self.book = {domain: dict.fromkeys(slots, "") for domain, slots in BOOKING_SLOTS.items()}
 
     def update(self, user_acts: Iterable[Act]) -> None:
         """Take in what the user informs of; other intents and domains change nothing."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.metrics.measure import Measure, Sign, percentage
-from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
+from mwzeval.multiwoz.schema import ALL_DOMAINS
 from mwzeval.statistics.bootstrap import Sums
 
 

@@ -11,10 +11,9 @@ from typing import Any
 
 from mwzeval.multiwoz.convlab.acts import NONE
 from mwzeval.multiwoz.convlab.agenda import INFORM, REQUEST
-from mwzeval.multiwoz.goals.goals import PLACES, UNANSWERED, Goal
+from mwzeval.multiwoz.goals.goals import Goal
+from mwzeval.multiwoz.schema import PLACE_DOMAINS, UNANSWERED, UNANSWERED_VALUES
 
-NOT_SURE = frozenset({UNANSWERED, "dontcare", "none", "no"})
-"""Values that answer nothing."""
 _NOTHING: Mapping[str, str] = {}
 
 Wanted = dict[str, Any]
@@ -73,12 +72,12 @@ def place_for(goal: Goal, slot: str) -> str | None:
     if back is None:
         return None
     domains: list[str] = goal["domain_ordering"]
-    places = [domain for domain in domains[: domains.index("taxi")] if domain in PLACES]
+    places = [domain for domain in domains[: domains.index("taxi")] if domain in PLACE_DOMAINS]
     if len(places) < back:
         return None
     place = places[-back]
     name: str = goal[place].get("info", _NOTHING).get("name", NONE)
-    return f"the {place}" if name in NOT_SURE else name
+    return f"the {place}" if name in UNANSWERED_VALUES else name
 
 
 def missing_part(wanted: Wanted) -> tuple[str, Mapping[str, str]] | None:
@@ -86,9 +85,11 @@ def missing_part(wanted: Wanted) -> tuple[str, Mapping[str, str]] | None:
 
     Those are the requests without an answer, `name` before the others, or what is to be booked.
     """
-    asked = [slot for slot, value in wanted.get("reqt", _NOTHING).items() if value in NOT_SURE]
+    asked = [
+        slot for slot, value in wanted.get("reqt", _NOTHING).items() if value in UNANSWERED_VALUES
+    ]
     if asked:
         return REQUEST, dict.fromkeys(["name"] if "name" in asked else asked, UNANSWERED)
-    if wanted.get("booked") in NOT_SURE:
+    if wanted.get("booked") in UNANSWERED_VALUES:
         return INFORM, tried(wanted, "book")
     return None

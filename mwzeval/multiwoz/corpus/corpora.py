@@ -29,7 +29,6 @@ from mwzeval.multiwoz.corpus.annotations import (
     read_fold,
 )
 from mwzeval.multiwoz.corpus.gold import (
-    ALL_DOMAINS,
     Annotations,
     GoldDialogue,
     booked_domains_of,
@@ -37,7 +36,8 @@ from mwzeval.multiwoz.corpus.gold import (
     goal_from_json,
     goals_of,
 )
-from mwzeval.multiwoz.database.venues import DOMAINS, SERVICES, id_column
+from mwzeval.multiwoz.database.venues import id_column
+from mwzeval.multiwoz.schema import ALL_DOMAINS, DATABASE_DOMAINS, SERVICES
 from mwzeval.version import library_version
 
 ROLLOUT = re.compile(r"(?P<dialogue>.+)#(?P<number>0|[1-9][0-9]{0,5})", re.DOTALL)
@@ -218,8 +218,10 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
 
 def database_files(root: DataRoot) -> dict[str, Path]:
     """Return the file of each domain's database. Raises `DataError` that names all missing."""
-    files = all_there(*(partial(root.require, f"db/{domain}_db.json") for domain in DOMAINS))
-    return dict(zip(DOMAINS, files, strict=True))
+    files = all_there(
+        *(partial(root.require, f"db/{domain}_db.json") for domain in DATABASE_DOMAINS)
+    )
+    return dict(zip(DATABASE_DOMAINS, files, strict=True))
 
 
 def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.normalization.normalize import State, normalize_response, normalize_slot
+from mwzeval.multiwoz.schema import ALL_DOMAINS
 
 
 class Span(NamedTuple):
@@ -38,9 +39,6 @@ def delexicalize(utterance: str, spans: Iterable[Span]) -> str:
         position = span.end
     pieces.append(utterance[position:])
     return normalize_response("".join(pieces))
-
-
-ALL_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
 
 
 @dataclass(frozen=True, slots=True)

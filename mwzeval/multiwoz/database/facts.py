@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.database.venues import UNKNOWN, Row, id_column
+from mwzeval.multiwoz.database.venues import Row, id_column
 from mwzeval.multiwoz.normalization.normalize import normalize_name, normalize_slot
+from mwzeval.multiwoz.schema import UNKNOWN
 from mwzeval.multiwoz.words.value_spellings import AMOUNTS, PENCE, amount, clock, is_total
 
 SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}

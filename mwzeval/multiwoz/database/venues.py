@@ -19,6 +19,7 @@ import numpy as np
 from mwzeval.errors import DependencyError
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import DATABASE_DOMAINS, NO_CONSTRAINT, UNKNOWN
 
 try:
     # fuzzywuzzy falls back on difflib in silence, and difflib gives other ratios.
@@ -81,15 +82,7 @@ class FuzzyIndex:
 
 Row = Mapping[str, Any]
 
-DOMAINS = ("restaurant", "attraction", "hotel", "train")
-SERVICES = ("police", "hospital")
-"""Domains with a database of which nobody chooses a venue by constraints."""
 FUZZY_THRESHOLD = 90
-UNKNOWN = "?"
-"""A row value that satisfies any constraint."""
-NO_CONSTRAINT = frozenset(
-    {"dontcare", "not mentioned", "don't care", "dont care", "do n't care", "do not care"}
-)
 IGNORED_COLUMNS = {
     "attraction": {"location", "openhours"},
     "hotel": {"location", "price", "takesbookings"},
@@ -243,7 +236,7 @@ class Database:
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
         self._tables = tables
-        self._venues = {domain: Venues(domain, tables[domain]) for domain in DOMAINS}
+        self._venues = {domain: Venues(domain, tables[domain]) for domain in DATABASE_DOMAINS}
         self._answers: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     @cached_property

@@ -18,14 +18,13 @@ from typing import Any, Literal
 
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, read_json
+from mwzeval.multiwoz.schema import DAYS, DONTCARE
 from mwzeval.scores.findings import OBJECT, Findings, found, repeated
 
-DONTCARE = "dontcare"
 """What an argument says when the user was asked and does not mind."""
 
 _AREAS = ("centre", "east", "north", "south", "west")
 _PRICES = ("cheap", "moderate", "expensive")
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _STARS = ("0", "1", "2", "3", "4", "5")
 _ATTRACTIONS = (
     *("architecture", "boat", "cinema", "college", "concerthall", "entertainment", "museum"),
@@ -89,7 +88,7 @@ _RIDE = (
     _ARRIVE,
     _LEAVE,
 )
-_DAY = Parameter("day", "day of the week", "bookday", _DAYS)
+_DAY = Parameter("day", "day of the week", "bookday", DAYS)
 _PEOPLE = Parameter("people", "number of people", "bookpeople", is_number=True)
 
 
@@ -128,7 +127,7 @@ FUNCTIONS = (
         (
             _wanted("departure", "station where the journey begins"),
             _wanted("destination", "station where the journey ends"),
-            _wanted("day", "day of the week", _DAYS),
+            _wanted("day", "day of the week", DAYS),
             _ARRIVE,
             _LEAVE,
         ),

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS, BOOKING_FLAGS
+from mwzeval.multiwoz.corpus.gold import BOOKING_FLAGS
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal, goal_part
+from mwzeval.multiwoz.schema import ALL_DOMAINS
 from mwzeval.scores.findings import OBJECT, found
 
 SLOTS_OF = ("info", "fail_info", "book", "fail_book")

@@ -12,18 +12,12 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from mwzeval.multiwoz.goals.goals import ORDERING, PLACES, Goal, Records
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal, Records
+from mwzeval.multiwoz.schema import BOOKING_SLOTS, DAYS, PLACE_DOMAINS
 
 TRIES = 100
 """How many other wishes are tried where nothing satisfies the first."""
 TRAVEL = frozenset({"taxi", "train"})
-BOOKED_WITH: Mapping[str, tuple[str, ...]] = {
-    "restaurant": ("time", "day", "people"),
-    "hotel": ("stay", "day", "people"),
-    "train": ("people",),
-}
-"""What a booking must say, whatever was drawn for it."""
-WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 TOWN = "cambridge"
 
 Part = dict[str, Any]
@@ -112,7 +106,7 @@ class GoalModel:
             part["reqt"] = reqt
         if rng.random() < model.book_probability:
             slots = [slot for slot, p in model.slot_probability.items() if rng.random() < p]
-            slots += [slot for slot in BOOKED_WITH.get(domain, ()) if slot not in slots]
+            slots += [s for s in reversed(BOOKING_SLOTS.get(domain, ())) if s not in slots]
             part["book"] = {slot: model.book_values[slot].draw(rng) for slot in slots}
         if not self._database.query(domain, info.items()):
             other = self._satisfiable(domain, info, rng)
@@ -152,7 +146,7 @@ class GoalModel:
     def _relate(self, goal: Goal, rng: Random) -> None:
         """Make the domains of a goal fit one another."""
         domains = goal[ORDERING]
-        places = [domain for domain in domains if domain in PLACES]
+        places = [domain for domain in domains if domain in PLACE_DOMAINS]
         if "taxi" in domains and places:
             _taxi_between(goal, places)
         if {"attraction", "restaurant"} <= goal.keys():
@@ -218,4 +212,4 @@ def _train_of_the_stay(train: dict[str, str], hotel: Mapping[str, str]) -> None:
     if train["destination"] == TOWN:
         train["day"] = hotel["day"]
     elif train["departure"] == TOWN:
-        train["day"] = WEEK[(WEEK.index(hotel["day"]) + int(hotel["stay"])) % len(WEEK)]
+        train["day"] = DAYS[(DAYS.index(hotel["day"]) + int(hotel["stay"])) % len(DAYS)]

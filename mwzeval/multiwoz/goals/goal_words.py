@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mwzeval.multiwoz.goals.goals import ORDERING, PLACES, Goal
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.schema import DONTCARE_SPELLINGS, FLAG_SLOTS, PLACE_DOMAINS
 
 TOGETHER = 3
 """Constraints in a sentence at most."""
-ANYTHING = frozenset({"dontcare", "don't care", "do n't care", "dont care"})
 
 _NEEDED: Mapping[str, str] = {
     "restaurant": "You are {}looking for a restaurant",
@@ -37,7 +37,6 @@ _SHOULD: Mapping[str, str] = {
     "arriveBy": "arrive by {}",
 }
 """Slot of `info` → what comes after "it should"."""
-_OFFERED = frozenset({"internet", "parking"})
 _ASKED: Mapping[str, str] = {
     "phone": "phone number",
     "pricerange": "price range",
@@ -88,7 +87,7 @@ def goal_sentences(goal: Goal) -> list[str]:
 def _way(goal: Goal) -> str:
     """Return where a taxi goes as far as the goal leaves that to its other domains."""
     domains = goal[ORDERING]
-    places = [domain for domain in domains[: domains.index("taxi")] if domain in PLACES]
+    places = [domain for domain in domains[: domains.index("taxi")] if domain in PLACE_DOMAINS]
     info = goal["taxi"].get("info", {})
     way = ""
     if "departure" not in info and len(places) > 1:
@@ -100,13 +99,15 @@ def _way(goal: Goal) -> str:
 
 def _constraints(info: Mapping[str, str]) -> Iterator[str]:
     """Yield sentences about what is looked for."""
-    wanted = [_phrase(slot, value) for slot, value in info.items() if value not in ANYTHING]
+    wanted = [
+        _phrase(slot, value) for slot, value in info.items() if value not in DONTCARE_SPELLINGS
+    ]
     # As many sentences as are needed, of much the same length.
     number = -(-len(wanted) // TOGETHER)
     for place in range(number):
         yield f"It should {_listed(wanted[place::number])}."
     for slot, value in info.items():
-        if value in ANYTHING:
+        if value in DONTCARE_SPELLINGS:
             yield f"Any {_ASKED.get(slot, slot)} will do."
 
 
@@ -121,13 +122,13 @@ def _second_choice(failed: Mapping[str, str], info: Mapping[str, str]) -> Iterat
 
 
 def _asked(slot: str) -> str:
-    return f"whether there is {slot}" if slot in _OFFERED else f"the {_ASKED.get(slot, slot)}"
+    return f"whether there is {slot}" if slot in FLAG_SLOTS else f"the {_ASKED.get(slot, slot)}"
 
 
 def _phrase(slot: str, value: str) -> str:
     if slot in _COUNTED:
         return f"have {_counted(slot, value)}"
-    if slot in _OFFERED:
+    if slot in FLAG_SLOTS:
         return f"have {'no ' if value == 'no' else ''}{slot}"
     if slot in _SHOULD:
         return _SHOULD[slot].format(value)

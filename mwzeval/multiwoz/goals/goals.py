@@ -20,7 +20,8 @@ from mwzeval.files.json_files import expecting
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus.annotations import fold_sources, read_fold
 from mwzeval.multiwoz.corpus.corpora import CORPORA
-from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS, BOOKING_FLAGS
+from mwzeval.multiwoz.corpus.gold import BOOKING_FLAGS
+from mwzeval.multiwoz.schema import ALL_DOMAINS, UNANSWERED
 
 Goal = dict[str, Any]
 """A goal in the form above; `begun` makes the copy that a user writes its answers into."""
@@ -37,12 +38,6 @@ class Records(Protocol):
 
 
 ORDERING = "domain_ordering"
-UNANSWERED = "?"
-OPEN = frozenset({UNANSWERED, "dontcare", "none", "no"})
-"""What `reqt` and `booked` hold as long as the user waits for an answer."""
-
-PLACES = frozenset({"attraction", "hotel", "restaurant", "police", "hospital"})
-"""Domains that a taxi can go between."""
 
 NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("restaurant", "place to dine", "somewhere to eat"),

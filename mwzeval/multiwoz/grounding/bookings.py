@@ -15,19 +15,10 @@ from rapidfuzz.fuzz import ratio
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import NO_CONSTRAINT, Database
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.predictions.reading import Booking, Turn
-
-BOOKED_BY = {"restaurant": "name", "hotel": "name", "train": "trainid"}
-"""The slot that says which venue is booked, in the domains in which venues are booked."""
-
-BOOKING_SLOTS = {
-    "restaurant": frozenset({"day", "people", "time"}),
-    "hotel": frozenset({"day", "people", "stay"}),
-    "train": frozenset({"people"}),
-}
-"""What is booked for; a train's day is the train's own."""
+from mwzeval.multiwoz.schema import BOOKED_BY, BOOKING_SLOTS, NO_CONSTRAINT
 
 SPELLINGS = {"train_id": "trainid", "id": "trainid", "train": "trainid"}
 

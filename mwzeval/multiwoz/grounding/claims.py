@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from mwzeval.multiwoz.database.facts import TIMES, VenueFacts
 from mwzeval.multiwoz.grounding.evidence import LogClaim
-from mwzeval.multiwoz.grounding.responses import CHECKED, CHOICES, FEW, NAMED_BY, Grounded, Judged
+from mwzeval.multiwoz.grounding.responses import CHECKED, CHOICES, FEW, Grounded, Judged
 from mwzeval.multiwoz.grounding.statements import Statements
+from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.text import LANDMARK, Mention
 from mwzeval.scores.explanation import INCONSISTENT, RIGHT, UNJUDGED, UNKNOWN, VERDICTS, Claim
 

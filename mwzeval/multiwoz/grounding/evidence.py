@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.grounding.bookings import BOOKED_BY
 from mwzeval.multiwoz.grounding.counts import CHOICE, SENTENCE, counts_in, domains_of
-from mwzeval.multiwoz.grounding.responses import FEW, NAMED_BY, Judged
+from mwzeval.multiwoz.grounding.responses import FEW, Judged
 from mwzeval.multiwoz.grounding.tool_results import (
     Log,
     Made,
@@ -28,6 +27,7 @@ from mwzeval.multiwoz.grounding.tool_results import (
 )
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slots
 from mwzeval.multiwoz.predictions.reading import ToolCall
+from mwzeval.multiwoz.schema import BOOKED_BY, NAMED_BY
 from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
 from mwzeval.multiwoz.words.text import Mention

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.grounding.responses import INVENTED, NAMED_BY, SAID_AS, Grounded, Judged
+from mwzeval.multiwoz.grounding.responses import INVENTED, SAID_AS, Grounded, Judged
+from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.explanation import Claim, Fact, Reason
 

@@ -16,6 +16,7 @@ from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.counts import CHOICE, held_against_database
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import (
     WITHOUT_OFFER,
     DialogueOutcome,
@@ -25,9 +26,6 @@ from mwzeval.multiwoz.scoring.goal_success import (
 )
 from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
 from mwzeval.multiwoz.words.text import Mention
-
-NAMED_BY = {"restaurant": "name", "hotel": "name", "attraction": "name", "train": "trainid"}
-"""The slot with which a response names a venue of the domain."""
 
 SAID_AS = {"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID": "trainid"}
 """Requested slots that are values of a venue, and the slot of a mention that gives each."""

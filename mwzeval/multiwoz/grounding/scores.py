@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.metrics.measure import Measure, Sign
-from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
-from mwzeval.multiwoz.grounding.bookings import BOOKED_BY, BookingOutcome
+from mwzeval.multiwoz.grounding.bookings import BookingOutcome
 from mwzeval.multiwoz.grounding.evidence import OF_LOG, LogClaim
 from mwzeval.multiwoz.grounding.responses import SLOTS, Grounded
+from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKED_BY
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates, judge
 from mwzeval.scores.score import WHOLE
 

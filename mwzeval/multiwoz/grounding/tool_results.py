@@ -19,9 +19,9 @@ from mwzeval.multiwoz.database.facts import NO_VALUES, SAID_AS, TIMES, VenueFact
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.grounding.bookings import booked_by_calls
-from mwzeval.multiwoz.grounding.responses import NAMED_BY
 from mwzeval.multiwoz.normalization.normalize import normalize_slot
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
+from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.text import Mention, fold
 from mwzeval.multiwoz.words.value_spellings import AMOUNTS, is_total
 

@@ -11,13 +11,9 @@ from typing import Any
 
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.database.venues import NO_CONSTRAINT
 from mwzeval.multiwoz.formats.functions import BY_NAME, Function, Parameter
-from mwzeval.multiwoz.normalization.normalize import (
-    TIME_SLOTS,
-    normalize_slot,
-    normalize_value,
-)
+from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import NO_CONSTRAINT, TIME_SLOTS
 from mwzeval.multiwoz.words.value_spellings import clock
 from mwzeval.scores.findings import found
 

@@ -14,19 +14,13 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.act_database import ADDED_FIELDS
 from mwzeval.multiwoz.database.facts import SAID_AS, VenueFacts
 from mwzeval.multiwoz.database.inventions import car, digest, phone_number, reference
-from mwzeval.multiwoz.database.venues import (
-    DOMAINS,
-    FUZZY_THRESHOLD,
-    Database,
-    FuzzyIndex,
-    Row,
-    id_column,
-)
+from mwzeval.multiwoz.database.venues import FUZZY_THRESHOLD, Database, FuzzyIndex, Row, id_column
 from mwzeval.multiwoz.formats.functions import RETURNED, Function, tools_schema
 from mwzeval.multiwoz.goals.goals import Goal
-from mwzeval.multiwoz.grounding.bookings import BOOKED_BY, BOOKING_SLOTS, venues_called
+from mwzeval.multiwoz.grounding.bookings import venues_called
 from mwzeval.multiwoz.live.tool_arguments import CallError, checked, function_called
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import BOOKED_BY, BOOKING_SLOTS, DATABASE_DOMAINS
 
 MOST_RESULTS = 5
 """So many of what was found are listed."""
@@ -53,7 +47,7 @@ class DatabaseTools:
             domain: [
                 {**row, id_column(domain): str(number)} for number, row in enumerate(tables[domain])
             ]
-            for domain in DOMAINS
+            for domain in DATABASE_DOMAINS
         }
         self._database = Database(numbered, rules)
         named = {domain: rows for domain, rows in numbered.items() if domain != "train"}
@@ -93,7 +87,7 @@ class DatabaseTools:
 
     def _numbers(self, domain: str, wanted: Arguments) -> Sequence[Any]:
         """Return the numbers of the rows that satisfy all constraints, in table order."""
-        if domain in DOMAINS:
+        if domain in DATABASE_DOMAINS:
             return self._venues(domain, wanted)
         return self._services(domain, wanted)
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, AgentTurn
 from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.goals.goal_words import ANYTHING
 from mwzeval.multiwoz.goals.goals import NAMED_AS, ORDERING, Goal
 from mwzeval.multiwoz.live.agenda_user.hearing import fits, heard_acts
 from mwzeval.multiwoz.live.agenda_user.user import BOOKED, TELLING
@@ -23,6 +22,7 @@ from mwzeval.multiwoz.live.reading.values import ACT_SLOTS
 from mwzeval.multiwoz.live.verdicts.answers import slot_of
 from mwzeval.multiwoz.live.verdicts.telling import requested_slots
 from mwzeval.multiwoz.normalization.normalize import normalize_slot
+from mwzeval.multiwoz.schema import DONTCARE_SPELLINGS
 from mwzeval.multiwoz.words.text import Mention, fold
 
 _ASKED_WITH: Mapping[str, tuple[str, ...]] = {
@@ -78,7 +78,7 @@ class _Dialogue:
 
     def has_said(self, domain: str, slot: str, value: str) -> bool:
         """Tell whether anybody has said a value of a goal."""
-        if value in ANYTHING:
+        if value in DONTCARE_SPELLINGS:
             return True
         if slot in _FACILITIES:
             return any(f" {word} " in self._words for word in _ASKED_WITH[slot])

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 from mwzeval.conversation.endpoint.written_turns import DONE
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, Act
-from mwzeval.multiwoz.convlab.wishes import NOT_SURE
 from mwzeval.multiwoz.database.facts import comparable
-from mwzeval.multiwoz.goals.goals import ORDERING, UNANSWERED, Goal, begun
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal, begun
 from mwzeval.multiwoz.grounding.tool_results import folded
 from mwzeval.multiwoz.live.agenda_user.hearing import NO_VALUE, fits
 from mwzeval.multiwoz.live.losses import listed
@@ -29,6 +28,7 @@ from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.user_ends import left_open
 from mwzeval.multiwoz.live.user_inventions import GoalValues
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, UNANSWERED, UNANSWERED_VALUES
 from mwzeval.multiwoz.words.text import fold
 
 MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early", "repeated"
@@ -38,7 +38,6 @@ _TELLING = frozenset({"inform", "recommend", "offerbook", "offerbooked", "select
 _BOOKED = frozenset({"book", "offerbooked"})
 _COMPARED = {"entrance fee": "entrancefee", "leaveAt": "leaveat", "arriveBy": "arriveby"}
 _NAMING = frozenset({"name", "trainID"})
-_BOOKING = frozenset({"day", "people", "time", "stay"})
 _PARTS = ("info", "fail_info", "book", "fail_book")
 
 Effect = tuple[str, ...]
@@ -88,7 +87,7 @@ def _of_act(act: Act, goal: Goal) -> Iterator[Effect]:
         return
     if intent == "request":
         if slot not in goal.get(domain, {}).get("reqt", {}):
-            yield ("asked", slot) if slot in _BOOKING else ("asked", domain, slot)
+            yield ("asked", slot) if slot in ALL_BOOKING_SLOTS else ("asked", domain, slot)
     elif intent in _TELLING:
         yield from _of_value(domain, slot, value, goal)
 
@@ -240,5 +239,5 @@ def _held_open(goal: Mapping[str, Any]) -> Iterator[str]:
             asked = reqt.items() if isinstance(reqt, Mapping) else ()
             yield from (f"{domain} {slot} is not told" for slot, v in asked if v == UNANSWERED)
             booked = part.get("booked")
-            if isinstance(booked, str) and booked in NOT_SURE:
+            if isinstance(booked, str) and booked in UNANSWERED_VALUES:
                 yield f"{domain} is not booked"

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
+from mwzeval.multiwoz.schema import ALL_DOMAINS
 
 _PLACEHOLDER = re.compile(r"\[([^\[\]]*)\]")
 

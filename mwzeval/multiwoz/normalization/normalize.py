@@ -20,41 +20,26 @@ from mwzeval.multiwoz.normalization.aliases import (
 )
 from mwzeval.multiwoz.normalization.placeholders import placeholders_of
 from mwzeval.multiwoz.normalization.spacing import natural_spacing
-
-BOOKING = {
-    "restaurant": ("day", "people", "time"),
-    "hotel": ("day", "people", "stay"),
-    "train": ("people",),
-    "bus": ("people",),
-}
-"""Slots that the annotation writes with `book` in front."""
-SEARCH = {
-    "restaurant": ("area", "food", "name", "pricerange"),
-    "hotel": ("area", "internet", "name", "parking", "pricerange", "stars", "type"),
-    "attraction": ("area", "name", "type"),
-    "train": ("arrive", "day", "departure", "destination", "leave"),
-    "taxi": ("arrive", "departure", "destination", "leave"),
-    "hospital": ("department",),
-    "police": ("name",),
-    "bus": ("arrive", "day", "departure", "destination", "leave"),
-}
+from mwzeval.multiwoz.schema import (
+    FLAG_SLOTS,
+    NAME_SLOTS,
+    SEARCH_SLOTS,
+    SHORT_SLOTS,
+    STATE_BOOKING_SLOTS,
+    TIME_SLOTS,
+)
 
 ONTOLOGY = {
     domain: frozenset(slots).union(
         # Many systems write booking slots without `book` in front; neither form is scored.
-        *({slot, f"book{slot}"} for slot in BOOKING.get(domain, ()))
+        *({slot, slot.removeprefix("book")} for slot in STATE_BOOKING_SLOTS.get(domain, ()))
     )
-    for domain, slots in SEARCH.items()
+    for domain, slots in SEARCH_SLOTS.items()
 }
 
 
 State = Mapping[str, Mapping[str, str]]
 """Domain → slot → value."""
-
-SHORT_SLOTS = {"arriveby": "arrive", "leaveat": "leave"}
-NAME_SLOTS = frozenset({"name", "destination", "departure"})
-TIME_SLOTS = frozenset({"arrive", "leave", "arriveby", "leaveat", "time"})
-FLAG_SLOTS = frozenset({"parking", "internet"})
 
 
 @lru_cache(maxsize=2**12)

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-VENUE_DOMAINS = ("attraction", "restaurant", "hotel")
-PLACE_DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant")
+from mwzeval.multiwoz.schema import PLACE_DOMAINS, VENUE_DOMAINS
 
 
 def _each(domains: Iterable[str], slot: str) -> list[str]:

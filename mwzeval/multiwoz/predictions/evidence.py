@@ -22,19 +22,12 @@ from mwzeval.errors import Problem, shorten
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
-from mwzeval.multiwoz.database.venues import NO_CONSTRAINT
-from mwzeval.multiwoz.normalization.normalize import (
-    FLAG_SLOTS,
-    NAME_SLOTS,
-    TIME_SLOTS,
-    State,
-    canonical_response,
-    normalize_states,
-)
+from mwzeval.multiwoz.normalization.normalize import State, canonical_response, normalize_states
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, Turn
 from mwzeval.multiwoz.predictions.unfilled import BLANKS, CAPITALS, INVISIBLE, UNFILLED, bare
 from mwzeval.multiwoz.predictions.wording import IDENTIFIERS
+from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS
 from mwzeval.multiwoz.words.value_spellings import has_identifier
 
 SAMPLED = 50

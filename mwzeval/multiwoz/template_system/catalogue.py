@@ -11,14 +11,9 @@ from typing import Any
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import read_data
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.database.venues import (
-    SERVICES,
-    UNKNOWN,
-    Database,
-    id_column,
-    partial_ratio,
-)
+from mwzeval.multiwoz.database.venues import Database, id_column, partial_ratio
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_slots
+from mwzeval.multiwoz.schema import SERVICES, UNKNOWN
 
 NEARLY = 85
 """From which `partial_ratio` on a name that matches nothing is taken for a misspelt one."""

@@ -243,7 +243,7 @@ FLAGS: Mapping[tuple[str, bool], str] = {
     ("parking", True): "it has free parking",
     ("parking", False): "it does not have free parking",
 }
-UNKNOWN = "i do not have their {what}"
+NOT_KNOWN = "i do not have their {what}"
 NAMES_OF_SLOTS: Mapping[str, str] = {
     "phone": "phone number",
     "pricerange": "price range",

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.schema import DATABASE_DOMAINS, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system.catalogue import Catalogue
 from mwzeval.multiwoz.template_system.language import (
     DETAILS,
     FLAGS,
     NAMES_OF_SLOTS,
-    UNKNOWN,
+    NOT_KNOWN,
     closes,
     joined,
     requested_slots,
@@ -20,13 +21,6 @@ from mwzeval.multiwoz.template_system.language import (
     wants_booking,
 )
 
-WITH_TABLE = ("restaurant", "hotel", "attraction", "train")
-NEEDED_TO_BOOK: Mapping[str, tuple[str, ...]] = {
-    "restaurant": ("bookpeople", "bookday", "booktime"),
-    "hotel": ("bookpeople", "bookday", "bookstay"),
-    "train": ("bookpeople",),
-    "attraction": (),
-}
 ANSWERS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("phone", "address", "postcode", "area", "pricerange", "food"),
     "hotel": (
@@ -133,7 +127,7 @@ class Policy:
         return before_too or topics or self._memory.domains
 
     def _about(self, domain: str, moment: Moment) -> Iterator[str]:
-        if domain in WITH_TABLE:
+        if domain in DATABASE_DOMAINS:
             yield from self._about_venue(domain, moment)
         elif domain == "taxi":
             yield from self._about_taxi(moment)
@@ -165,8 +159,8 @@ class Policy:
             if unknown:
                 yield moment.say(f"ask train {unknown}")
                 return
-        missing = [slot for slot in NEEDED_TO_BOOK[domain] if slot not in booking]
-        complete = bool(booking and NEEDED_TO_BOOK[domain]) and not missing
+        missing = [slot for slot in STATE_BOOKING_SLOTS.get(domain, ()) if slot not in booking]
+        complete = bool(booking and domain in STATE_BOOKING_SLOTS) and not missing
         venue = self._chosen(domain, found, constraints)
         if venue is None and not (complete and domain in memory.venues):
             yield moment.say(f"none {domain}")
@@ -254,7 +248,7 @@ class Policy:
             if slot == "trainid":
                 clauses.append(DETAILS[slot].format(domain=domain))
             elif slot not in row:
-                clauses.append(UNKNOWN.format(what=NAMES_OF_SLOTS.get(slot, slot)))
+                clauses.append(NOT_KNOWN.format(what=NAMES_OF_SLOTS.get(slot, slot)))
             elif (slot, row[slot] != "no") in FLAGS:
                 clauses.append(FLAGS[slot, row[slot] != "no"])
             else:

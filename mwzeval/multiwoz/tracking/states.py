@@ -18,18 +18,19 @@ from typing import TypeVar
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
-from mwzeval.multiwoz.database.venues import NO_CONSTRAINT, partial_ratio
-from mwzeval.multiwoz.normalization.normalize import (
-    BOOKING,
-    SEARCH,
-    State,
-    normalize_slot,
-    normalize_value,
+from mwzeval.multiwoz.database.venues import partial_ratio
+from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import (
+    DONTCARE,
+    DONTCARE_SPELLINGS,
+    FIVE_DOMAINS,
+    NOT_MENTIONED,
+    SEARCH_SLOTS,
+    STATE_BOOKING_SLOTS,
 )
 from mwzeval.multiwoz.tracking.conventions import Convention
 
 NONE = "none"
-DONTCARE = "dontcare"
 
 SPELLINGS = {
     # Types of hotels and attractions.
@@ -121,10 +122,7 @@ ABSENT = ""
 DST_THRESHOLD = 95
 """`--dst` and `values=fuzzy95`: two values agree when their `partial_ratio` is above this."""
 
-FIVE_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi")
 BOOK = "book"
-NOT_MENTIONED = "not mentioned"
-_DONTCARE = NO_CONSTRAINT - {NOT_MENTIONED}
 
 REMEMBERED = 2**15
 """How many predicted values a reader remembers the reading of."""
@@ -141,12 +139,15 @@ def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
     domains = FIVE_DOMAINS if convention["slots"] == "30" else (*FIVE_DOMAINS, *_OTHER_DOMAINS)
     booked = convention["booking"] == "in"
     return {
-        domain: (*SEARCH[domain], *(f"{BOOK}{s}" for s in BOOKING.get(domain, ()) if booked))
+        domain: (
+            *SEARCH_SLOTS[domain],
+            *(sorted(STATE_BOOKING_SLOTS.get(domain, ())) if booked else ()),
+        )
         for domain in domains
     }
 
 
-_OTHER_DOMAINS = tuple(domain for domain in SEARCH if domain not in FIVE_DOMAINS)
+_OTHER_DOMAINS = tuple(domain for domain in SEARCH_SLOTS if domain not in FIVE_DOMAINS)
 
 
 def any_equal(value: str, accepted: Sequence[str]) -> bool:
@@ -233,7 +234,7 @@ class StateReader:
             return ABSENT
         if self._values == "trade" or (annotated and self._values == "trade-labels"):
             value = corrected(domain, slot, value)
-        if value in _DONTCARE:
+        if value in DONTCARE_SPELLINGS:
             return DONTCARE if self._dontcare_is_value else ABSENT
         if value == NONE:
             is_value = self._none == "value" or (annotated and self._none == "annotated")
@@ -247,7 +248,7 @@ class StateReader:
 @lru_cache(maxsize=2**12)
 def _slot_name(domain: str, name: str) -> str:
     slot = normalize_slot(name)
-    return f"{BOOK}{slot}" if slot in BOOKING.get(domain, ()) else slot
+    return f"{BOOK}{slot}" if f"{BOOK}{slot}" in STATE_BOOKING_SLOTS.get(domain, ()) else slot
 
 
 def _turn_by_turn(

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.database.venues import UNKNOWN, id_column
+from mwzeval.multiwoz.database.venues import id_column
 from mwzeval.multiwoz.normalization.aliases import NAME_ALIASES
+from mwzeval.multiwoz.schema import DAYS, UNKNOWN
 from mwzeval.multiwoz.words.addresses import Address
 from mwzeval.multiwoz.words.surface_tables import (
     ADDED_TAILS,
@@ -21,7 +22,6 @@ from mwzeval.multiwoz.words.surface_tables import (
     CAR_COLOURS,
     CUISINES,
     DAY_SPELLINGS,
-    DAYS,
     DROPPED_TAILS,
     FOOD_SPELLINGS,
     GENERIC_WORDS,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable
 
+from mwzeval.multiwoz.schema import DAYS
 from mwzeval.multiwoz.words.markup import BREAK
 from mwzeval.multiwoz.words.surface_tables import (
     AREAS,
     CUISINES,
-    DAYS,
     FIELD_WORDS,
     FOOD_SPELLINGS,
     HEADING_WORDS,

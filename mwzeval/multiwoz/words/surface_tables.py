@@ -121,7 +121,6 @@ DAY_SPELLINGS = {
     **dict.fromkeys(("sat",), "saturday"),
     **dict.fromkeys(("sun",), "sunday"),
 }
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 CUISINES = words_of(
     """

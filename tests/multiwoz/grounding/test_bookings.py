@@ -12,7 +12,6 @@ from mwzeval.multiwoz.corpus.gold import Goal, GoldDialogue, booking_of, goals_o
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.bookings import (
-    BOOKING_SLOTS,
     BookingOutcome,
     bookable,
     booked_by_calls,
@@ -21,6 +20,7 @@ from mwzeval.multiwoz.grounding.bookings import (
 )
 from mwzeval.multiwoz.normalization.normalize import normalize_states
 from mwzeval.multiwoz.predictions.reading import Booking
+from mwzeval.multiwoz.schema import BOOKING_SLOTS
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
 

@@ -12,7 +12,8 @@ import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS, INFORM, Words
-from mwzeval.multiwoz.grounding.responses import NAMED_BY, SAID_AS
+from mwzeval.multiwoz.grounding.responses import SAID_AS
+from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.scored_predictions import words_of
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources

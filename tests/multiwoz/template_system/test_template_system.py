@@ -16,13 +16,14 @@ from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.schema import DATABASE_DOMAINS, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 from mwzeval.multiwoz.template_system.catalogue import Catalogue
 from mwzeval.multiwoz.template_system.language import (
     DETAILS,
     FLAGS,
     NAMES_OF_SLOTS,
-    UNKNOWN,
+    NOT_KNOWN,
     WORDING,
     closes,
     joined,
@@ -30,7 +31,7 @@ from mwzeval.multiwoz.template_system.language import (
     sentence,
     topics_of,
 )
-from mwzeval.multiwoz.template_system.policy import ANSWERS, NEEDED_TO_BOOK, WITH_TABLE, Policy
+from mwzeval.multiwoz.template_system.policy import ANSWERS, Policy
 from tests.cases import tabled
 from tests.places import ROOT, read_json, shared
 
@@ -91,11 +92,11 @@ def test_every_wording_that_can_be_asked_for_exists_and_is_understood() -> None:
     needed = {"hello", "welcome", "more?", "more? attraction", "booked taxi", "inform police"}
     needed |= {"inform hospital", *(f"ask taxi {s}" for s in ("departure", "destination", "time"))}
     needed |= {f"ask train {s}" for s in ("departure", "destination", "day", "time")}
-    for domain in WITH_TABLE:
+    for domain in DATABASE_DOMAINS:
         needed |= {f"{k} {domain}" for k in ("several", "offer", "again", "none")}
         needed |= {f"offer {domain} unnamed"}
-        needed |= {f"ask {domain} {slot}" for slot in NEEDED_TO_BOOK[domain]}
-        if NEEDED_TO_BOOK[domain]:
+        needed |= {f"ask {domain} {slot}" for slot in STATE_BOOKING_SLOTS.get(domain, ())}
+        if STATE_BOOKING_SLOTS.get(domain, ()):
             needed |= {f"{k} {domain}" for k in ("booked", "reference", "book?")}
             needed |= {f"booked {domain} unnamed"}
     assert needed == WORDING.keys()
@@ -209,7 +210,7 @@ def committed_for_multiwoz() -> Any:
 
 def test_the_committed_multiwoz_predictions_hold_our_sentences_and_no_values() -> None:
     texts = [wording for wordings in WORDING.values() for wording in wordings]
-    texts += [*DETAILS.values(), *FLAGS.values(), *NAMES_OF_SLOTS.values(), UNKNOWN, "and"]
+    texts += [*DETAILS.values(), *FLAGS.values(), *NAMES_OF_SLOTS.values(), NOT_KNOWN, "and"]
     texts += [slot for slots in ANSWERS.values() for slot in slots]
     words = {word for text in texts for word in re.findall(r"[a-z']+", text)}
     for turns in committed_for_multiwoz().values():

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.convlab.wishes import violates
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import FLAG_SLOTS, VENUE_DOMAINS
 from mwzeval.multiwoz.words.gazetteer import name_forms
 from mwzeval.multiwoz.words.text import fold
 
@@ -16,8 +17,6 @@ CHOICE = "choice"
 NO_VALUE = frozenset({"", "?", "none", "unknown", "dontcare", "not available", "n/a"})
 """Values that say nothing of a venue."""
 _NOTHING = frozenset({"0", "zero", "no", "none"})
-_NAMED = frozenset({"attraction", "hotel", "restaurant"})
-_FLAGS = frozenset({"internet", "parking"})
 
 
 def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | None) -> list[Act]:
@@ -45,7 +44,7 @@ def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | N
         if domain == BOOKING and current is not None:
             domain = current
         if domain in domains:
-            if slot in _FLAGS and value.lower() == "none":
+            if slot in FLAG_SLOTS and value.lower() == "none":
                 value = "yes"  # A car park without a fee.
             acts.append(Act(intent, domain, slot, value))
     return acts
@@ -63,7 +62,7 @@ def fits(domain: str, slot: str, said: str, wanted: str) -> bool:
     said, wanted = (normalize_value(column, value, "2023") for value in (said, wanted))
     if said == wanted:
         return True
-    if slot == "name" and domain in _NAMED and fold(said) and fold(wanted):
+    if slot == "name" and domain in VENUE_DOMAINS and fold(said) and fold(wanted):
         return not name_forms(said, domain).isdisjoint(name_forms(wanted, domain))
     if domain == "train" and slot in ("arriveBy", "leaveAt"):
         return not violates(slot, said, wanted)

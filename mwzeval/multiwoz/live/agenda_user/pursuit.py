@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.convlab.acts import USER_SLOTS
-from mwzeval.multiwoz.convlab.wishes import NOT_SURE, missing_part, tried
-from mwzeval.multiwoz.goals.goals import UNANSWERED
+from mwzeval.multiwoz.convlab.wishes import missing_part, tried
 from mwzeval.multiwoz.live.agenda_user.hearing import NO_VALUE, fits
+from mwzeval.multiwoz.schema import UNANSWERED, UNANSWERED_VALUES
 
 IDENTITY = {"train": "trainID"}
 """Domain → slot that says which one is spoken of; `name` where nothing is said here."""
@@ -141,8 +141,8 @@ class Pursuit:
         for slot in requests:
             value = said.get(slot, ("",))[-1]
             # In quotes it counts as an answer, although it says that there is none.
-            answer = f'"{value}"' if value in NOT_SURE else value
+            answer = f'"{value}"' if value in UNANSWERED_VALUES else value
             if value and requests[slot] != answer:
-                new = new or requests[slot] in NOT_SURE
+                new = new or requests[slot] in UNANSWERED_VALUES
                 requests[slot] = answer
         return new

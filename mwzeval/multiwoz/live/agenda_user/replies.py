@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mwzeval.multiwoz.convlab.acts import NONE, Act
-from mwzeval.multiwoz.convlab.agenda import BOOK_SLOTS
 from mwzeval.multiwoz.convlab.draws import UserDraws
 from mwzeval.multiwoz.live.agenda_user.hearing import CHOICE
 from mwzeval.multiwoz.live.agenda_user.pursuit import Pursuit
+from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS
 
 Reply = tuple[str, str]
 """Slot and value."""
@@ -33,7 +33,7 @@ def answer_to(pursuit: Pursuit, slot: str) -> Reply | None:
     other = _OTHER_TIME.get(slot, "")
     if other in pursuit.pending():
         return other, wishes[other]
-    if slot in BOOK_SLOTS and "book" not in pursuit.wanted:
+    if slot in ALL_BOOKING_SLOTS and "book" not in pursuit.wanted:
         return "NotBook", NONE
     return slot, "dontcare"
 

@@ -28,11 +28,12 @@ from mwzeval.multiwoz.convlab.acts import NONE, Act, spoken
 from mwzeval.multiwoz.convlab.agenda import BYE, INFORM, REQUEST
 from mwzeval.multiwoz.convlab.draws import UserDraws
 from mwzeval.multiwoz.convlab.wishes import place_for
-from mwzeval.multiwoz.goals.goals import UNANSWERED, Goal, begun
+from mwzeval.multiwoz.goals.goals import Goal, begun
 from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, SAME, THANK, giving_up
 from mwzeval.multiwoz.live.agenda_user.hearing import NO_OFFER, heard_acts
 from mwzeval.multiwoz.live.agenda_user.pursuit import Pursuit, Said
 from mwzeval.multiwoz.live.agenda_user.replies import answer_to, choice_among
+from mwzeval.multiwoz.schema import UNANSWERED
 
 MOST_MESSAGES = 20
 """Messages of the user; with the next it says goodbye, whatever is left."""

@@ -23,17 +23,16 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.wishes import correction
 from mwzeval.multiwoz.goals.goals import Goal
-from mwzeval.multiwoz.grounding.responses import NAMED_BY
 from mwzeval.multiwoz.live.reading import cues
 from mwzeval.multiwoz.live.reading.calls import calls_of
 from mwzeval.multiwoz.live.reading.context import ReadingContext
 from mwzeval.multiwoz.live.reading.questions import BOOKING, asked_in, asks
 from mwzeval.multiwoz.live.reading.said import TIMES, Said, Sentence, Value
 from mwzeval.multiwoz.live.reading.values import (
-    BOOKABLE,
     Services,
     WordLikeNames,
 )
+from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAMED_BY
 from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
 
@@ -259,7 +258,7 @@ class _Meaning:
         for sentence in self._said.sentences:
             if sentence.booked and not self._said.references:
                 domain = self._whose_booking(sentence)
-                if domain in BOOKABLE and "taxi" not in sentence.topics:
+                if domain in ACT_BOOKING_SLOTS and "taxi" not in sentence.topics:
                     booked.setdefault(domain, "")
         return booked
 
@@ -276,7 +275,7 @@ class _Meaning:
             yield from self._not_booked()
             for sentence, slot, value in self._said.details:
                 domain = self._said.likeliest(sentence)
-                if slot in BOOKABLE.get(str(domain), ()) and not sentence.nothing:
+                if slot in ACT_BOOKING_SLOTS.get(str(domain), ()) and not sentence.nothing:
                     yield Act("Inform", _BOOKING, slot, value)
             return
         *others, last = booked
@@ -292,7 +291,7 @@ class _Meaning:
         yield Act("Book", _BOOKING, "Ref" if code else NONE, code or NONE)
         for sentence, slot, value in self._said.details:
             told = sentence.booked or not sentence.asks
-            if told and slot in BOOKABLE.get(last, ()) and len(booked) == 1:
+            if told and slot in ACT_BOOKING_SLOTS.get(last, ()) and len(booked) == 1:
                 yield Act(
                     "Book", _BOOKING, slot, self._said.context.spelled(last, slot.lower(), value)
                 )
@@ -318,7 +317,7 @@ class _Meaning:
 
     def _is_booking(self, domain: str) -> bool:
         """Tell whether user or agent have come to book in a domain."""
-        slots = {slot.lower() for slot in BOOKABLE.get(domain, ())}
+        slots = {slot.lower() for slot in ACT_BOOKING_SLOTS.get(domain, ())}
         return any(
             call.kind == "book" and call.domain == domain for call in self._said.calls
         ) or not slots.isdisjoint(self._said.context.state.get(domain, {}))

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.grounding.counts import SENTENCE
-from mwzeval.multiwoz.grounding.responses import NAMED_BY
 from mwzeval.multiwoz.grounding.statements import GENERIC, Statements
 from mwzeval.multiwoz.live.reading import cues
 from mwzeval.multiwoz.live.reading.calls import Called
@@ -18,12 +17,11 @@ from mwzeval.multiwoz.live.reading.context import ReadingContext
 from mwzeval.multiwoz.live.reading.questions import JOURNEYS
 from mwzeval.multiwoz.live.reading.values import (
     ACT_SLOTS,
-    BOOKABLE,
     BOOKED_SLOTS,
-    SERVICES,
     Services,
     said_values,
 )
+from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAMED_BY, SERVICES
 from mwzeval.multiwoz.words.markup import shown
 from mwzeval.multiwoz.words.text import Mention, lowered
 
@@ -272,11 +270,11 @@ class Said:
         for call in self.calls:
             if call.reference and call.reference.lower() == code.lower():
                 return call.domain
-        bookable = [d for d in self.context.domains if d in BOOKABLE]
+        bookable = [d for d in self.context.domains if d in ACT_BOOKING_SLOTS]
         if _LISTED.search(sentence.low):
             return ""
         about = sentence.topics or self.spoken_of[-1:]
-        if about and not sentence.booked and BOOKABLE.keys().isdisjoint(about):
+        if about and not sentence.booked and ACT_BOOKING_SLOTS.keys().isdisjoint(about):
             return ""
         named = [d for d in (*sentence.topics, *self.spoken_of[::-1]) if d in bookable]
         for domain in (*named, self.context.domain, mention.domain, *bookable):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.convlab.act_database import ADDED_FIELDS
+from mwzeval.multiwoz.schema import DAYS, SERVICES
 from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
 from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered
@@ -51,11 +52,6 @@ ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     "police": _SERVICE,
 }
 """Domain → slot of a mention → slot of an act."""
-BOOKABLE: Mapping[str, frozenset[str]] = {
-    "restaurant": frozenset({"Day", "People", "Time"}),
-    "hotel": frozenset({"Day", "People", "Stay"}),
-    "train": frozenset({"People"}),
-}
 BOOKED_SLOTS: Mapping[str, str] = {
     "day": "Day",
     "bookday": "Day",
@@ -66,11 +62,6 @@ BOOKED_SLOTS: Mapping[str, str] = {
     "arriveby": "Time",
 }
 """Slot of a mention → slot of a booking. The time of a table may be read as that of a train."""
-_DAYS = {
-    day[:3]: day
-    for day in ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-}
-SERVICES = ("hospital", "police")
 POUNDS = "pounds"
 
 
@@ -100,7 +91,7 @@ def said_values(
 def _spelled(mention: Mention) -> str:
     slot, text = mention.slot, lowered(mention.text)
     if slot in ("day", "bookday"):
-        return _DAYS.get(text[:3], text)
+        return next((day for day in DAYS if day[:3] == text[:3]), text)
     if slot in ("bookpeople", "bookstay", "choice"):
         return number(text)
     if slot == "booktime":

@@ -14,13 +14,13 @@ from typing import Any
 from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.dialogue import rule_system
 from mwzeval.multiwoz.convlab.resources import ActResources
-from mwzeval.multiwoz.convlab.rule_policy import BOOKING_SLOTS
-from mwzeval.multiwoz.live.rule_agent.heard import BOOKS, Heard, Situation, plain
+from mwzeval.multiwoz.live.rule_agent.heard import Heard, Situation, plain
 from mwzeval.multiwoz.live.rule_agent.language import Speech
 from mwzeval.multiwoz.live.rule_agent.policy import Call, Calling
 from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
 from mwzeval.multiwoz.live.rule_agent.understanding import understand
 from mwzeval.multiwoz.live.wordings.sentences import SystemWordings
+from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, STATE_BOOKING_SLOTS
 
 Booking = Generator[Call, Any, list[Act]]
 """Yields a call that books, is sent its result, and returns what is said then."""
@@ -75,7 +75,7 @@ class ConvlabPolicy:
         reference = int(next(act.value for act in acts if act.intent == "Book"))
         domain = self._booked(said, reference)
         booking = self._system.tracker.book[domain]
-        missing = [slot for slot in map(plain, BOOKS[domain]) if not booking[slot]]
+        missing = [slot for slot in map(plain, STATE_BOOKING_SLOTS[domain]) if not booking[slot]]
         if missing:
             return [Act("Request", "Booking", slot.capitalize(), "?") for slot in missing]
         record = self._database.records(domain)[reference]
@@ -91,7 +91,9 @@ class ConvlabPolicy:
 
     def _booked(self, said: Iterable[Act], reference: int) -> str:
         """Return what the policy books: the first that the user has said a slot of a booking of."""
-        told = [act.domain for act in said if act.slot in BOOKING_SLOTS.get(act.domain, ())]
+        told = [
+            act.domain for act in said if act.slot in ACT_BOOKING_SLOTS.get(act.domain.lower(), ())
+        ]
         names = [domain.lower() for domain in told]
         return next(name for name in names if reference < len(self._database.records(name)))
 
@@ -117,7 +119,7 @@ class ConvlabPolicy:
         current = situation.current or ""
         for intent, spoken_domain, slot, value in acts:
             domain = spoken_domain.lower()
-            if intent == "Request" and domain == "booking" and current in BOOKS:
+            if intent == "Request" and domain == "booking" and current in STATE_BOOKING_SLOTS:
                 situation.asked.append((current, f"book{slot.lower()}"))
             elif intent == "Request" and slot in _HEARD.get(domain, ()):
                 situation.asked.append((domain, _HEARD[domain][slot]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mwzeval.multiwoz.live.rule_agent.spoken_values import Spoken
+from mwzeval.multiwoz.schema import DONTCARE
 
-DONTCARE = "dontcare"
 SHARED: Mapping[str, tuple[str, ...]] = {
     "area": ("restaurant", "hotel", "attraction"),
     "name": ("restaurant", "hotel", "attraction"),
@@ -27,12 +27,6 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "department": ("hospital",),
 }
 """What is said → the domains in which it means something."""
-BOOKS: Mapping[str, tuple[str, ...]] = {
-    "restaurant": ("bookpeople", "bookday", "booktime"),
-    "hotel": ("bookpeople", "bookday", "bookstay"),
-    "train": ("bookpeople",),
-}
-"""Domain → slots of its bookings."""
 
 
 class Wish(NamedTuple):

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, Act
-from mwzeval.multiwoz.live.rule_agent.heard import DONTCARE
+from mwzeval.multiwoz.schema import DONTCARE
 from mwzeval.multiwoz.template_system import language as templates
 from mwzeval.multiwoz.template_system.language import (
     DETAILS,
     FLAGS,
     NAMES_OF_SLOTS,
-    UNKNOWN,
+    NOT_KNOWN,
     joined,
 )
 
@@ -180,7 +180,7 @@ class Speech:
         for slot in slots:
             value = record.get(slot)
             if not isinstance(value, str) or value in ("", "?"):
-                clauses.append(UNKNOWN.format(what=NAMES_OF_SLOTS.get(slot, slot)))
+                clauses.append(NOT_KNOWN.format(what=NAMES_OF_SLOTS.get(slot, slot)))
             elif (slot, value != "no") in FLAGS:
                 clauses.append(FLAGS[slot, value != "no"])
             else:

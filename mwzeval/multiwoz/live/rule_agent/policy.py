@@ -13,10 +13,11 @@ from typing import Any
 from mwzeval.multiwoz.convlab.acts import NONE, Act
 from mwzeval.multiwoz.database.facts import OTHER_END
 from mwzeval.multiwoz.formats.functions import BY_NAME
-from mwzeval.multiwoz.live.rule_agent.heard import BOOKS, DONTCARE, Heard, Situation
+from mwzeval.multiwoz.live.rule_agent.heard import Heard, Situation
 from mwzeval.multiwoz.live.rule_agent.language import Speech, number_of, told
 from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
 from mwzeval.multiwoz.live.rule_agent.understanding import understand
+from mwzeval.multiwoz.schema import DONTCARE, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system.policy import ANSWERS
 
 Call = tuple[str, dict[str, str]]
@@ -217,7 +218,12 @@ class Policy:
         if "name" in found.pending and not is_offer:
             speech.say("name", found.offered, told("Inform", domain, found.offered, ["name"]))
         yield from self._booking(domain, heard)
-        if is_offer and domain in BOOKS and not found.booked and not self._situation.asked:
+        if (
+            is_offer
+            and domain in STATE_BOOKING_SLOTS
+            and not found.booked
+            and not self._situation.asked
+        ):
             speech.template(f"book? {domain}", [Act("OfferBook", domain.capitalize(), NONE, NONE)])
             self._proposed = domain
         found.pending = []
@@ -252,17 +258,19 @@ class Policy:
 
     def _booking(self, domain: str, heard: Heard) -> Calling:
         found, speech = self._of(domain), self._speech
-        if domain not in BOOKS or found.offered is None:
+        if domain not in STATE_BOOKING_SLOTS or found.offered is None:
             return
         wanted = self._situation.wanted.get(domain, {})
         booking = {
             slot.removeprefix("book"): wanted[slot]
-            for slot in BOOKS[domain]
+            for slot in STATE_BOOKING_SLOTS[domain]
             if wanted.get(slot, DONTCARE) != DONTCARE
         }
         key = _key(domain)
         arguments = {key: str(found.offered[key]), **booking}
-        missing = [slot for slot in BOOKS[domain] if slot.removeprefix("book") not in booking]
+        missing = [
+            slot for slot in STATE_BOOKING_SLOTS[domain] if slot.removeprefix("book") not in booking
+        ]
         speaks_of_it = domain in heard.books or any(
             wish.domain == domain and wish.slot.startswith("book") for wish in heard.wishes
         )
@@ -299,7 +307,7 @@ class Policy:
             record["tickets"] = number_of(people, "ticket", "tickets")
             acts += told("Inform", "train", record, ["people"])
         else:
-            slots = [slot.removeprefix("book") for slot in BOOKS[domain]]
+            slots = [slot.removeprefix("book") for slot in STATE_BOOKING_SLOTS[domain]]
             acts += told("Inform", "booking", record, ["name", *slots])
             record["people"] = number_of(people, "person", "people")
             record["stay"] = number_of(str(record.get("stay")), "night", "nights")

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from mwzeval.multiwoz.live.rule_agent import cues
-from mwzeval.multiwoz.live.rule_agent.heard import BOOKS, Heard, Sentence, Wish, plain
+from mwzeval.multiwoz.live.rule_agent.heard import Heard, Sentence, Wish, plain
+from mwzeval.multiwoz.schema import STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system.language import requested_slots, wants_booking
 from mwzeval.multiwoz.template_system.policy import ANSWERS, MEANT_BY_PRICE
 
@@ -66,10 +67,10 @@ def hear_booking(
     if not wants_booking(said.low) or cues.HAS_BOOKED.search(said.low):
         return
     if cues.DECLINES.search(said.low):
-        heard.declines += [domain for domain in spoken_of[:1] if domain in BOOKS]
+        heard.declines += [domain for domain in spoken_of[:1] if domain in STATE_BOOKING_SLOTS]
     elif not cues.NO_BOOKING.search(said.low):
         booked = [wish.domain for wish in wishes if wish.slot.startswith("book")]
         for domain in (*booked, *spoken_of):
-            if domain in BOOKS or domain == "taxi":
+            if domain in STATE_BOOKING_SLOTS or domain == "taxi":
                 heard.books.append(domain)
                 return

@@ -12,15 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from mwzeval.multiwoz.live.rule_agent import cues
-from mwzeval.multiwoz.live.rule_agent.heard import (
-    DONTCARE,
-    SHARED,
-    Heard,
-    Sentence,
-    Situation,
-    Wish,
-    plain,
-)
+from mwzeval.multiwoz.live.rule_agent.heard import SHARED, Heard, Sentence, Situation, Wish, plain
 from mwzeval.multiwoz.live.rule_agent.questions import asked_in, hear_booking
 from mwzeval.multiwoz.live.rule_agent.rides import Ends, time_slot
 from mwzeval.multiwoz.live.rule_agent.spoken_values import (
@@ -30,6 +22,7 @@ from mwzeval.multiwoz.live.rule_agent.spoken_values import (
     sentences,
     within,
 )
+from mwzeval.multiwoz.schema import DONTCARE
 from mwzeval.multiwoz.words.surface_tables import TYPES, words_of
 from mwzeval.multiwoz.words.text import Tokens, lowered
 

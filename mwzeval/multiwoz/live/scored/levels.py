@@ -21,7 +21,7 @@ from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
 from mwzeval.multiwoz.convlab.scores import Outcome
 from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.formats.functions import Tools
-from mwzeval.multiwoz.goals.goals import OPEN, ORDERING, Goal
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.scored import scores
@@ -29,6 +29,7 @@ from mwzeval.multiwoz.live.scored.explanation import explanation, goal_facts, wi
 from mwzeval.multiwoz.live.scored.reading import LiveRun
 from mwzeval.multiwoz.live.scored.scores import faults_in, reported
 from mwzeval.multiwoz.live.user_faults import faults_of
+from mwzeval.multiwoz.schema import UNANSWERED_VALUES
 from mwzeval.scores.explanation import SYSTEM, Explanation, Reason, TurnView, Utterance
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import WHOLE
@@ -227,9 +228,9 @@ def _reasons(dialogue: Trajectory, goal: Goal, outcome: Outcome) -> Iterator[Rea
         part = known.get(domain, {}) if isinstance(known, Mapping) else {}
         asked = part.get("reqt", dict.fromkeys(goal[domain].get("reqt", ()), "?"))
         for slot, answer in asked.items():
-            if answer in OPEN:
+            if answer in UNANSWERED_VALUES:
                 yield _reason(f"not-told:{slot}", COMPLETE, domain, slot)
-        if goal[domain].get("book") and part.get("booked", "?") in OPEN:
+        if goal[domain].get("book") and part.get("booked", "?") in UNANSWERED_VALUES:
             yield _reason("not-booked", COMPLETE, domain)
         if outcome.domain_success.get(domain) is False:
             yield _reason("not-satisfied", SUCCESS, domain)

@@ -18,7 +18,6 @@ from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_STOP
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.multiwoz.convlab import scores as act_scores
-from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.grounding.scores import (
     Computed,
     grounded_columns,
@@ -26,6 +25,7 @@ from mwzeval.multiwoz.grounding.scores import (
     grounded_view,
 )
 from mwzeval.multiwoz.live.judgement import Judgement
+from mwzeval.multiwoz.schema import ALL_DOMAINS
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics.bootstrap import Sums

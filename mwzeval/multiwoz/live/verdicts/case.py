@@ -11,9 +11,8 @@ from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.convlab.scores import inform_row
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import DOMAINS, Database, Row
+from mwzeval.multiwoz.database.venues import Database, Row
 from mwzeval.multiwoz.grounding.bookings import (
-    BOOKED_BY,
     Booked,
     BookingOutcome,
     bookable,
@@ -22,7 +21,7 @@ from mwzeval.multiwoz.grounding.bookings import (
 )
 from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.evidence import LogClaim, Said, held_against_log
-from mwzeval.multiwoz.grounding.responses import NAMED_BY, Grounded, Grounding
+from mwzeval.multiwoz.grounding.responses import Grounded, Grounding
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.live.losses import BOOKING, INFORM, SUCCESS, TOLD, listed, loss
 from mwzeval.multiwoz.live.tools import DatabaseTools
@@ -32,6 +31,7 @@ from mwzeval.multiwoz.live.verdicts.choices import Choices, Settled
 from mwzeval.multiwoz.live.verdicts.spoken import Spoken
 from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Made, Transcript
 from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.schema import BOOKED_BY, DATABASE_DOMAINS, NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.scores.explanation import Claim, Reason
@@ -94,7 +94,7 @@ class Ground:
     def __init__(
         self, tables: Mapping[str, Sequence[Row]], rules: Rules, *, with_log: bool = False
     ) -> None:
-        venues = {domain: tables[domain] for domain in DOMAINS}
+        venues = {domain: tables[domain] for domain in DATABASE_DOMAINS}
         self.rules = rules
         self.database = Database(venues, rules)
         self.facts = VenueFacts(venues, rules)

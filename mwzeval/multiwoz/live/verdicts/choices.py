@@ -17,10 +17,11 @@ from mwzeval.multiwoz.database.facts import VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.counts import SENTENCE
 from mwzeval.multiwoz.grounding.evidence import REFERENCE
-from mwzeval.multiwoz.grounding.responses import CHECKED, NAMED_BY
+from mwzeval.multiwoz.grounding.responses import CHECKED
 from mwzeval.multiwoz.live.verdicts.spoken import Spoken
 from mwzeval.multiwoz.live.verdicts.transcript import domains_told
 from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.text import Mention
 
 

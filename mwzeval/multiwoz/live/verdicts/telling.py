@@ -7,8 +7,9 @@ from itertools import chain
 from typing import Any
 
 from mwzeval.multiwoz.convlab.corrected import SUPERFLUOUS
-from mwzeval.multiwoz.grounding.responses import NAMED_BY, Judged
+from mwzeval.multiwoz.grounding.responses import Judged
 from mwzeval.multiwoz.live.verdicts.answers import REFERENCE, Answer, slot_of
+from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.text import Mention
 
 REQUESTABLE: Mapping[str, frozenset[str]] = {

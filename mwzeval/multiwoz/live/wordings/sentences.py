@@ -20,14 +20,10 @@ from mwzeval.multiwoz.live.wordings.phrases import (
     listed,
     rounds,
 )
+from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS
 
 BOOKED = ("Name", "People", "Stay", "Day", "Time")
 """Slots of bookings, in the order in which they are said."""
-_OF_BOOKINGS = {
-    "hotel": frozenset({"People", "Day", "Stay"}),
-    "restaurant": frozenset({"People", "Day", "Time"}),
-    "train": frozenset({"People"}),
-}
 _WHETHER = frozenset({"Internet", "Parking"})
 _MARKERS = (CHANGE, CORRECT, REPEAT)
 _UNKNOWN = frozenset({"", "?"})
@@ -112,7 +108,7 @@ class _UserTurn:
         booking = {
             slot: value
             for slot, value in values.items()
-            if slot in _OF_BOOKINGS.get(domain, ()) and slot not in unwanted
+            if slot in ACT_BOOKING_SLOTS.get(domain, ()) and slot not in unwanted
         }
         wanted = {
             slot: value
