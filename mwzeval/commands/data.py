@@ -12,31 +12,27 @@ The first three are about all benchmarks with public files, or about one benchma
 from __future__ import annotations
 
 import argparse
-import os
+import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, optional, plugin_errors
-from mwzeval.errors import DataError, MwzevalError, UsageError, did_you_mean, printable, shorten
+from mwzeval.errors import MwzevalError, UsageError, did_you_mean, printable, shorten
 from mwzeval.files.cache import checksums_of, remembered_checksums
 from mwzeval.files.downloads import DataRoot, embedded, matches
+from mwzeval.files.writing import folder_written_atomically
 from mwzeval.output import tell
 
-Corpora = Mapping[str, tuple[str, ...]]
-"""The name of each corpus → patterns of the places in a data root that it reads."""
 ACTIONS = {
     "status": "which files are there",
     "download": "fetch files into the user's cache",
     "verify": "compare checksums with the published ones",
 }
 State = Literal["published", "different", "unverified", "unlisted", "missing"]
-SCORES_DIFFER = (
-    "Scores computed with files that are not the published ones are not scores on the published "
-    "data; the checksum in their signature shows it."
-)
+STATES = get_args(State)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,12 +102,12 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
             return [shelf]
         if name in shelf.corpora:
             return [shelf._replace(corpora={name: shelf.corpora[name]})]
-    titles = {known.name: known.title for known in benchmarks()}
-    if name in titles:
-        raise UsageError(
-            f"the data of {titles[name]} are no public files that could be fetched: name a folder "
-            "with --data (docs/data.md)"
-        )
+    for benchmark in benchmarks():
+        if name == benchmark.name:
+            raise UsageError(
+                f"the data of {benchmark.title} are no public files that could be fetched: name a "
+                "folder with --data (docs/data.md)"
+            )
     known = list(dict.fromkeys(n for shelf in everything for n in (shelf.name, *shelf.corpora)))
     raise UsageError(
         f'unknown benchmark or corpus "{shorten(name)}"{did_you_mean(name, known)} '
@@ -119,38 +115,19 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
     )
 
 
-def examples(destination: Path, source: Path | None = None) -> list[Path]:
-    """Copy the embedded example predictions into a folder and return the copies.
+def examples(destination: Path) -> list[Path]:
+    """Copy the embedded example predictions into a new or empty folder, and return the copies.
 
-    Raises `UsageError` when one of them is there already (then nothing is copied), `DataError` when
-    the folder cannot be written.
+    Raises `MwzevalError` when the folder has files, or cannot be written.
     """
-    origin = embedded("predictions") if source is None else source
-    copies = {
-        path: destination / path.relative_to(origin)
-        for path in sorted(origin.rglob("*"))
-        if path.is_file()
-    }
-    if not copies:
-        raise DataError(f"no examples in {origin}; this installation is incomplete")
-    taken = [str(copy) for copy in copies.values() if os.path.lexists(copy)]
-    if taken:
-        raise UsageError(
-            f"nothing was copied, for these exist: {', '.join(taken)} — "
-            "name another folder, or remove them"
+    with folder_written_atomically(destination) as folder:
+        shutil.copytree(
+            embedded("predictions"), folder, copy_function=shutil.copyfile, dirs_exist_ok=True
         )
-    try:
-        for path, copy in copies.items():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            with copy.open("xb") as stream:
-                stream.write(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"cannot copy the examples to {destination}: {error}") from None
-    return list(copies.values())
+    return sorted(path for path in destination.rglob("*") if path.is_file())
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(NamedTuple):
     """A file in a data root, and whether it is the published one.
 
     "different" is a published file with other content, "unverified" a published one whose checksums
@@ -171,37 +148,35 @@ class FileState:
         return self.state in ("different", "unlisted")
 
 
-def file_states(root: DataRoot, corpora: Corpora, *, reread: bool = False) -> list[FileState]:
-    """Return the state of each file of these corpora; without `reread`, checksums are cached."""
+def file_states(
+    root: DataRoot, corpora: Mapping[str, tuple[str, ...]], *, reread: bool = False
+) -> list[FileState]:
+    """Return the state of each file of these corpora; without `reread`, checksums are cached.
+
+    `corpora` are the names of corpora → patterns of the places that they read.
+    """
     published = {file.local: file for file in root.published}
-    places = set(published)
-    for pattern in (pattern for patterns in corpora.values() for pattern in patterns):
-        places.update(path.relative_to(root.path).as_posix() for path in root.files_at(pattern))
-    checksums = checksums_of if reread else remembered_checksums
+    found = (path for of in corpora.values() for pattern in of for path in root.files_at(pattern))
+    checksums_in = checksums_of if reread else remembered_checksums
     states = []
-    for local in sorted(places):
+    for local in sorted({*published, *(path.relative_to(root.path).as_posix() for path in found)}):
         users = tuple(name for name, patterns in corpora.items() if matches(local, patterns))
         if not users:
             continue
-        place = root.path / local
-        file, found = published.get(local), checksums(place) if place.is_file() else None
+        file, place = published.get(local), root.path / local
+        checksums = checksums_in(place) if place.is_file() else None
         state: State
-        if found is None:
+        if checksums is None:
             state = "missing"
         elif file is None:
             state = "unlisted"
         elif not file.is_verifiable:
             state = "unverified"
         else:
-            state = "published" if file.has(found) else "different"
+            state = "published" if file.has(checksums) else "different"
+        expected = file.git_blob if file else None
         states.append(
-            FileState(
-                local,
-                state,
-                users,
-                expected=file.git_blob if file else None,
-                found=found.git_blob if found else None,
-            )
+            FileState(local, state, users, expected, checksums.git_blob if checksums else None)
         )
     return states
 
@@ -217,25 +192,32 @@ def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
         if root.origin == "cache"
         else f"given by {root.origin}; used as it is"
     )
-    width = max(map(len, ("state", *(row.state for row in rows))))
-    wide = max(map(len, ("file", *(row.local for row in rows))))
-    lines = [f"{root.path} ({explained})", "", f"{'state':<{width}}  {'file':<{wide}}  corpora"]
-    for row in rows:
-        lines.append(f"{row.state:<{width}}  {row.local:<{wide}}  {', '.join(row.corpora)}")
+    header = "state", "file", "corpora"
+    table = [header, *((row.state, row.local, ", ".join(row.corpora)) for row in rows)]
+    width, wide, _ = (max(map(len, column)) for column in zip(*table, strict=True))
+    first, *shown = [f"{state:<{width}}  {file:<{wide}}  {of}" for state, file, of in table]
+    lines = [f"{root.path} ({explained})", "", first]
+    for row, line in zip(rows, shown, strict=True):
+        lines.append(line)
         if row.is_foreign:
-            expected = row.expected or "(not among the published files)"
             indent = " " * (width + 4)
+            expected = row.expected or "(not among the published files)"
             lines.append(f"{indent}expected git blob {expected}")
             lines.append(f"{indent}found    git blob {row.found}")
     lines.append("")
     names = dict.fromkeys(name for row in rows for name in row.corpora)
     for name in names:
-        found: list[str] = [row.state for row in rows if name in row.corpora]
-        counts = ((found.count(state), state) for state in get_args(State))
-        summary = ", ".join(f"{count} {state}" for count, state in counts if count)
+        counts = Counter(row.state for row in rows if name in row.corpora)
+        summary = ", ".join(
+            f"{counts[state]} {state}" for state in get_args(State) if counts[state]
+        )
         lines.append(f"{name:<{max(map(len, names))}}  {summary}")
     if any(row.is_foreign for row in rows):
-        lines += ["", SCORES_DIFFER]
+        lines += [
+            "",
+            "Scores computed with files that are not the published ones are not scores on the "
+            "published data; the checksum in their signature shows it.",
+        ]
     if root.origin == "cache" and any(row.state == "different" for row in rows):
         lines.append("What differs in the cache is not used, but downloaded again when needed.")
     return "\n".join(map(printable, lines))

@@ -77,8 +77,7 @@ def remembered_checksums(path: Path) -> Checksums:
     times = status.st_mtime_ns, status.st_ctime_ns
     key = _sha256_of([os.path.realpath(path), status.st_size, *times, status.st_ino])
     place = cache_directory() / "checksums" / f"{key[:32]}.json.zst"
-    known = _read(place)
-    if known is not None:
+    if known := _read(place):
         return Checksums(*json.loads(known))
     checksums = checksums_of(path)
     _write(place, json.dumps(astuple(checksums)))

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from urllib.parse import quote
@@ -31,8 +30,6 @@ TIMEOUT_SECONDS = 30
 """How long a server may send nothing."""
 
 Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
-
-COLUMNS = ["local", "repository", "commit", "path", "git_blob", "sha256"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +64,10 @@ class PublicFile:
 
 
 def public_files(table: Path) -> tuple[PublicFile, ...]:
-    """Return the files listed in a tab-separated table; lines that begin with `#` are comments.
-
-    Raises `DataError` when the table has other columns, or a place twice or outside the folder.
-    """
+    """Return the files listed in a tab-separated table; lines that begin with `#` are comments."""
     lines = table.read_text(encoding="utf-8").splitlines()
-    header, *rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    files: dict[str, PublicFile] = {}
-    for row in rows:
-        local = PurePosixPath(row[0])
-        if header != COLUMNS or len(row) != len(COLUMNS) or not all(row[:4]):
-            raise DataError(f"{table}: expected the columns {', '.join(COLUMNS)}, found {row}")
-        if local.is_absolute() or ".." in local.parts or row[0] in files:
-            raise DataError(f'{table}: "{row[0]}" leaves the folder, or is repeated')
-        place, repository, commit, path, *checksums = row
-        files[place] = PublicFile(place, repository, commit, path, *(c or None for c in checksums))
-    return tuple(files.values())
+    _, *rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return tuple(PublicFile(*row[:4], *(sum_ or None for sum_ in row[4:])) for row in rows)
 
 
 def embedded(*parts: str) -> Path:
@@ -177,10 +162,8 @@ class DataRoot:
 
     def published_matching(self, patterns: Sequence[str]) -> list[PublicFile]:
         """Return the published files whose place matches one of the patterns, sorted by place."""
-        return sorted(
-            (file for file in self.published if matches(file.local, patterns)),
-            key=lambda file: file.local,
-        )
+        found = [file for file in self.published if matches(file.local, patterns)]
+        return sorted(found, key=lambda file: file.local)
 
     def fetch(self, files: Iterable[PublicFile]) -> list[Path]:
         """Return the places of published files in the cache, downloading those that are missing.
@@ -205,11 +188,9 @@ class DataRoot:
         return next((file for file in self.published if file.local == local), None)
 
     def _not_there(self, alternatives: Sequence[str]) -> DataError:
-        named = " or ".join(alternatives)
-        if self.origin == "embedded":
-            where = f"not found in {self.path} ({self.origin}): {named}"
-            return DataError(where, "This installation is incomplete; install mwzeval again.")
-        return MissingError(self, [named], self.published_matching(alternatives))
+        return MissingError(
+            self, [" or ".join(alternatives)], self.published_matching(alternatives)
+        )
 
 
 def locate(
@@ -254,11 +235,7 @@ def locate(
 
 def matches(local: str, patterns: Iterable[str]) -> bool:
     """Return whether a place in a data root matches one of the patterns, as `Path.glob` would."""
-    names = local.split("/")
-    return any(
-        len(names) == len(parts) and all(map(fnmatchcase, names, parts))
-        for parts in (pattern.split("/") for pattern in patterns)
-    )
+    return any(PurePosixPath("/", local).match(f"/{pattern}") for pattern in patterns)
 
 
 def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
@@ -306,7 +283,8 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
             folder, GITHUB, {file.local: file.sha256}, {file.local: file.url}, RETRIES
         ).fetch(file.local, downloader=receive)
     except (OSError, ValueError) as error:  # those of requests are OSErrors
-        raise DataError(*_not_fetched(folder, [file], _reason(error), sample)) from None
+        reason = f"cannot download {file.local}: {_reason(error)}"
+        raise DataError(reason, *_advice(folder, [file], sample)) from None
     return place
 
 
@@ -336,17 +314,11 @@ def _receive(url: str, target: Path) -> None:
             os.fsync(stream.fileno())
 
 
-def _reason(error: Exception) -> str:
-    """Return the reason in few words: that of the system, below what the libraries wrapped."""
-    response = getattr(error, "response", None)
-    if response is not None:
-        return f"the server answered {response.status_code} {response.reason}"
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OSError) and cause.strerror:
-            return cause.strerror
-        cause = cause.__cause__ or cause.__context__
-    return shorten(str(error), 300)
+def _reason(error: BaseException) -> str:
+    """Return what the system says, below what the libraries wrapped."""
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    return shorten(getattr(error, "strerror", None) or str(error), 300)
 
 
 class MissingError(DataError):
@@ -360,20 +332,15 @@ class MissingError(DataError):
         self, root: DataRoot, wanted: Sequence[str], files: Sequence[PublicFile], about: str = ""
     ) -> None:
         self.root, self.wanted, self.files, self.about = root, wanted, files, about
-        if root.origin == "cache" and root.offline and files:
-            reason = f"the network is forbidden ({OFFLINE_VARIABLE})"
-            first, *more = _not_fetched(root.path, files, reason, root.sample)
-            more.append(f"With a network, `mwzeval data download {root.path.name}` fetches all.")
+        message = f"not found in {root.path} ({root.origin}): {', '.join(wanted)}"
+        if root.origin == "embedded":
+            more = ["This installation is incomplete; install mwzeval again."]
         else:
-            first = f"not found in {root.path} ({root.origin}): {', '.join(wanted)}"
-            more = [f"  {file.local} is published at {file.url}" for file in files]
-            many = "s" if len(wanted) > 1 else ""
-            advice = f"Put the file{many} into {root.path}, at the place{many} named above"
-            if root.origin != "cache":
-                advice += f", or leave out --data and unset {DATA_VARIABLE} to have public files "
-                advice += "downloaded"
-            more += [f"{advice}.", *sample_advice(root.sample)]
-        super().__init__(f"{about}: {first}" if about else first, *more)
+            more = _advice(root.path, files, root.sample)
+        if root.origin == "cache" and files:
+            message += f"; the network is forbidden ({OFFLINE_VARIABLE})"
+            more.append(f"With a network, `mwzeval data download {root.path.name}` fetches all.")
+        super().__init__(f"{about}: {message}" if about else message, *more)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DataError, self.args  # to other processes
@@ -400,16 +367,12 @@ def all_there(*calls: Callable[[], Any]) -> list[Any]:
     return found
 
 
-def _not_fetched(folder: Path, files: Sequence[PublicFile], reason: str, sample: str) -> list[str]:
-    """Return the lines of a message about files that cannot be downloaded to a folder."""
-    lines = [f"cannot download {', '.join(file.local for file in files)}: {reason}"]
-    for file in files:
-        lines += [f"  address: {file.url}", f"  put it at: {folder / file.local}"]
-    what = "it" if len(files) == 1 else "them"
+def _advice(folder: Path, files: Sequence[PublicFile], sample: str) -> list[str]:
+    """Return the lines of a message that say where files are published, and where to put them."""
     return [
-        *lines,
-        f"Download by other means and put {what} there, or name a folder that has the data: "
-        f"--data or {DATA_VARIABLE}.",
+        *(f"  {file.local} is published at {file.url}" for file in files),
+        f"Put what is missing into {folder}, at the place named above, or name a folder that has "
+        f"the data: --data or {DATA_VARIABLE}.",
         *sample_advice(sample),
     ]
 

@@ -16,8 +16,8 @@ from mwzeval.errors import DataError, InputError, Problem, shorten
 from mwzeval.files.reading import (
     SIZE_VARIABLE,
     ZIP_MAGIC,
+    beginning,
     not_utf8,
-    pieces,
     read_bytes,
     read_zip,
     size_limit,
@@ -30,11 +30,6 @@ FEW_CHARACTERS = 1_000_000
 """In a JSON text that is not longer, values are not counted."""
 VALUE_BYTES = 2**16
 """How much of a file is read to recognise it: its header, or the first of its dialogues."""
-
-NO_MEMORY = "does not fit into memory"
-INSPECT_LOG = "is a log of inspect_ai: `mwzeval compare --items` reads its scores"
-_INSPECT_LOG = re.compile(r'\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":\s*\{')
-"""How such a log begins as JSON."""
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -86,8 +81,6 @@ def parse_data(raw: bytes, path: Path) -> Any:
     """Return the value of JSON that was read from a file of a corpus. Raises `DataError`."""
     try:
         return json.loads(raw)
-    except MemoryError:
-        raise DataError(f"{path} {NO_MEMORY}") from None
     except (ValueError, RecursionError):
         pass
     try:  # again, slower, for the place of the error
@@ -112,11 +105,7 @@ def read_text(path: str | Path) -> str:
 def decoded(raw: bytes, path: str | Path) -> str:
     """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
     if raw.startswith(ZIP_MAGIC):
-        message = (
-            INSPECT_LOG
-            if str(path).endswith(".eval")
-            else "is a zip archive: unpack it, and name the file that is in it"
-        )
+        message = "is a zip archive: unpack it, and name the file that is in it"
         raise InputError([Problem("zip", message, file=str(path))])
     try:
         text = raw.decode("utf-8-sig")
@@ -133,21 +122,14 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
     """Return the value of a JSON text; objects with repeated keys come as `RepeatedKeys`.
 
     With `constants`, NaN and Infinity are numbers, as Python's own writer has them. Raises
-    `InputError` with line and column when it is not JSON (without, they are not), when it has
-    more values than are read into memory, and, without `constants`, for a log of inspect_ai.
+    `InputError` with line and column when it is not JSON, and when it has more values than are
+    read into memory.
     """
     check_values(text, name)
-    if not constants and _INSPECT_LOG.match(text):
-        raise InputError([Problem("inspect-log", INSPECT_LOG, file=name)])
-
-    def constant_of(constant: str) -> float:
-        if not constants:
-            raise _NotANumberError(constant)
-        return float(constant)
-
+    of_constant = float if constants else _finite
     try:
         return json.loads(
-            text, object_pairs_hook=_object, parse_constant=constant_of, parse_float=_finite
+            text, object_pairs_hook=_object, parse_constant=of_constant, parse_float=_finite
         )
     except json.JSONDecodeError as error:
         line = error.lineno + first_line - 1
@@ -155,33 +137,13 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
             message += " — the file may be cut off"
     except _NotANumberError as error:
-        position = text.find(str(error))
-        line = text.count("\n", 0, position) + first_line
+        line = text.count("\n", 0, text.find(str(error))) + first_line
         message = f"line {line}: {shorten(str(error))} is not a number that JSON can hold"
     except RecursionError:
         message = "nested too deeply to be read"
-    except MemoryError:
-        raise InputError([Problem("too-large", NO_MEMORY, file=name)]) from None
-    except ValueError:  # an integer of more digits than Python converts
-        most = sys.get_int_max_str_digits()
-        found = re.search(rf"\d{{{most + 1}}}", text)
-        line = text.count("\n", 0, found.start() if found else 0) + first_line
-        message = f"line {line}: a number has more than {most} digits"
-    message = f"not valid JSON: {message}{_looks_like(text, name)}"
-    raise InputError([Problem("not-json", message, file=name)])
-
-
-def _looks_like(text: str, name: str) -> str:
-    """Return a remedy for a text that is in a well-known format other than JSON, or nothing."""
-    start = text[:FEW_CHARACTERS].lstrip()
-    line = start.partition("\n")[0]
-    if name.lower().endswith((".csv", ".tsv")) or (
-        line.count(",") + line.count("\t") > 1 and not start.startswith(("{", "[", '"'))
-    ):
-        return " — this looks like a table (CSV); write the predictions as JSON"
-    if re.match(r"[\[{]\s*'", start):
-        return " — this looks like a printed Python object; write it with json.dump"
-    return ""
+    except ValueError:
+        message = f"an integer has more than {sys.get_int_max_str_digits()} digits"
+    raise InputError([Problem("not-json", f"not valid JSON: {message}", file=name)])
 
 
 CLOSING = {"{": "}", "[": "]"}
@@ -229,7 +191,7 @@ class _NotANumberError(Exception):
 
 def _finite(digits: str) -> float:
     number = float(digits)
-    if math.isinf(number):
+    if not math.isfinite(number):
         raise _NotANumberError(digits)
     return number
 
@@ -245,9 +207,4 @@ def beginning_value(path: str) -> Any:
     Of JSON Lines it is the first line; None when it is no JSON. Raises `InputError` when the file
     cannot be read.
     """
-    begin = b""
-    for piece in pieces(path):
-        begin += piece
-        if len(begin) >= VALUE_BYTES:
-            break
-    return parse_beginning(begin[:VALUE_BYTES].decode("utf-8-sig", "ignore"))
+    return parse_beginning(beginning(path, VALUE_BYTES).decode("utf-8-sig", "ignore"))

@@ -16,11 +16,12 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
-from mwzeval.errors import DependencyError, InputError, Problem, UsageError, shorten
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.libraries import required
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def read_bytes(path: str | Path) -> bytes:
     """Return the content of a file, a URL or `-` (standard input), decompressed.
 
     Raises `InputError` when it cannot be read, is larger than the limit or damaged, and
-    `DependencyError` for a URL that cannot be read here.
+    `DependencyError` for a URL where fsspec is missing.
     """
     check_size(path)
     return b"".join(_bounded(pieces(path), size_limit(), str(path)))
@@ -109,29 +110,22 @@ def read_bytes(path: str | Path) -> bytes:
 def read_model(path: str | Path) -> bytes:
     """Return the content of a file as it is. Raises `InputError`, also for what is no file."""
     name = str(path)
-    limit = MODELS * size_limit()
     with _opened(name) as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise unreadable(name, "it is not a file")
-        if status.st_size > limit:
-            raise too_large(name, limit=limit)
-        try:
-            # Not `limit`, for which room would be made whatever the file has.
-            return stream.read(status.st_size)
-        except MemoryError:
-            raise unreadable(name, f"its {status.st_size:,} bytes do not fit into memory") from None
+        check_size(path, MODELS * size_limit())
+        return stream.read()
 
 
-def check_size(path: str | Path) -> None:
+def check_size(path: str | Path, limit: int | None = None) -> None:
     """Raise `InputError` when a file is larger than the limit, as far as is known unread."""
     name = str(path)
     try:
         status = None if name == STANDARD_INPUT or is_url(name) else Path(name).stat()
     except (OSError, ValueError):
         return  # reading it reports what is wrong
-    if status and stat.S_ISREG(status.st_mode) and status.st_size > size_limit():
-        raise too_large(name)
+    if status and stat.S_ISREG(status.st_mode) and status.st_size > (limit or size_limit()):
+        raise too_large(name, limit=limit)
 
 
 def _bounded(read: Iterable[bytes], limit: int, name: str) -> Iterator[bytes]:
@@ -148,28 +142,36 @@ def pieces(path: str | Path) -> Iterator[bytes]:
 
     Callers compare what they join with `part_limit()`. Raises as `read_bytes`.
     """
-    name = str(path)
-    if name == STANDARD_INPUT:
-        if sys.stdin is None:
-            raise unreadable(name, "standard input is closed")
-        yield from decompressed(sys.stdin.buffer, name)
-    elif is_url(name):
-        with _remote(name) as fsspec, fsspec.open(name, "rb") as stream:
-            yield from decompressed(stream, name)
-    else:
-        with _opened(name) as stream:
-            yield from decompressed(stream, name)
+    with _opened(str(path)) as stream:
+        yield from decompressed(stream, str(path))
 
 
 @contextmanager
 def _opened(name: str) -> Iterator[IO[bytes]]:
+    with _readable(name):
+        if name == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise unreadable(name, "standard input is closed")
+            yield sys.stdin.buffer
+        else:
+            with _fsspec().open(name, "rb") if is_url(name) else Path(name).open("rb") as stream:
+                yield stream
+
+
+@contextmanager
+def _readable(name: str, damage: str = "") -> Iterator[None]:
+    """Turn whatever a library raises for a file into an `InputError`; `damage` says what it is."""
     try:
-        with Path(name).open("rb") as stream:
-            yield stream
-    except OSError as error:
-        raise unreadable(name, error.strerror or str(error)) from None
-    except ValueError as error:  # a NUL in the name
-        raise unreadable(name, str(error)) from None
+        yield
+    except (MwzevalError, MemoryError):
+        raise
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or damage or str(error) or type(error).__name__
+        raise unreadable(name, reason) from None
+
+
+def _fsspec() -> Any:
+    return required("fsspec", "distributed", "reading from URLs needs fsspec")
 
 
 def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
@@ -199,33 +201,28 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
         ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
     }
     member = new[ending]()  # an empty file is no complete member
-    try:
+    with _readable(name, f"not a complete {ending} file (its content is damaged)"):
         while piece:
             member = member or new[ending]()
             yield member.decompress(piece)
             piece = member.unused_data or stream.read(COMPRESSED_PIECE)
             if member.eof:
                 member = None
-    except (zlib.error, lzma.LZMAError, zstandard.ZstdError):
-        raise unreadable(name, f"not a complete {ending} file (its content is damaged)") from None
     if member:
         raise unreadable(name, f"not a complete {ending} file (it ends too early)")
 
 
 def is_zip(path: str | Path) -> bool:
     """Tell whether a file begins like a zip; standard input is never looked into."""
-    if str(path) == STANDARD_INPUT:
-        return False
-    try:
-        with Path(path).open("rb") as stream:
-            return stream.read(len(ZIP_MAGIC)) == ZIP_MAGIC
-    except (OSError, ValueError):
-        return False
+    with suppress(OSError, ValueError):
+        if str(path) != STANDARD_INPUT:
+            with Path(path).open("rb") as stream:
+                return stream.read(len(ZIP_MAGIC)) == ZIP_MAGIC
+    return False
 
 
 def zip_names(path: str | Path) -> list[str]:
     """Return the names in a zip. Raises `InputError` when it is damaged."""
-    check_size(path)
     with _archive(path) as archive:
         return archive.namelist()
 
@@ -239,7 +236,6 @@ def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
     """
     from zipfile import ZIP_STORED
 
-    check_size(path)
     with _archive(path) as archive:
         names = archive.namelist()
         found = {PurePosixPath(name).name: name for name in reversed(names)}
@@ -267,41 +263,14 @@ def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
 
 @contextmanager
 def _archive(path: str | Path) -> Iterator[ZipFile]:
-    # Not before they are needed: `--help` answers at once.
-    import lzma
-    import zipfile
+    import zipfile  # not before it is needed: `--help` answers at once
 
-    damaged = (
-        *(EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-        # A version or method that Python lacks, a password, names or lengths that make no sense.
-        *(NotImplementedError, RuntimeError, ValueError, LookupError),
-    )
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except OSError as error:
-        raise unreadable(str(path), error.strerror or "not a complete zip archive") from None
-    except damaged:
-        raise unreadable(str(path), "not a complete zip archive, or of an unknown kind") from None
-
-
-@contextmanager
-def _remote(name: str) -> Iterator[Any]:
-    """Yield fsspec, and turn errors of whatever kind of place into an `InputError`.
-
-    Raises `DependencyError` when fsspec or a library for that kind of place is missing.
-    """
-    fsspec = required("fsspec", "distributed", "reading from URLs needs fsspec")
-    try:
-        yield fsspec
-    except (InputError, DependencyError):
-        raise
-    except ImportError as error:
-        raise DependencyError(f"{shorten(name, 300)} cannot be read here: {error}") from None
-    except OSError as error:
-        raise unreadable(name, error.strerror or str(error)) from None
-    except Exception as error:
-        raise unreadable(name, f"{type(error).__name__}: {error}") from None
+    check_size(path)
+    with (
+        _readable(str(path), "not a complete zip archive, or of an unknown kind"),
+        zipfile.ZipFile(path) as archive,
+    ):
+        yield archive
 
 
 def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
@@ -313,18 +282,17 @@ def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
 def expand(patterns: Sequence[str]) -> list[str]:
     """Return the files that patterns stand for: those of a pattern sorted by name, in their order.
 
-    Raises `InputError` for a pattern without any file, `UsageError` for a file that comes twice,
-    `DependencyError` for a URL that cannot be read here.
+    Raises `InputError` for a pattern without any file, `UsageError` for a file that comes twice.
     """
-    files: list[str] = []
-    problems = []
-    for pattern in patterns:
-        found = _matching(pattern)
-        if not found:
-            problems.append(Problem("no-files", "matches no file", file=shorten(pattern, 300)))
-        files += found
+    found = {pattern: _matching(pattern) for pattern in patterns}
+    problems = [
+        Problem("no-files", "matches no file", file=shorten(pattern, 300))
+        for pattern, files in found.items()
+        if not files
+    ]
     if problems:
         raise InputError(problems)
+    files = [file for pattern in patterns for file in found[pattern]]
     twice = sorted(file for file, times in Counter(files).items() if times > 1)
     if twice:
         raise UsageError(f"given more than once: {', '.join(twice)}")
@@ -337,8 +305,8 @@ def _matching(pattern: str) -> list[str]:
         return [pattern]
     if not is_url(pattern):
         return sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))  # noqa: PTH113, PTH207
-    with _remote(pattern) as fsspec:
-        system, path = fsspec.core.url_to_fs(pattern)
+    with _readable(pattern):
+        system, path = _fsspec().core.url_to_fs(pattern)
         return sorted(system.unstrip_protocol(found) for found in system.glob(path))
 
 
@@ -358,15 +326,19 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
     return [ends.get(own, path) for own, path in zip(parts, paths, strict=True)]
 
 
+def beginning(path: str, size: int) -> bytes:
+    """Return the first bytes of the content of a file. Raises as `read_bytes`."""
+    begin = b""
+    for piece in pieces(path):
+        begin += piece
+        if len(begin) >= size:
+            break
+    return begin[:size]
+
+
 def first_line(path: str) -> bytes:
     """Return the first line of a file, or its beginning if the line is longer than is sensible."""
-    begin, length = b"", 0
-    for piece in pieces(path):
-        begin = (begin + piece).lstrip()
-        length += len(piece)
-        if b"\n" in begin or length > SENSIBLE_LINE:
-            break
-    return begin.partition(b"\n")[0]
+    return beginning(path, SENSIBLE_LINE).lstrip().partition(b"\n")[0]
 
 
 def lines(path: str) -> Iterator[tuple[int, str]]:
@@ -387,18 +359,13 @@ def lines(path: str) -> Iterator[tuple[int, str]]:
         raise InputError([Problem("empty-file", "the file is empty", file=path)])
 
 
-def _split(content: Iterator[bytes], name: str) -> Iterator[bytes]:
-    parts: list[bytes] = []  # of the line that is not complete yet
-    length, number, longest = 0, 1, part_limit()
-    for piece in content:
-        first, *others = piece.split(b"\n")
-        parts.append(first)
-        length += len(first)
-        for following in (*others, None):
-            if length > longest:
+def _split(content: Iterator[bytes], name: str) -> Iterator[bytearray]:
+    line, number, longest = bytearray(), 1, part_limit()
+    for piece in chain(content, (b"\n",)):
+        for ends_line, part in enumerate(piece.split(b"\n")):
+            if ends_line:
+                yield line
+                line, number = bytearray(), number + 1
+            line += part
+            if len(line) > longest:
                 raise too_large(name, f"line {number}", longest)
-            if following is not None:
-                yield b"".join(parts)
-                parts, length, number = [following], len(following), number + 1
-    if length:
-        yield b"".join(parts)

@@ -68,28 +68,21 @@ def folder_written_atomically(path: Path) -> Iterator[Path]:
 
 def check_writable(path: str | Path) -> None:
     """Raise `MwzevalError` when a file cannot be written there, as far as is known in advance."""
-    name = shorten(str(path), 300)
     with named_where_unwritable(path):
         if "\0" in str(path):
             raise OSError("no name of a file has a NUL in it")
         place = Path(os.path.realpath(path))
-        if place.is_dir():
-            raise MwzevalError(f"cannot write {name}: it is a directory")
-        if str(path).endswith(os.sep):
-            raise MwzevalError(f"cannot write {name}: that would be a directory")
+        if place.is_dir() or str(path).endswith(os.sep):
+            raise OSError("that is a directory")
         if place.is_file():
             # The superuser may write to every file, but read-only means what it says.
             if not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
-                raise MwzevalError(
-                    f"cannot write {name}: the file is read-only; name another one, or make it "
-                    "writable (chmod u+w)"
-                )
+                raise OSError("the file is read-only; name another one, or use chmod u+w")
         elif not place.exists():
             if not place.parent.is_dir():
-                folder = shorten(str(Path(path).parent), 300)
-                raise MwzevalError(f"cannot write {name}: there is no folder {folder}")
+                raise OSError(f"there is no folder {shorten(str(Path(path).parent), 300)}")
             if not os.access(place.parent, os.W_OK | os.X_OK):
-                raise MwzevalError(f"cannot write {name}: nothing may be written in its folder")
+                raise OSError("nothing may be written in its folder")
 
 
 @contextmanager
@@ -100,19 +93,3 @@ def named_where_unwritable(path: str | Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise MwzevalError(f"cannot write {shorten(str(path), 300)}: {reason}") from None
-
-
-def reserve(file: Path, size: int) -> None:
-    """Raise `OSError` if the disk has no space for `file` to grow by `size` bytes.
-
-    That is for libraries which do not recover from a full disk.
-    """
-    if not hasattr(os, "posix_fallocate"):
-        return
-    grown = file.stat().st_size if file.exists() else 0
-    trial = file.with_name(f"{file.name}.tmp")
-    try:
-        with trial.open("wb") as stream:
-            os.posix_fallocate(stream.fileno(), grown, size)
-    finally:
-        trial.unlink(missing_ok=True)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.commands.data import examples, file_states
-from mwzeval.errors import DataError, UsageError
+from mwzeval.commands.data import file_states, format_states
 from mwzeval.files.downloads import DataRoot, Origin, PublicFile, embedded, public_files
 
 CORPORA = {"old": ("db/*.json", "old.zip", "old.json"), "new": ("db/*.json", "new/*.json")}
@@ -30,7 +29,36 @@ def root_with(folder: Path, contents: dict[str, bytes], origin: Origin = "--data
     return DataRoot(folder, origin, published, offline=True)
 
 
-def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: Path) -> None:
+STATUS = """\
+{root} (given by --data; used as it is)
+
+state       file           corpora
+published   db/hotel.json  old, new
+unverified  db/taxi.json   old, new
+different   new/1.json     new
+              expected git blob 374c4065770179576e306a2e4a7772746f91f156
+              found    git blob c7ad82cb7ae7fd2cde76c1bf23ecf25aa7a8693a
+missing     new/2.json     new
+unlisted    new/3.json     new
+              expected git blob (not among the published files)
+              found    git blob 1b356174a140883383b9ad35a2268af60e23fb5b
+unlisted    old.json       old
+              expected git blob (not among the published files)
+              found    git blob 826a4ece885645319e72d56621f63c75f8a9f3f4
+missing     old.zip        old
+
+old  1 published, 1 unverified, 1 unlisted, 1 missing
+new  1 published, 1 different, 1 unverified, 1 unlisted, 1 missing
+
+Scores computed with files that are not the published ones are not scores on the published data; \
+the checksum in their signature shows it."""
+"""Git blob ids are those of `git hash-object`."""
+
+
+@pytest.mark.parametrize("origin", ["--data", "cache"])
+def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(
+    tmp_path: Path, origin: Origin
+) -> None:
     contents = {
         "db/hotel.json": CONTENT,
         "db/taxi.json": b"whatever",
@@ -41,24 +69,19 @@ def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: P
         "unused.json": CONTENT,
         "new/.hidden.json": b"",
     }
-    root = root_with(tmp_path / "data", contents)
+    root = root_with(tmp_path / "data", contents, origin)
     unverified = [
         replace(file, git_blob=None) if file.local == "db/taxi.json" else file
         for file in root.published
     ]
     root = replace(root, published=tuple(unverified))
+    expected = STATUS.format(root=root.path)
+    if origin == "cache":
+        first = "the user's cache; missing files are downloaded on first use"
+        expected = expected.replace("given by --data; used as it is", first)
+        expected += "\nWhat differs in the cache is not used, but downloaded again when needed."
     for reread in (False, True):
-        states = file_states(root, CORPORA, reread=reread)
-        assert [(row.local, row.state, row.corpora) for row in states] == [
-            ("db/hotel.json", "published", ("old", "new")),
-            ("db/taxi.json", "unverified", ("old", "new")),
-            ("new/1.json", "different", ("new",)),
-            ("new/2.json", "missing", ("new",)),
-            ("new/3.json", "unlisted", ("new",)),
-            ("old.json", "unlisted", ("old",)),
-            ("old.zip", "missing", ("old",)),
-        ]
-        assert [row.is_foreign for row in states] == [False, False, True, False, True, True, False]
+        assert format_states(root, file_states(root, CORPORA, reread=reread)) == expected
 
 
 TABLES = {
@@ -112,21 +135,21 @@ def test_a_download_of_one_benchmark_names_its_files(
     assert '"pydial"' in capsys.readouterr().err
 
 
-def test_examples_are_copied_completely_and_never_overwrite(tmp_path: Path) -> None:
-    source, destination = tmp_path / "source", tmp_path / "made" / "here"
-    (source / "deep").mkdir(parents=True)
-    (source / "a.json").write_text("a")
-    (source / "deep" / "b.json").write_text("b")
-    copies = [destination / "a.json", destination / "deep" / "b.json"]
-    assert examples(destination, source) == copies
-    assert [copy.read_text() for copy in copies] == ["a", "b"]
-    copies[0].unlink()
-    copies[1].write_text("mine")
-    with pytest.raises(UsageError, match=r"b\.json"):
-        examples(destination, source)
-    assert not copies[0].exists()
-    assert copies[1].read_text() == "mine"
-    (tmp_path / "empty").mkdir()
-    for folder, origin in ((tmp_path / "x", tmp_path / "empty"), (copies[1], source)):
-        with pytest.raises(DataError):
-            examples(folder, origin)
+def test_examples_are_copied_completely_and_never_overwrite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    destination = tmp_path / "made" / "here"
+    assert main(["data", "examples", str(destination)]) == 0
+    source = embedded("predictions")
+    copies = {path.relative_to(source): path for path in source.rglob("*") if path.is_file()}
+    printed = [
+        Path(line).relative_to(destination) for line in capsys.readouterr().out.split("\n")[:-1]
+    ]
+    assert printed == sorted(copies)
+    assert all((destination / name).read_bytes() == copies[name].read_bytes() for name in copies)
+    mine = destination / printed[0]
+    mine.write_text("mine")
+    for place in (destination, mine):
+        assert main(["data", "examples", str(place)]) == 2
+        assert str(place) in capsys.readouterr().err
+    assert mine.read_text() == "mine"

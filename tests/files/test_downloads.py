@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -125,14 +125,20 @@ def everything_below(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
 
 
-def test_the_list_has_one_place_per_file_and_only_pinned_checksums() -> None:
-    files = public_files(embedded("public_files.tsv"))
-    assert len({file.local for file in files}) == len(files) > 50
+@pytest.mark.parametrize("folder", ["", "crosswoz", "pydial"])
+def test_a_list_has_one_place_per_file_and_only_pinned_checksums(folder: str) -> None:
+    files = public_files(embedded(folder, "public_files.tsv"))
+    assert len({file.local for file in files}) == len(files) >= 6
     for file in files:
+        place = PurePosixPath(file.local)
+        assert not place.is_absolute()
+        assert ".." not in place.parts
+        assert file.repository.count("/") == 1
         assert len(file.commit) == 40
         assert file.git_blob is None or len(file.git_blob) == 40
         assert file.sha256 is None or len(file.sha256) == 64
-    assert [f.local for f in files if not f.is_verifiable] == ["data/MultiWOZ2_3.zip"]
+    unverified = [file.local for file in files if not file.is_verifiable]
+    assert unverified == ([] if folder else ["data/MultiWOZ2_3.zip"])
 
 
 @pytest.mark.integration
@@ -154,23 +160,6 @@ def test_addresses_are_those_of_github_or_below_the_mirror(monkeypatch: pytest.M
     assert file.url == "https://raw.githubusercontent.com/o/r/abc/x%20y/z.json"
     monkeypatch.setenv("MWZEVAL_MIRROR", "http://mirror.test/base/")
     assert file.url == "http://mirror.test/base/o/r/abc/x%20y/z.json"
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        "local\trepository",
-        "a\tb",
-        "../a\tr\tc\tp\tb\t",
-        "/a\tr\tc\tp\tb\t",
-        "a\tr\tc\tp\tb\t\n" * 2,
-    ],
-)
-def test_a_table_that_is_no_list_of_files_is_refused(tmp_path: Path, row: str) -> None:
-    table = tmp_path / "files.tsv"
-    table.write_text(HEADER + row)
-    with pytest.raises(DataError, match=r"files\.tsv"):
-        public_files(table)
 
 
 @pytest.fixture
@@ -350,7 +339,7 @@ def test_what_cannot_be_downloaded_is_not_at_its_place_and_the_message_says_what
             monkeypatch.setenv(name, value)
     with pytest.raises(DataError, match=message) as caught:
         cached(cache, file).require("d/a.json")
-    expected = ["d/a.json", file.url, str(cache / "d"), "--data", "--tiny"]
+    expected = ["d/a.json", file.url, str(cache), "--data", "--tiny"]
     if message == "published":
         expected += [file.git_blob or "", file.sha256 or ""]
     assert [part for part in expected if part not in str(caught.value)] == []

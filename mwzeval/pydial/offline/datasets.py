@@ -6,6 +6,7 @@ with h5py alone, so that nothing that a file describes is made or run.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.files.json_files import read_json
 from mwzeval.files.reading import read_model, size_limit, too_large
-from mwzeval.files.writing import folder_written_atomically, reserve
+from mwzeval.files.writing import folder_written_atomically
 from mwzeval.libraries import required
 from mwzeval.pydial.environments.gymnasium_environments import spaces_of
 from mwzeval.pydial.environments.registration import environment_ids, register_with_gymnasium
@@ -88,12 +89,28 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
         first = 0
         while some := tuple(islice(waiting, AT_A_TIME)):
             # HDF5 crashes where a disk is full.
-            reserve(made / DATA / ARRAYS, sum(map(_size, some)))
+            _reserve(made / DATA / ARRAYS, sum(map(_size, some)))
             storage.update_episodes(map(_buffer, some))
             numbers = range(first, first + len(some))
             storage.update_episode_metadata([{"policy": each.policy} for each in some], numbers)
             first += len(some)
     return folder
+
+
+def _reserve(file: Path, size: int) -> None:
+    """Raise `OSError` if the disk has no space for `file` to grow by `size` bytes.
+
+    That is for libraries which do not recover from a full disk.
+    """
+    if not hasattr(os, "posix_fallocate"):
+        return
+    grown = file.stat().st_size if file.exists() else 0
+    trial = file.with_name(f"{file.name}.tmp")
+    try:
+        with trial.open("wb") as stream:
+            os.posix_fallocate(stream.fileno(), grown, size)
+    finally:
+        trial.unlink(missing_ok=True)
 
 
 def check_new(output: str | Path, behaviours: Iterable[Behaviour]) -> None:

@@ -185,13 +185,9 @@ def test_other_ways_to_write_the_same_predictions_are_read(written: Any, kind: s
 @pytest.mark.parametrize(
     ("text", "name", "remedy"),
     [
-        ("dialogue_id,turn,response\nsmp0021,0,hello\n", "mine.csv", "CSV"),
-        ("dialogue_id,turn,response\nsmp0021,0,hello\n", "mine.json", "CSV"),
-        ("{'smp0021': [{'response': 'hello'}]}", "mine.json", "json.dump"),
+        ("{'smp0021': [{'response': 'hello'}]}", "mine.json", "line 1, column 2"),
         ('{"smp0021": [{"response": "hel', "mine.json", "cut off"),
         ('{"smp0021": [{"response": "hello"},', "mine.json", "cut off"),
-        ('{"version": 2, "status": "success", "eval": {"a": NaN}}', "a.json", "compare --items"),
-        ('{"version": 2, "status": "success", "eval": {"a": 1}}', "a.json", "compare --items"),
     ],
 )
 def test_files_that_are_not_json_have_a_remedy(text: str, name: str, remedy: str) -> None:
@@ -211,12 +207,11 @@ def test_records_that_are_not_dialogues_have_a_remedy(records: Any, remedy: str)
         Evaluator(success=True, corpus="sample").evaluate(records)
 
 
-@pytest.mark.parametrize(("name", "remedy"), [("a.zip", "unpack"), ("a.eval", "--items")])
-def test_archives_have_a_remedy(name: str, remedy: str, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+def test_an_archive_has_a_remedy(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("mine.json", json.dumps(WELL))
-    with pytest.raises(InputError, match=remedy):
-        read_predictions(tmp_path / name)
+    with pytest.raises(InputError, match="unpack"):
+        read_predictions(tmp_path / "a.zip")
 
 
 def complete(*changes: tuple[int, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
