@@ -144,9 +144,11 @@ class _ReferenceNgrams:
             here = np.flatnonzero(following >= order - 1)
             pairs = prefixes[here] * max(1, len(vocabulary)) + codes[here + order - 1]
             known, of_pair, counts = np.unique(pairs, return_inverse=True, return_counts=True)
-            of_ngram = np.empty(len(known), dtype=np.int64)
+            of_ngram = np.zeros(len(known) + 1, dtype=np.int64)
             of_ngram[of_pair] = owner[here]
-            self._orders.append(_Order(known, counts, of_ngram))
+            # At the end stands what is greater than every pair and occurs nowhere.
+            known = np.append(known, np.iinfo(np.int64).max)
+            self._orders.append(_Order(known, np.append(counts, 0), of_ngram))
             prefixes = np.full(len(codes), -1)
             prefixes[here] = of_pair
 
@@ -181,7 +183,9 @@ class _ReferenceNgrams:
             here = np.flatnonzero((following >= order - 1) & (prefixes >= 0))
             last = codes[here + order - 1]
             here, last = here[last >= 0], last[last >= 0]
-            found = known.places(prefixes[here] * max(1, len(self._vocabulary)) + last)
+            pairs = prefixes[here] * max(1, len(self._vocabulary)) + last
+            at = np.searchsorted(known.pairs, pairs)
+            found = np.where(known.pairs[at] == pairs, at, -1)
             prefixes = np.full(len(codes), -1)
             prefixes[here] = found
             times = np.bincount(found[found >= 0], minlength=len(known.counts))
@@ -199,13 +203,6 @@ class _Order(NamedTuple):
     pairs: NDArray[np.int64]
     counts: NDArray[np.int64]
     segments: NDArray[np.int64]
-
-    def places(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where pairs stand among the known ones, -1 for those that do not."""
-        if not len(self.pairs):
-            return np.full(len(pairs), -1)
-        at = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
-        return np.where(self.pairs[at] == pairs, at, -1)
 
 
 def _numbers(numbers: Iterable[int]) -> NDArray[np.int64]:

@@ -116,7 +116,7 @@ class ScoredTable:
 
     table: Table
     measures: tuple[Measure, ...]
-    count_types: Callable[[], TypeCounts] = TypeCounts.none
+    count_types: Callable[[], TypeCounts] = TypeCounts.of
     trials: Trials | None = None
     about: Mapping[str, str] = field(default_factory=dict)
 

@@ -25,67 +25,47 @@ def of_items(
     item_of: Callable[[str], str] = item_of_trial,
     *,
     outcome: str | None = "success",
-    trials: int | None = None,
 ) -> ScoredTable:
     """Return what was scored of trials with one row per item, so that items are the units.
 
-    The score called `outcome` must be of 0/1 outcomes; from it come pass^k for k = 1 … `trials`
-    (by default the most that at least half of the items have) and the share of items that flip.
-    Items with less than k trials are not among those that pass^k is about (its `n`); None leaves
-    these scores out. All other scores keep their formula; their rows are means over trials, so that
-    an item counts once, and `n` counts items. Intervals resample items; where every trial of every
-    item has the same outcome they are Wilson's, with items for cases. `ScoredTable.trials` keeps
-    the rows of trials. Where no item has a second trial, only the names of the units change.
-
-    Raises:
-        ValueError: For scores of types (distinct words), which have no rows to average, and where
-            `outcome` is not a score of 0/1 outcomes.
+    From the score called `outcome`, of 0/1 outcomes, come pass^k for k = 1 … `trials` (the most
+    that at least half of the items have) and the share of items that flip. Items with less than k
+    trials are not among those that pass^k is about (its `n`). All other scores keep their formula;
+    their rows are means over trials, so that an item counts once, and `n` counts items. Intervals
+    resample items; where every trial of every item has the same outcome they are Wilson's, with
+    items for cases. `ScoredTable.trials` keeps the rows of trials. Where no item has a second
+    trial, only the names of the units change. Scores of types (distinct words) have no rows.
     """
-    if any(measure.of_types for measure in scored.measures):
-        raise ValueError("scores of types, such as distinct words, cannot be averaged over trials")
     of = Trials.of(scored.table, item_of)
     if len(of.names) == len(of.items):
         return replace(scored, table=replace(scored.table, units=of.items))
     table = of.by_item()
-    asked = of.usual if trials is None else trials
-    signed = {"trials": asked}
     measures = [
-        replace(m, outcome=None, signature=m.signature.extended(signed)) for m in scored.measures
+        replace(m, outcome=None, signature=m.signature.extended({"trials": of.usual}))
+        for m in scored.measures
     ]
-    if outcome is not None:
-        measure = _measure_of_outcomes(scored, outcome)
-        columns, of_outcomes = _repeated(of, measure, asked)
-        table = table.beside(columns)
-        measures += of_outcomes
+    for m in scored.measures:
+        if (m.name, m.scope) == (outcome, WHOLE) and m.outcome is not None:
+            table = table.beside(_outcomes(of, m.outcome, m.cases))
+            measures += _measures(m, of.usual)
     return ScoredTable(table, tuple(measures), trials=of)
 
 
-def _measure_of_outcomes(scored: ScoredTable, name: str) -> Measure:
-    for measure in scored.measures:
-        if (measure.name, measure.scope) == (name, WHOLE) and measure.outcome is not None:
-            return measure
-    raise ValueError(f"there is no score of 0/1 outcomes that is called {name!r}")
-
-
-def _repeated(of: Trials, measure: Measure, trials: int) -> tuple[Table, list[Measure]]:
-    """Return the columns and scores that only trials have."""
-    assert measure.outcome is not None
-    outcomes = of.table.column(measure.outcome)
-    cases = np.ones(len(of.items)) if measure.cases is None else of.table.column(measure.cases)
-    if not (np.isin(outcomes, (0, 1)).all() and np.isin(cases, (0, 1)).all()):
-        raise ValueError(f"{measure.name} is not a score of 0/1 outcomes, one a trial")
-    counts = list(zip(of.sums(outcomes), of.sums(cases), strict=True))
+def _outcomes(of: Trials, outcome: str, cases: str | None) -> Table:
+    """Return the columns that only trials have."""
+    totals = of.totals()
+    numbers = of.counts if cases is None else totals.column(cases).astype(np.int64)
+    won = totals.column(outcome).astype(np.int64)
     rows: list[tuple[str, dict[str, float]]] = []
-    for item, (successes, number) in zip(of.names, counts, strict=True):
+    for item, c, n in zip(of.names, won.tolist(), numbers.tolist(), strict=True):
         row: dict[str, float] = {}
-        for k in range(1, min(trials, int(number)) + 1):
-            row |= {_pass(k): all_succeed(int(successes), int(number), k), _items(k): 1}
-        if number >= trials:
-            row[FLIPS] = some_differ(int(successes), int(number), trials)
+        for k in range(1, min(of.usual, n) + 1):
+            row |= {_pass(k): all_succeed(c, n, k), _items(k): 1}
+        if n >= of.usual:
+            row[FLIPS] = some_differ(c, n, of.usual)
         rows.append((item, row))
-    each_k = range(1, trials + 1)
-    columns = (*map(_pass, each_k), *map(_items, each_k), FLIPS)
-    return Table.from_rows(columns, rows), list(_measures(measure, trials))
+    each_k = range(1, of.usual + 1)
+    return Table.from_rows((*map(_pass, each_k), *map(_items, each_k), FLIPS), rows)
 
 
 def _measures(measure: Measure, trials: int) -> Iterator[Measure]:

@@ -95,7 +95,7 @@ class TypeCounts:
     ngrams: tuple[Ngrams, ...]
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[str, Iterable[Sequence[str]]]]) -> TypeCounts:
+    def of(cls, rows: Iterable[tuple[str, Iterable[Sequence[str]]]] = ()) -> TypeCounts:
         """Count the types of each unit, given with its texts as words; n-grams are within one.
 
         Types are in the order in which they first occur.
@@ -130,11 +130,6 @@ class TypeCounts:
             placed[left >= order] = types
             types = placed
         return cls(tuple(units), tuple(position), tuple(ngrams))
-
-    @classmethod
-    def none(cls) -> TypeCounts:
-        """Return the counts of no unit."""
-        return cls.of([])
 
     def select(self, units: Sequence[str]) -> TypeCounts:
         """Return the counts of `units`, in that order. Raises `KeyError` for a unit not here."""

@@ -82,11 +82,6 @@ class Trials:
         """The most trials that at least half of the items have; 0 without items."""
         return int(np.sort(self.counts)[len(self.names) // 2]) if self.names else 0
 
-    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of one number a trial over the trials of each item, shape (items,)."""
-        summed = np.bincount(self.positions, weights=values, minlength=len(self.names))
-        return np.asarray(summed, dtype=np.float64)
-
     def totals(self) -> Table:
         """Return one row per item, the sum over its trials."""
         sums = np.zeros((len(self.names), len(self.table.columns)))

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 
 from mwzeval.metrics.ranking import (
     CUTOFFS,
+    Selection,
     abstention_table,
     covering,
     f_score,
     found_positions,
-    harmonic_mean,
     only,
     ranking_table,
     ratio,
+    selection_table,
 )
 from mwzeval.scores.table import Table
 
@@ -165,6 +166,11 @@ def test_what_is_covered_is_enough_and_nothing_more(numbers: list[int], coverage
     assert [numbers[index] for index in chosen] == sorted(numbers, reverse=True)[: len(chosen)]
 
 
-def test_the_harmonic_mean_of_nothing_is_0() -> None:
-    both = harmonic_mean(np.array([0.0, 1.0]), np.array([0.0, 0.5]))
-    assert both.tolist() == pytest.approx([0.0, 2 / 3])
+def test_selections_have_scores_of_their_own_which_are_0_for_nothing() -> None:
+    selections = [Selection(3, 2, 4), Selection(0, 0, 1), Selection(2, 0, 1)]
+    columns = selection_table(["a", "b", "c"], selections)
+    assert columns.column("correct_selected").tolist() == [2, 0, 0]
+    for name, value in (("precision", 2 / 3), ("recall", 1 / 2), ("f_score", 4 / 7)):
+        assert columns.column(name).tolist() == pytest.approx([value, 0, 0])
+    assert columns.column("examples").tolist() == [1, 1, 1]
+    assert selection_table([], []).values.shape == (0, 7)
