@@ -107,9 +107,20 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
             read.append(_read(name, columns, clusters))
     if findings.errors:
         raise InputError(findings.errors, can_be_validated=False)
-    _check_common(read)
-    lower = _lower(read, columns.lower)
     common = set.intersection(*(set(file.items()) for file in read))
+    if not common:
+        found = ", ".join(f"{_quoted(next(iter(file.items())))} in {file.name}" for file in read)
+        raise UsageError(
+            f"no item is in all files: there is {found}; are they of one benchmark, and is another "
+            "column the item (--item-column)?"
+        )
+    if not set.intersection(*(set(file.values) for file in read)):
+        found = ", ".join(f"{_listed(list(file.labels))} in {file.name}" for file in read)
+        raise UsageError(
+            f"no score is in all files: there is {found}; give the columns one name, or choose by "
+            "--score"
+        )
+    lower = _lower(read, columns.lower)
     if clusters and (lacking := common - clusters.keys()):
         raise UsageError(f"no file says of which cluster item {_quoted(min(lacking))} is")
     outcomes = {}
@@ -295,24 +306,6 @@ def _number_in(row: Mapping[str, Any], column: str) -> float | None:
 # Files that are compared with each other.
 
 
-def _check_common(files: Sequence[_File]) -> None:
-    first, *others = files
-    for other in others:
-        mine, theirs = first.items(), other.items()
-        if not mine.keys() & theirs.keys():
-            raise UsageError(
-                f"{first.name} and {other.name} have no item in common: there are "
-                f"{_quoted(next(iter(mine)))} and {_quoted(next(iter(theirs)))} — are they of one "
-                "benchmark, and is the item another column (--item-column NAME)?"
-            )
-        if not first.values.keys() & other.values.keys():
-            names = (", ".join(map(shorten, file.labels.values())) for file in (first, other))
-            raise UsageError(
-                f"{first.name} and {other.name} have no score in common: {' and '.join(names)}; "
-                "give the columns one name, or choose by --score"
-            )
-
-
 def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> None:
     """Remove items that lack a score in another file; warn, also where that changes the score.
 
@@ -334,15 +327,15 @@ def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> N
         of_items: dict[str, list[float]] = {}
         for (item, _), value in file.values[score].items():
             of_items.setdefault(item, []).append(value)
-        means = {item: sum(values) / len(values) for item, values in of_items.items()}
-        kept = [mean for item, mean in means.items() if item in everywhere]
+        means = [sum(values) / len(values) for values in of_items.values()]
+        kept = [mean for item, mean in zip(of_items, means, strict=True) if item in everywhere]
         values = file.values[score].items()
         file.values[score] = {unit: value for unit, value in values if unit[0] not in lacking}
         if len(kept) == len(means):
             continue
         with np.errstate(over="ignore", invalid="ignore"):  # of values near the largest number
-            error = float(np.std(list(means.values()), ddof=1)) / len(means) ** 0.5
-            before, after = np.mean(list(means.values())), np.mean(kept)
+            error = float(np.std(means, ddof=1)) / len(means) ** 0.5
+            before, after = np.mean(means), np.mean(kept)
         if abs(after - before) > error:
             file.findings.warning(
                 "left-out",

@@ -24,6 +24,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +88,15 @@ def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> S
     each item is one. Unbiased, except that an estimate below 0 is reported as 0.
 
     Raises:
-        UsageError: When only one system has items with several trials.
+        UsageError: For less than two items or clusters, and when only one system has items with
+            several trials.
     """
+    number = len(systems[0])
+    if number < 2 or (clusters and len(set(clusters)) < 2):
+        raise UsageError(
+            f"a pilot needs at least two items and two clusters (--cluster-column), two pilots in "
+            f"common: there are {number} items of {plural(len(set(clusters or ())), 'cluster')}"
+        )
     counts = np.array([[of_item.size for of_item in scores] for scores in systems])
     means = np.array([[of_item.mean() for of_item in scores] for scores in systems])
     items = counts.shape[1]
@@ -239,14 +247,7 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
     grouped: dict[str, list[float]] = {}
     for item, value in zip(kept, values.tolist(), strict=True):
         grouped.setdefault(item, []).append(value)
-    if len(grouped) < 2:
-        raise UsageError(f"a pilot run needs at least two items with {measure.name}")
     of_items = [clusters[item] for item in grouped] if clusters else None
-    if of_items and len(set(of_items)) < 2:
-        raise UsageError(
-            f"all items with {measure.name} are of one cluster, which tells nothing of others: "
-            "take a pilot run with more, or a column with smaller ones (--cluster-column)"
-        )
     scores = {item: np.array(of_item) for item, of_item in grouped.items()}
     spread = spread_of(list(scores.values()), clusters=of_items)
     value = measure.value(observed(table))
@@ -278,18 +279,11 @@ def _spreads_of_difference(
     another system finds the same items hard, only the two ends, both with its variances:
     `INDEPENDENT`, not at all, so that pairing is for nothing; `ALIKE`, as another run of the pilot
     would, which needs second trials of items.
-
-    Raises:
-        UsageError: For two pilots without two common items or clusters.
     """
     first, *others = pilots.values()
     common = [item for item in first.scores if all(item in pilot.scores for pilot in others)]
     clusters = [first.clusters[item] for item in common] if first.clusters else None
     if others:
-        if len(common) < 2:
-            raise UsageError(f"two pilot runs need the same items: {len(common)} are in both")
-        if clusters and len(set(clusters)) < 2:
-            raise UsageError("all common items of the two pilot runs are of one cluster")
         system, baseline = ([pilot.scores[item] for item in common] for pilot in pilots.values())
         spreads = {PAIRED: spread_of(system, baseline, clusters=clusters)}
     else:
@@ -384,25 +378,18 @@ def power_document(
     if difference is not None:
         header += [f"power {name}" for name in spreads]
         title += f", and power (%) at {difference:g} points"
-    cells, records = [], []
+    designs: list[dict[str, Any]] = []
+    cells = []
     for number, of_each in product(items, trials):
-        errors = {name: s.standard_error(number, of_each) for name, s in spreads.items()}
-        designs = [
-            {
-                "items": number,
-                "trials": of_each,
-                "assumption": name,
-                "smallest_difference": test.errors * error,
-                "power": None if difference is None else test.power_of(difference, error),
-            }
-            for name, error in errors.items()
-        ]
-        records += designs
-        cells.append(
-            [f"{number} × {of_each}", str(number * of_each)]
-            + [f"{design['smallest_difference']:.{decimals}f}" for design in designs]
-            + [f"{100 * p:.0f}" for design in designs if (p := design["power"]) is not None]
-        )
+        smallest, chances = [], []
+        for name, spread in spreads.items():
+            error = spread.standard_error(number, of_each)
+            design = {"items": number, "trials": of_each, "assumption": name}
+            power = None if difference is None else test.power_of(difference, error)
+            designs.append({**design, "smallest_difference": test.errors * error, "power": power})
+            smallest.append(f"{test.errors * error:.{decimals}f}")
+            chances += [] if power is None else [f"{100 * power:.0f}"]
+        cells.append([f"{number} × {of_each}", str(number * of_each), *smallest, *chances])
     if difference is None:
         largest = plural(max(items), "item"), plural(max(trials), "trial")
         advice = f"{largest[0]} with {largest[1]} each detect "
@@ -429,7 +416,7 @@ def power_document(
             *((CLUSTERED,) if clustering else ()),
             f"advice: {advice}",
         ),
-        records=tuple(records),
+        records=tuple(designs),
         plain={
             "score": first.label,
             "pilots": {
@@ -455,7 +442,7 @@ def power_document(
                 for name, spread in spreads.items()
             },
             **({"clusters": asdict(clustering)} if clustering else {}),
-            "designs": records,
+            "designs": designs,
             "advice": advice,
         },
     )

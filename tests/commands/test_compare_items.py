@@ -175,8 +175,8 @@ def test_problems_of_files_that_do_not_fit_together(run: Run, tmp_path: Path) ->
     one = write(tmp_path / "a.csv", "item,score\nt1,1\nt2,0\n")
     other = write(tmp_path / "b.csv", "item,score\n1,1\n2,0\n")
     third = write(tmp_path / "c.csv", "item,reward\nt1,1\nt2,0\n")
-    assert '"t1" and "1"' in run("compare", "--items", one, other)[2]
-    assert "score and reward" in run("compare", "--items", one, third)[2]
+    assert '"t1" in' in run("compare", "--items", one, other)[2]
+    assert '"reward" in' in run("compare", "--items", one, third)[2]
     # Many problems are not sent to `validate`.
     wrong = table(tmp_path, "d", "x" * 50)
     assert run("compare", "--items", wrong, WEAK)[2].rstrip().endswith(" more")

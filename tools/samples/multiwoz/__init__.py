@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mwzeval.multiwoz.convlab.rule_tracker import BOOK_SLOTS, SEMI_SLOTS
+from mwzeval.multiwoz.convlab.rule_tracker import SEMI_SLOTS
+from mwzeval.multiwoz.schema import BOOKING_SLOTS
 from tools.samples.common import array_text, object_text
 from tools.samples.multiwoz.goals import Goal, described
 from tools.samples.multiwoz.systems import SYSTEMS, predict
@@ -94,7 +95,7 @@ def _metadata(exchange: Exchange) -> Json:
         known = {slot: values[0] for slot, values in exchange.state.get(domain, {}).items()}
         booking, blank = exchange.bookings.get(domain), "not mentioned" if known else ""
         journey = "train" if domain == "bus" else domain
-        book = {slot: known.get("book" + slot, "") for slot in BOOK_SLOTS.get(journey, ())}
+        book = {slot: known.get("book" + slot, "") for slot in BOOKING_SLOTS.get(journey, ())}
         semi = {slot: known.get(slot.lower(), blank) for slot in SEMI_SLOTS[journey]}
         metadata[domain] = {"book": {"booked": [booking] if booking else [], **book}, "semi": semi}
     return metadata
