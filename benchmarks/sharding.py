@@ -15,7 +15,7 @@ import zstandard
 
 from benchmarks.measure import Row, at_most, seconds
 from mwzeval import Evaluator
-from mwzeval.cluster.dask import cluster
+from mwzeval.cluster import cluster
 from mwzeval.multiwoz.shards import evaluate_shards
 from mwzeval.text import to_json
 

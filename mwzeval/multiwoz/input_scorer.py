@@ -99,7 +99,7 @@ class InputScorer:
         )
         if dask is None:
             return evaluate()
-        from mwzeval.cluster.dask import cluster
+        from mwzeval.cluster import cluster
 
         with cluster(dask, workers) as client:
             return evaluate(client=client)

@@ -28,10 +28,6 @@ Arrays = dict[str, NDArray[Any]]
 DESCRIPTION = "mwzeval"
 """The key of the file's metadata that holds the description, as JSON."""
 FORMAT = 1
-PICKLES = (b"PK\x03\x04", b"\x80")
-"""The first bytes of what `torch.save` and `pickle.dump` write."""
-HEADER = 8
-"""Bytes before the header of a file: its length."""
 
 
 def write_arrays(path: str | Path, kind: str, arrays: Mapping[str, Any], about: Any) -> None:
@@ -51,31 +47,27 @@ def write_arrays(path: str | Path, kind: str, arrays: Mapping[str, Any], about: 
 def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     """Return the arrays of a file and their description.
 
-    Only safetensors files are read, which hold nothing but numbers; a pickle, which can run code,
-    is not opened. Raises `InputError` for anything that is not such a file of this kind,
-    `DependencyError` without safetensors.
+    Raises `InputError` for anything that is not such a file of this kind, also for a pickle, which
+    can run code; `DependencyError` without safetensors.
     """
     safetensors = required("safetensors")
     raw = read_model(path)
-    # The length of a safetensors header may begin with the same byte; its text follows it.
-    if raw.startswith(PICKLES) and raw[HEADER : HEADER + 1] != b"{":
-        what = "a pickle or PyTorch archive, which can run code when it is loaded: not opened"
-        raise refused(path, f"{what}. Models are safetensors files, as training writes them")
     try:
         arrays: Arrays = required("safetensors.numpy").load(raw)
-        length = int.from_bytes(raw[:HEADER], "little")
-        header = json.loads(raw[HEADER : HEADER + length])
+        end_of_header = 8 + int.from_bytes(raw[:8], "little")
+        header = json.loads(raw[8:end_of_header])
         description = json.loads(header["__metadata__"][DESCRIPTION])
         # A lone surrogate is in no file that is written here, nor in the output of a model.
         json.dumps(description, ensure_ascii=False).encode()
         found = description["format"], description["kind"]
         about = description["about"]
-    except MemoryError:
-        raise refused(path, f"its {len(raw):,} bytes do not fit into memory twice") from None
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
-        # The representation of an error of encoding has the whole text.
         why = shorten(f"{type(error).__name__}: {error}", 300)
-        raise refused(path, f"not a safetensors file of this program ({why})") from None
+        raise refused(
+            path,
+            f"not a safetensors file that training here has written ({why}). Pickles and PyTorch "
+            "archives, which can run code, are not opened",
+        ) from None
     if found != (FORMAT, kind):
         raise refused(path, f"expected a {kind} of format {FORMAT}, found {found[1]} {found[0]}")
     return arrays, about
@@ -87,8 +79,9 @@ def refused(path: str | Path, reason: str) -> InputError:
 
 
 WEIGHT, GENERATOR = "weight", "generator"
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""The state of Adam for a weight; before the weight's first gradient there is none."""
+STEP = "step"
+MOMENTS = ("exp_avg", "exp_avg_sq")
+"""With the step, the state of Adam for a weight; before its first gradient there is none."""
 
 
 def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
@@ -145,18 +138,13 @@ def restore(
     for optimizer in optimizers:
         for weight in trained_by(optimizer):
             name = names[id(weight)]
-            if not any(f"{key}:{name}" in arrays for key in MOMENTS):
+            if f"{STEP}:{name}" not in arrays:
                 continue
+            state, step = optimizer.state[weight], arrays[f"{STEP}:{name}"]
+            # SparseAdam counts its steps in an int, Adam in a tensor.
+            state[STEP] = int(step) if step.dtype == np.int64 else torch.from_numpy(step.copy())
             for key in MOMENTS:
-                array = arrays[f"{key}:{name}"]
-                # SparseAdam counts its steps in an int, Adam in a tensor.
-                is_count = key == "step" and array.dtype == np.int64
-                like = np.zeros((), np.float32) if key == "step" else weight.detach().numpy()
-                if array.shape != like.shape or not (is_count or array.dtype == like.dtype):
-                    raise ValueError(f'{key} of "{name}" has another shape or type')
-                # No number is less than NaN, or more.
-                if not (array >= (-np.inf if key == "exp_avg" else 0)).all():
-                    raise ValueError(f'{key} of "{name}" has impossible numbers')
-                value = int(array) if is_count else torch.from_numpy(array.copy())
-                optimizer.state[weight][key] = value
+                state[key] = weight.detach().new_tensor(arrays[f"{key}:{name}"])
+                if state[key].shape != weight.shape:
+                    raise ValueError(f'{key} of "{name}" has another shape')
     generator.set_state(torch.from_numpy(arrays[GENERATOR].copy()))

@@ -50,17 +50,16 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         for setting in fields(self):
-            name, value, kind = setting.name, getattr(self, setting.name), str(setting.type)
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if kind == "bool":
+            name, value = setting.name, getattr(self, setting.name)
+            if setting.type == "bool":
                 fits = isinstance(value, bool)
-            elif kind == "float":
-                fits = is_number and (0 < value < 1 or (name in SHARES and value == 0))
+            elif setting.type == "float":
+                fits = type(value) in (int, float) and (
+                    0 < value < 1 or (name in SHARES and not value)
+                )
             else:
                 least = 0 if name == "seed" else 1
-                fits = (
-                    is_number and isinstance(value, int) and least <= value <= MOST.get(name, value)
-                )
+                fits = type(value) is int and least <= value <= MOST.get(name, value)
             if not fits:
                 raise UsageError(f"{name} cannot be {value!r}")
 
@@ -84,24 +83,6 @@ class Point:
 
 Watch = Callable[[Point], None]
 """A function that is called with each new point of the curve."""
-
-
-def _curve_of(plain: Any) -> list[Point]:
-    """Return the learning curve in a file. Raises `ValueError` or `TypeError` for anything else."""
-    if not isinstance(plain, list):
-        raise TypeError("the curve is a list")
-    curve = [Point(**point) for point in plain]
-    for point in curve:
-        counts = point.step, point.epoch, point.examples
-        # Numbers may be infinite or NaN where a run has diverged.
-        numbers = [number for number in (point.loss, point.quality) if number is not None]
-        if (
-            any(type(count) is not int or not 0 <= count < 2**63 for count in counts)
-            or any(type(n) is not float and (type(n) is not int or abs(n) > 2**63) for n in numbers)
-            or not isinstance(point.scores, dict)
-        ):
-            raise ValueError("a point of the curve has impossible values")
-    return curve
 
 
 class Learner(ABC):
@@ -293,7 +274,7 @@ class _Run:
                 "folder, or call it again as it was called"
             )
         try:
-            self.curve = _curve_of(about["curve"])
+            self.curve = [Point(**point) for point in about["curve"]]
             has_model = any(p.quality is not None for p in self.curve) or self._is_finished()
             restore(self._learner.weights, self._learner.optimizers, self._generator, arrays)
         except (ValueError, LookupError, TypeError, RuntimeError) as error:

@@ -173,7 +173,7 @@ def _run(arguments: argparse.Namespace) -> int:
         "log_every": arguments.log_every,
     }
     if arguments.dask:
-        from mwzeval.cluster.dask import cluster
+        from mwzeval.cluster import cluster
 
         with cluster(arguments.dask, arguments.processes) as client:
             jobs = run_benchmark(**plan, output=arguments.output, client=client, progress=True)

@@ -1,16 +1,10 @@
 """Many runs of one system: how much of what varies is the run, and how much the units?
 
 And what two systems with several runs each differ by, on other units and in other runs: the
-hierarchical (two-level) bootstrap. Units are drawn once for all runs of all systems, as in the
-paired bootstrap, and each score is computed a run; runs are drawn for each system. Three things
-make it hold for the few runs that people have (docs/statistics.md has the simulation):
-
-* A resample of R runs has on average (R - 1) / R of their variance: deviations from the mean are
-  multiplied by √(R / (R - 1)) (Rao and Wu, JASA 83, 1988).
-* That variance is itself uncertain: deviations are multiplied by √(f / χ²) with a draw of χ² of
-  f = Σ (R - 1) degrees of freedom, by which the mean of normal runs has Student's distribution.
-* Runs are drawn with their scores on all units. Drawn with those on the resampled units, the noise
-  of units would be counted once more.
+hierarchical bootstrap of docs/statistics.md ("Seeds against seeds"), where three things make it
+hold for few runs. Deviations of resampled runs are multiplied by √(R / (R - 1)) (Rao and Wu, JASA
+83, 1988) and by √(f / χ²), a draw with f = Σ (R - 1) degrees of freedom; and runs are drawn with
+their scores on all units, as the noise of units is in the resampled units already.
 
 Aggregates over tasks and runs have intervals that resample runs within each task. A score per run
 and task comes as an array of shape (runs, tasks). They tell what other runs on these tasks would

@@ -8,12 +8,10 @@ A trial is an attempt that could be judged. One that was lost to infrastructure 
 not in the table, and its item has one trial less.
 
 pass^k, the chance that k trials of an item all succeed, averaged over items, is estimated from n
-trials with c successes by C(c, k) / C(n, k): the share of choices of k trials that all succeeded.
-It is unbiased for every n ≥ k. Of items with less than k trials there is no estimate; they are left
-out of pass^k. pass@k, the chance that *one* of k trials succeeds, is 1 - C(n - c, k) / C(n, k).
+trials with c successes by C(c, k) / C(n, k): without bias for every n ≥ k. Items with less than k
+trials are left out of it.
 
-Source: Yao, Shinn, Razavi and Narasimhan, "τ-bench", 2024; Chen et al., "Evaluating
-Large Language Models Trained on Code", 2021, section 2.1 (pass@k).
+Source: Yao, Shinn, Razavi and Narasimhan, "τ-bench", 2024.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cluster.dask import cluster
+from mwzeval.cluster import cluster
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.scorer import Sources

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.cluster.processes import THREADS, pool
+from mwzeval.cluster import THREADS, pool
 from tests.places import ROOT
 from tests.waiting import wait_until
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 NEVER_DONE = """
 import sys, time
 from pathlib import Path
-from mwzeval.cluster.processes import pool
+from mwzeval.cluster import pool
 from tests.cluster.test_processes import note_and_wait
 if __name__ == "__main__":
     with pool(2) as executor:

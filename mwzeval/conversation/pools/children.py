@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.cluster.processes import end_with_parent, interrupts_held, one_thread_each
+from mwzeval.cluster import end_with_parent, interrupts_held, one_thread_each
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

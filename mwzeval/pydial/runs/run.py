@@ -14,7 +14,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from mwzeval.cluster.processes import processors
+from mwzeval.cluster import processors
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically

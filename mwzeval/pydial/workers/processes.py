@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
-from mwzeval.cluster.processes import pool
+from mwzeval.cluster import pool
 from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.workers.followed import Followed, do_job
 
