@@ -1,9 +1,10 @@
 """Build the published files, and check them as a user would install them.
 
 `python -m tools.release` writes an sdist and a wheel to `dist/`. It checks that all places have the
-same version, that both archives have all files and no others, that `twine` accepts them, and that
-the wheel, installed alone with the lowest and with the newest libraries, scores the samples with
-the same results. It needs build, twine and uv, and no dependency of mwzeval.
+same version, that the archives lack no file of the package and have none that is not tracked, that
+the wheel has at most 2 MB, that `twine` accepts both, and that the wheel, installed alone with the
+lowest and with the newest libraries, scores the samples with the same results. It needs build,
+twine and uv, and no dependency of mwzeval.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
+MOST_BYTES = 2_000_000
+"""Of the wheel."""
 RESOLUTIONS = ("lowest-direct", "highest")
 INSIDE = {
     "mwzeval": "mwzeval",
@@ -72,13 +75,14 @@ def version() -> str:
 def missing_and_other(wheel: Path, sdist: Path) -> list[str]:
     """Return the files that an archive lacks, and those that the repository does not have."""
     tracked = run("git", "ls-files").splitlines()
-    package = {
+    allowed = {
         place + name.removeprefix(start)
         for name in tracked
         for start, place in INSIDE.items()
-        # Only the site has images.
-        if name.startswith(start) and not name.startswith("docs/images/")
+        if name.startswith(start)
     }
+    # pyproject.toml leaves out pages and samples, but no part of the package.
+    package = {name for name in tracked if name.startswith("mwzeval")}
     in_wheel = {n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
     with tarfile.open(sdist) as archive:
         in_sdist = {m.name.partition("/")[2] for m in archive.getmembers() if m.isfile()}
@@ -88,7 +92,7 @@ def missing_and_other(wheel: Path, sdist: Path) -> list[str]:
     built = {"PKG-INFO", ".gitignore"}
     return [
         *(f"wheel lacks {name}" for name in sorted(package - in_wheel)),
-        *(f"wheel has {name}" for name in sorted(in_wheel - package)),
+        *(f"wheel has {name}" for name in sorted(in_wheel - allowed)),
         *(f"sdist lacks {name}" for name in sorted(whole - in_sdist)),
         *(f"sdist has {name}" for name in sorted(in_sdist - whole - built)),
     ]
@@ -131,6 +135,8 @@ def main() -> None:
     print(run(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist), end="")
     if wrong := missing_and_other(wheel, sdist):
         sys.exit("\n".join(wrong))
+    if wheel.stat().st_size > MOST_BYTES:
+        sys.exit(f"{wheel} has {wheel.stat().st_size / 1e6:.2f} MB, more than {MOST_BYTES / 1e6:g}")
     found = {}
     for resolution in [asked.resolution] if asked.resolution else RESOLUTIONS:
         found[resolution] = scores_of(wheel, resolution)

@@ -31,7 +31,6 @@ class Dice:
         return options[self.number(0, len(options) - 1)]
 
     def mixed(self, options: Sequence[T]) -> list[T]:
-        """Return all the options in a new order."""
         rest = list(options)
         return [rest.pop(self.number(0, len(rest) - 1)) for _ in options]
 
@@ -51,7 +50,6 @@ class Deck:
 
 
 def line(value: Any) -> str:
-    """Return a value as compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

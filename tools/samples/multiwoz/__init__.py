@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mwzeval.multiwoz.convlab.rule_tracker import SEMI_SLOTS
-from mwzeval.multiwoz.schema import BOOKING_SLOTS
+from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKING_SLOTS
 from tools.samples.common import array_text, object_text
 from tools.samples.multiwoz.goals import Goal, described
 from tools.samples.multiwoz.systems import SYSTEMS, predict
@@ -17,7 +17,6 @@ from tools.samples.multiwoz.world import OLD_NAMES, SLOTS, TOWN, Segment, marks_
 
 Json = dict[str, Any]
 SEED = 411
-SERVICES = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
 DESCRIBED = ("taxi", "police", "restaurant", "bus", "hospital", "hotel", "attraction", "train")
 """The domains in the metadata of MultiWOZ 2.1, in their order."""
 WRITTEN_OUT = ("name", "food", "departure", "destination", "leaveat", "arriveby", "booktime")
@@ -53,7 +52,7 @@ def _dialogue_21(dialogue: Dialogue) -> Json:
 
 
 def _goal_21(goals: Sequence[Goal]) -> Json:
-    written: Json = {domain: {} for domain in SERVICES}
+    written: Json = {domain: {} for domain in ALL_DOMAINS}
     for goal in goals:
         names = {**OLD_NAMES, "type": "car type"} if goal.domain == "taxi" else OLD_NAMES
         first = {**goal.info, **goal.first_info} if goal.first_info else {}
@@ -70,7 +69,7 @@ def _goal_21(goals: Sequence[Goal]) -> Json:
                 entry["book"]["pre_invalid"] = True
             entry["fail_book"] = {s.removeprefix("book"): v for s, v in goal.first_book.items()}
         written[goal.domain] = entry
-    topics = dict.fromkeys((*SERVICES, "booking", "general"), False)
+    topics = dict.fromkeys((*ALL_DOMAINS, "booking", "general"), False)
     message = [f"You are spending some days in {TOWN.capitalize()}"]
     message += [line for goal in goals for line in described(goal)]
     return {**written, "topic": topics, "message": message}
@@ -129,7 +128,7 @@ def _acts_22(dialogue: Dialogue) -> Json:
 def _dialogue_22(dialogue: Dialogue) -> Json:
     turns: list[Json] = []
     for exchange in dialogue.exchanges:
-        frames = [_frame(exchange, service) for service in SERVICES]
+        frames = [_frame(exchange, service) for service in ALL_DOMAINS]
         for speaker, utterance in (("USER", exchange.user), ("SYSTEM", exchange.operator)):
             turn = {"frames": frames if speaker == "USER" else [], "speaker": speaker}
             turns.append({**turn, "turn_id": str(len(turns)), "utterance": text_of(utterance)})

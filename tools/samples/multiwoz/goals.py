@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from mwzeval.multiwoz.schema import DAYS
 from tools.samples.common import Dice
-from tools.samples.multiwoz.world import DAYS, SLOTS, TOWN, TOWNS, VENUES, find, joined, phrases
+from tools.samples.multiwoz.world import SLOTS, TOWN, TOWNS, VENUES, find, joined, phrases
 
 SEARCHED = {
     "restaurant": ("food", "pricerange", "area"),

@@ -36,8 +36,8 @@ SLIPS = {
     (71, "attraction"): MISHEARS,
 }
 """Mistakes of the operator, by dialogue and domain."""
+# Areas that nobody asked for, but which have something to offer.
 MISHEARD = {"hotel": "centre", "attraction": "east"}
-"""Areas that nobody asked for, but which have something to offer."""
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from mwzeval.multiwoz.schema import DATABASE_DOMAINS
 from tools.samples.common import ROOT, read_lists, read_rows
 
 FOLDER = Path(__file__).parent
 PHRASES = read_lists(FOLDER / "phrases.tsv")
 TOWN = "pellingford"
 TOWNS = PHRASES["world", "town", ""]
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 AREAS = ("centre", "east", "north", "south", "west")
 SLOTS = {row[0]: row[1:] for row in read_rows(FOLDER / "slots.tsv")}
 OLD_NAMES = {slot: names[0] for slot, names in SLOTS.items()}
@@ -35,7 +35,7 @@ def _venues(domain: str) -> list[Venue]:
     ]
 
 
-VENUES = {domain: _venues(domain) for domain in ("restaurant", "attraction", "hotel", "train")}
+VENUES = {domain: _venues(domain) for domain in DATABASE_DOMAINS}
 
 
 def phrases(speaker: str, kind: str, key: str = "") -> tuple[str, ...]:
