@@ -100,16 +100,15 @@ def diagnosis(data: str | None = None) -> Document:
 def _packages() -> Iterator[dict[str, str]]:
     """Yield each extra with its packages that are installed, and those that are missing."""
     try:
-        lines = requires("mwzeval") or []
+        requirements = [Requirement(line) for line in requires("mwzeval") or []]
     except PackageNotFoundError:  # a checkout that is not installed
         return
-    requirements = [Requirement(line) for line in lines]
     for extra, purpose in PURPOSES.items():
-        found = []
-        missing: dict[str, str] = {}
+        found: list[str] = []
+        missing: list[str] = []
         for requirement in requirements:
             marker = requirement.marker
-            if marker is None or marker.evaluate({"extra": ""}):
+            if not marker or marker.evaluate({"extra": ""}):
                 continue  # needed without any extra
             if not marker.evaluate({"extra": extra}):
                 continue
@@ -117,17 +116,17 @@ def _packages() -> Iterator[dict[str, str]]:
             try:
                 installed = version(requirement.name)
             except PackageNotFoundError:
-                missing[name] = name
+                missing.append(name)
                 continue
             if requirement.specifier.contains(installed, prereleases=True):
                 found.append(f"{requirement.name} {installed}")
             else:
-                missing[name] = f"{name}{requirement.specifier} (not {installed})"
+                missing.append(f"{name}{requirement.specifier} (not {installed})")
         yield {
             "extra": extra,
             "purpose": purpose,
             "found": ", ".join(found),
-            "missing": ", ".join(missing.values()),
+            "missing": ", ".join(missing),
         }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from threading import Lock
+from types import ModuleType
 from typing import Any
 
 from mwzeval.errors import DependencyError
@@ -15,6 +16,7 @@ from mwzeval.errors import DependencyError
 NEURAL = "neural"
 """The extra that brings PyTorch and safetensors."""
 PACKAGES = {"sklearn": "scikit-learn"}
+_REPLACING = Lock()
 
 
 @contextmanager
@@ -64,43 +66,24 @@ def import_without_setuptools(name: str) -> Any:
     """Return a module of a package whose code finds the package's files with `pkg_resources`.
 
     Recent versions of setuptools have no `pkg_resources`, some break under newer Pythons, and
-    many environments have no setuptools. The module is executed with an `import` statement of its
-    own, which answers this one name with `importlib.resources`. Nothing else sees that, in no
-    thread, and the module is in `sys.modules` only when it is complete.
-
-    Raises `ModuleNotFoundError` when the package is not installed.
+    many environments have no setuptools. While the module is imported, one that answers with
+    `importlib.resources` takes its place. Raises `ModuleNotFoundError` without the package.
     """
-    if name in sys.modules:
-        return import_module(name)
-    # Not before they are needed: this module is imported by every command.
-    from contextlib import ExitStack
-    from importlib.machinery import PathFinder
-    from importlib.resources import as_file, files
-    from importlib.util import find_spec, module_from_spec
-    from types import SimpleNamespace
+    # Not before it is needed: this module is imported by every command.
+    from importlib.resources import files
 
-    package, _, _ = name.rpartition(".")
-    # The package itself is not imported: it may import the module, with the usual statement.
-    parent = find_spec(package)
-    spec = parent and PathFinder.find_spec(name, parent.submodule_search_locations)
-    if not spec or not spec.loader:
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    module = module_from_spec(spec)
-    with ExitStack() as while_executed:
-
-        def path_of(_: str, file: str) -> str:
-            return str(while_executed.enter_context(as_file(files(package) / file)))
-
-        pkg_resources = SimpleNamespace(
-            resource_filename=path_of,
-            resource_stream=lambda _, file: (files(package) / file).open("rb"),
-        )
-
-        def import_statement(imported: str, *arguments: Any) -> Any:
-            return (
-                pkg_resources if imported == "pkg_resources" else __import__(imported, *arguments)
-            )
-
-        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": import_statement}
-        spec.loader.exec_module(module)
-    return sys.modules.setdefault(name, module)
+    package = name.rpartition(".")[0]
+    stand_in: Any = ModuleType("pkg_resources")
+    stand_in.resource_filename = lambda _, file: str(files(package) / file)
+    stand_in.resource_stream = lambda _, file: (files(package) / file).open("rb")
+    with _REPLACING:
+        if name in sys.modules:
+            return sys.modules[name]
+        before = sys.modules.get("pkg_resources")
+        sys.modules["pkg_resources"] = stand_in
+        try:
+            return import_module(name)
+        finally:
+            del sys.modules["pkg_resources"]
+            if before:
+                sys.modules["pkg_resources"] = before

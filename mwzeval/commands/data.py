@@ -51,13 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do it; return 1 when `verify` finds a file that is not the published one, else 0."""
     if arguments.action == "examples":
-        _print_paths(examples(Path(arguments.folder)))
+        for path in examples(Path(arguments.folder)):
+            print(printable(str(path)))
         return 0
     found = chosen(shelves(arguments.data), arguments.corpus)
     if arguments.action == "download":
         for shelf in found:
             patterns = [pattern for of in shelf.corpora.values() for pattern in of]
-            _print_paths(shelf.root.fetch(shelf.root.published_matching(patterns)))
+            for path in shelf.root.fetch(shelf.root.published_matching(patterns)):
+                print(printable(str(path)))
         return 0
     rereads = arguments.action == "verify"
     states = [file_states(shelf.root, shelf.corpora, reread=rereads) for shelf in found]
@@ -82,11 +84,6 @@ def shelves(data: str | None) -> Iterator[Shelf]:
                 tell(f"warning: {error}")
             else:
                 yield shelf
-
-
-def _print_paths(paths: Iterable[Path]) -> None:
-    for path in paths:
-        print(printable(str(path)))
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:

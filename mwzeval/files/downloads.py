@@ -105,11 +105,10 @@ class DataRoot:
         """
         for local in alternatives:
             place = self.path / local
-            if not place.is_file():
-                continue
-            file = self._published_as(local) if self.origin == "cache" else None
-            if file is None or file.has(remembered_checksums(place)):
-                return place
+            if place.is_file():
+                file = self._published_as(local) if self.origin == "cache" else None
+                if file is None or file.has(remembered_checksums(place)):
+                    return place
         return None
 
     def require(self, *alternatives: str) -> Path:
@@ -118,13 +117,12 @@ class DataRoot:
         Only the first alternative that is a published file is downloaded. Raises `DataError` when
         none is there and none can be had.
         """
-        found = self.find(*alternatives)
-        if found is not None:
+        if found := self.find(*alternatives):
             return found
         published = [file for local in alternatives if (file := self._published_as(local))]
         if self.origin == "cache" and published:
             return self.fetch(published[:1])[0]
-        raise self._not_there(alternatives)
+        raise MissingError(self, [" or ".join(alternatives)], published)
 
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
         """Return the places of files that are not the published ones that belong there.
@@ -147,18 +145,14 @@ class DataRoot:
         published = self.published_matching([pattern])
         if self.origin == "cache" and published:
             return self.fetch(published)
-        found = self.files_at(pattern)
-        if not found:
-            raise self._not_there([pattern])
-        return found
+        if found := self.files_at(pattern):
+            return found
+        raise MissingError(self, [pattern], published)
 
     def files_at(self, pattern: str) -> list[Path]:
         """Return the files in the folder that match a pattern and are not hidden, sorted."""
-        return sorted(
-            path
-            for path in self.path.glob(pattern)
-            if path.is_file() and not path.name.startswith(".")
-        )
+        found = self.path.glob(pattern)
+        return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
 
     def published_matching(self, patterns: Sequence[str]) -> list[PublicFile]:
         """Return the published files whose place matches one of the patterns, sorted by place."""
@@ -186,11 +180,6 @@ class DataRoot:
 
     def _published_as(self, local: str) -> PublicFile | None:
         return next((file for file in self.published if file.local == local), None)
-
-    def _not_there(self, alternatives: Sequence[str]) -> DataError:
-        return MissingError(
-            self, [" or ".join(alternatives)], self.published_matching(alternatives)
-        )
 
 
 def locate(

@@ -63,8 +63,7 @@ class Build:
     """Makes a value and counts how often it was called."""
 
     def __init__(self, value: Any = VALUE) -> None:
-        self.value = value
-        self.calls = 0
+        self.value, self.calls = value, 0
 
     def __call__(self) -> Any:
         self.calls += 1

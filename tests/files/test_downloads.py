@@ -436,15 +436,7 @@ def test_files_that_several_calls_miss_are_in_one_message(tmp_path: Path) -> Non
     assert [line.rpartition(" ")[2] for line in addresses] == [file.url for file in files]
     assert str(tmp_path) in put
     assert "--corpus sample" in sample
-    again = pickle.loads(pickle.dumps(raised.value))
-    assert isinstance(again, DataError)
-    assert str(again) == str(raised.value)
-
-    def fails() -> None:
-        raise DataError("damaged")
-
-    with pytest.raises(DataError, match=r"^damaged$"):
-        all_there(*calls, fails)
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
 DB = ("attraction", "restaurant", "hotel", "train")
