@@ -184,15 +184,12 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> 
 def add_places(parser: argparse.ArgumentParser) -> None:
     """Add `--places`, the number of decimals in tables."""
     parser.add_argument(
-        "--places", type=_places, metavar="N", help="decimals (default: as is customary)"
+        "--places",
+        type=int,
+        choices=range(13),
+        metavar="N",
+        help="decimals (default: as is customary)",
     )
-
-
-def _places(text: str) -> int:
-    places = int(text)
-    if not 0 <= places <= 12:
-        raise ValueError(text)
-    return places
 
 
 Identity = tuple[int, int] | str

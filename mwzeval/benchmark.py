@@ -223,7 +223,7 @@ def _problem(entry: Any) -> str:
     try:
         benchmark = _loaded(entry.value)
         api, name = benchmark.api, benchmark.name
-        _ = benchmark.title
+        _ = benchmark.title, names_of(benchmark), getattr(benchmark, "verbs", {})
     except (Exception, SystemExit) as error:
         return f"it cannot be imported ({type(error).__name__}: {shorten(str(error), 200)})"
     if api != API:

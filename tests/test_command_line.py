@@ -117,6 +117,14 @@ def test_quiet_prints_nothing_but_errors(elsewhere: Path, run_here: Run) -> None
     assert err.startswith("error: missing.json: ")
 
 
+def test_a_folder_that_the_sample_does_not_read_is_named(
+    elsewhere: Path, run_here: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    code, _, _ = run_here("evaluate", "-s", GOOD, "--corpus", "sample", "--data", "unread-folder")
+    assert code == 0
+    assert "unread-folder is not read" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -129,6 +137,7 @@ def test_quiet_prints_nothing_but_errors(elsewhere: Path, run_here: Run) -> None
         (["-b", "-i", GOOD, "--references", "../../etc/passwd"], "error: "),
         (["-b", "-i", "."], "."),
         (["-b", "-i", ""], "error: "),
+        (["-s", "-i", GOOD, "-o", ""], "an output needs a name"),
         (["-s", "--ci", GOOD], "--ci"),
     ],
 )

@@ -34,6 +34,16 @@ UNUSABLE = {
         CLASS.replace('1, "bad", "Bad"', '1, "bad", ""')[:-1] + "\ndel Bad.title",
         "title",
     ),
+    "names that raise": (
+        "bad",
+        CLASS + "    names = property(lambda self: 1 / 0)\n",
+        "ZeroDivisionError",
+    ),
+    "verbs that raise": (
+        "bad",
+        CLASS.replace("verbs =", "_ =") + "    verbs = property(lambda self: 1 / 0)\n",
+        "ZeroDivisionError",
+    ),
     "other version": ("bad", CLASS.replace("1,", "2,"), "version 2"),
     "other name": ("worse", CLASS, '"bad"'),
     "built-in name": ("multiwoz", CLASS, "mwzeval"),

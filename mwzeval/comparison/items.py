@@ -51,6 +51,8 @@ LOWER = "error wer cer loss perplexity mae mse rmse distance latency seconds tim
 
 WORDS = {"": None, "na": None, "n/a": None, "null": None, "none": None, "true": 1, "false": 0}
 """Texts that stand for a number, or say that there is none."""
+LARGEST = 1e100
+"""Sums and squares of larger numbers are not finite."""
 
 SHOWN_COLUMNS = 12
 PERCENT, AS_GIVEN = "percent", "as-given"
@@ -288,7 +290,7 @@ def _number_in(row: Mapping[str, Any], column: str) -> float | None:
     """Return a value as a number: 1 and 0 for true and false, None for null and NaN.
 
     Raises:
-        ValueError: For other values, and for infinity.
+        ValueError: For other values, and for those beyond `LARGEST`.
     """
     value = row.get(column)
     if isinstance(value, str):
@@ -297,9 +299,11 @@ def _number_in(row: Mapping[str, Any], column: str) -> float | None:
         number = math.nan if value is None else float(value)
     except (ValueError, TypeError, OverflowError):
         number = math.inf
-    if math.isinf(number):
+    if abs(number) > LARGEST:
         found = _quoted(str(row[column]))
-        raise ValueError(f"{shorten(column)} is {found}, which is not a number such as 0.5")
+        raise ValueError(
+            f"{shorten(column)} is {found}, which is not a number such as 0.5, at most {LARGEST:g}"
+        )
     return None if math.isnan(number) else number
 
 

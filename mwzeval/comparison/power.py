@@ -241,6 +241,8 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
         items = tuple(table.units[row - row % measure.block] for row in range(len(table.units)))
     cases = np.ones(len(items)) if measure.cases is None else table.column(measure.cases)
     kept = [item for item, is_case in zip(items, cases > 0, strict=True) if is_case]
+    if len(set(kept)) < 2:
+        raise UsageError(f"a pilot run needs at least two items with {measure.name}")
     values = pseudo_values(measure, table)
     if not np.isfinite(values).all():
         raise UsageError(f"{measure.name} has no value for some trials, so their spread is unknown")

@@ -19,7 +19,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import DataError, MwzevalError
+from mwzeval.errors import DataError, MwzevalError, UsageError, shorten
 from mwzeval.files.writing import write_atomically
 from mwzeval.version import __version__
 
@@ -31,11 +31,20 @@ logger = logging.getLogger("mwzeval")
 
 
 def cache_directory() -> Path:
-    """Return the folder for downloads and derived data: `MWZEVAL_CACHE`, or the user's cache."""
+    """Return the folder for downloads and derived data: `MWZEVAL_CACHE`, or the user's cache.
+
+    Raises `UsageError` for the home of a user that does not exist.
+    """
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
-        # Not by Path: this keeps symbolic links, and "~nobody" as it stands.
-        return Path(os.path.abspath(os.path.expanduser(chosen)))  # noqa: PTH100, PTH111
+        # Not by Path, which follows symbolic links.
+        expanded = os.path.expanduser(chosen)  # noqa: PTH111
+        if expanded.startswith("~"):
+            raise UsageError(
+                f'{CACHE_VARIABLE} is "{shorten(chosen)}", and there is no such user: name a '
+                "folder, which may begin with ./~"
+            )
+        return Path(os.path.abspath(expanded))  # noqa: PTH100
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("mwzeval", appauthor=False))

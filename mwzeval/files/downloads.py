@@ -257,9 +257,8 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
             size = received.stat().st_size
             received.unlink()
             raise ValueError(
-                f"the received file ({size} bytes) is not the published one, and was removed\n"
-                f"  expected git blob {file.git_blob}, sha256 {file.sha256}\n"
-                f"  received git blob {found.git_blob}, sha256 {found.sha256}"
+                f"the received file ({size} bytes) is not the published one, and was removed; "
+                f"expected: git blob {file.git_blob}, sha256 {file.sha256}"
             )
         received.replace(output_file)
 

@@ -71,6 +71,8 @@ def check_writable(path: str | Path) -> None:
     with named_where_unwritable(path):
         if "\0" in str(path):
             raise OSError("no name of a file has a NUL in it")
+        if not str(path):
+            raise OSError("an output needs a name")
         place = Path(os.path.realpath(path))
         if place.is_dir() or str(path).endswith(os.sep):
             raise OSError("that is a directory")

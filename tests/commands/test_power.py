@@ -151,6 +151,7 @@ def test_simulated_users_are_as_many_as_are_wanted(
         ((GOOD, "-s", "--score", "sucess"), '"success"'),
         ((GOOD, "-r", "--score", "richness.num_unigrams"), '"richness.num_unigrams"'),
         (("one.csv",), "two items"),
+        (("alone.csv",), "two items"),
         (("every.csv",), "pilot"),
         (("texts.csv",), "cluster"),
         (("trials.csv", "single.csv"), "second trial"),
@@ -172,6 +173,7 @@ def test_bad_use_and_pilots_that_do_not_determine_the_variance_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "one", np.array([[1, 0]]))
+    write(tmp_path, "alone", np.array([[1]]))
     write(tmp_path, "trials", np.array([[1, 0], [0, 0]]))
     write(tmp_path, "single", np.array([[1], [0]]))
     write(tmp_path, "every", np.ones((20, 4)))

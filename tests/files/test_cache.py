@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.errors import DataError
+from mwzeval.errors import DataError, UsageError
 from mwzeval.files import cache
 from mwzeval.files.cache import (
     Checksums,
@@ -84,6 +84,9 @@ def test_the_cache_is_the_users_or_the_one_that_was_named(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MWZEVAL_CACHE", "here")
     assert cache_directory() == tmp_path / "here"
+    monkeypatch.setenv("MWZEVAL_CACHE", "~no-such-user/cache")
+    with pytest.raises(UsageError, match="no such user"):
+        cache_directory()
     monkeypatch.setenv("MWZEVAL_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_directory().name == "mwzeval"

@@ -7,12 +7,13 @@ makes many conversations from one goal: a rollout of a dialogue has its id and a
 
 from __future__ import annotations
 
+import logging
 import pickle
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ from mwzeval.multiwoz.corpus.gold import (
 from mwzeval.multiwoz.database.venues import id_column
 from mwzeval.multiwoz.schema import ALL_DOMAINS, DATABASE_DOMAINS, SERVICES
 from mwzeval.version import library_version
+
+logger = logging.getLogger("mwzeval")
 
 ROLLOUT = re.compile(r"(?P<dialogue>.+)#(?P<number>0|[1-9][0-9]{0,5})", re.DOTALL)
 """At most a million rollouts of a dialogue, so that what is known about them stays small."""
@@ -178,9 +181,16 @@ def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = 
             f'unknown corpus "{corpus}"{did_you_mean(corpus, CORPORA)} (known: {known})'
         )
     if corpus == SAMPLE:
+        if data is not None:
+            _warn_of_unread(str(data))
         return DataRoot(embedded("sample"), "embedded")
     table = embedded("public_files.tsv")
     return locate(data, offline=offline, table=table, name="multiwoz", sample=f"--corpus {SAMPLE}")
+
+
+@cache
+def _warn_of_unread(data: str) -> None:
+    logger.warning("--data %s is not read: the sample corpus is part of mwzeval", shorten(data))
 
 
 def places(layout: CorpusFormat) -> tuple[str, ...]:

@@ -335,7 +335,8 @@ def _menu_text(options: tuple[Act, ...]) -> str:
 
 
 def _outcome_text(episode: Episode, goal: Goal, out_of_time: bool) -> str:
-    said = f"{episode.exchanges} exchanges, reward {episode.reward:g}"
+    many = "s" if episode.exchanges != 1 else ""
+    said = f"{episode.exchanges} exchange{many}, reward {episode.reward:g}"
     if episode.success:
         return f"success: {goal.recommended} is what you wanted; {said}"
     if goal.recommended is None:

@@ -8,7 +8,7 @@ to the same result.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -238,6 +238,10 @@ def _all(names: Sequence[str], known: Iterable[str]) -> list[str]:
     )
 
 
+def _noted(settings: Mapping[str, Any], key: str) -> str:
+    return f"{key} {json.dumps(settings[key])}" if key in settings else f"no {key}"
+
+
 def _settle(folder: Path, settings: dict[str, Any]) -> None:
     """Note the settings of a run in its folder, or compare them with those noted."""
     place = folder / SETTINGS
@@ -254,8 +258,8 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
     problems = [
         Problem(
             "other-run",
-            f"the folder holds a run with {key} {json.dumps(found.get(key))}, not "
-            f"{json.dumps(settings.get(key))}: use another folder",
+            f"the folder holds a run with {_noted(found, key)}, this one has "
+            f"{_noted(settings, key)}: use another folder",
             file=str(place),
         )
         for key in dict.fromkeys((*settings, *NOTED))

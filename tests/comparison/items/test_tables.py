@@ -78,6 +78,8 @@ WRONG = [
     ("item,score\na,one\n", "line 2", '"one"'),
     ("item,score\na,inf\n", "line 2", '"inf"'),
     ("item,score\na,1e999\n", "line 2", '"1e999"'),
+    ("item,score\na,-1e308\nb,1e308\n", "line 3", '"1e308"', "1e+100"),
+    ('[{"item": 1, "score": 1' + "0" * 400 + "}]", "row 1", "1e+100"),
     ('[{"item": 1, "score": Infinity}]', "row 1", '"inf"'),
     ('item;score\na;"0,5"\n', "line 2", '"0,5"', " 0.5"),
     ("item,trial,score\na,1,0\na,1,0\n", "line 3", 'trial "1"', '"a"'),

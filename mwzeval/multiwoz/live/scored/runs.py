@@ -343,7 +343,7 @@ def live_document(report: Report, *, details: bool = False) -> Document:
     own = len(document.sheets) - len(report.figures)
     first, *parts, whole = document.sheets[:own]
     hidden = len(shown) < len(report.scores)
-    more = ("-g shows hallucination and consistency by slot",) * hidden
+    more = ("`mwzeval judge -g` shows hallucination and consistency by slot",) * hidden
     return replace(
         document,
         sheets=(first, whole, *parts, *document.sheets[own:]),
