@@ -28,7 +28,7 @@ from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.multiwoz.scoring.scored_predictions import explain
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.report.page.html import to_html
-from mwzeval.report.page.model import page_system
+from mwzeval.report.systems import scored_system
 
 SYSTEM = "augpt"
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
@@ -78,7 +78,7 @@ def rows(data: Path) -> Iterator[Row]:
     report = evaluator.evaluate(predictions)
 
     def page() -> None:
-        system = page_system(SYSTEM, report, evaluated.explain_all())
+        system = scored_system(SYSTEM, report, evaluated.explain_all())
         pages.append(to_html([system, system], title="benchmark", words=MultiWoz.words).encode())
 
     pages: list[bytes] = []

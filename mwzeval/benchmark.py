@@ -61,7 +61,7 @@ class Benchmark:
     | `aliases(meta)` | short names of scores for gates → names in a report with this `meta` |
     | `compared(arguments)` | scopes and scores that `compare` shows by default |
     | `document(report, arguments)` | a `Document` to print instead of the summary, or None |
-    | `leaderboard(entry, arguments)` | published results, and an `Entry`, as a `Document` |
+    | `leaderboard(entry, arguments)` | published results, and an `ScoredSystem`, as a `Document` |
     | `live(arguments)` | the `RunSetting` of `live` and `play` |
     | `shelf(data)` | the public files as a `Shelf`, for `data` and `doctor` |
     | `runs`, `play` | sentences only: why `compare` takes no runs, why nobody can play |

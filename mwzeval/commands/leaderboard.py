@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Print the tables; return 0."""
     from mwzeval.metrics.measure import Resampling
-    from mwzeval.report.leaderboard import Entry
+    from mwzeval.report.systems import scored_system
     from mwzeval.scores.sheets import printed
 
     published = optional(benchmark, "leaderboard")
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if files := files_of(arguments, at_most=1, required=False):
         system = scorer_of(benchmark, arguments).score(files[0], progress=True)
         report = system.report(Resampling(CONFIDENCE, arguments.samples, arguments.seed))
-        entry = Entry(arguments.name or names_of(files)[0], report.scores, report.meta)
+        entry = scored_system(arguments.name or names_of(files)[0], report)
         warnings = report.warnings
     with warnings_behind(warnings):
         document = published(entry, arguments)

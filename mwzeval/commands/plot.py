@@ -100,13 +100,13 @@ def _draw(
 ) -> bytes:
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.figures import plot_parts, plot_reasons, plot_scores
-    from mwzeval.report.page.model import headline_of, page_system
+    from mwzeval.report.systems import headline_of, scored_system
 
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     by_reason = arguments.kind == "reasons"
     reports = [system.report(resampling) for system in systems.values()]
     shown = [
-        page_system(name, report, system.explain_all() if by_reason else ())
+        scored_system(name, report, system.explain_all() if by_reason else ())
         for (name, system), report in zip(systems.items(), reports, strict=True)
     ]
     words, width = benchmark.words, arguments.width

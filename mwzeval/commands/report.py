@@ -65,10 +65,10 @@ def page(
 ) -> str:
     """Return the page of systems, name → its report and what was scored (see `to_html`)."""
     from mwzeval.report.page.html import to_html
-    from mwzeval.report.page.model import page_system, title_of
+    from mwzeval.report.systems import scored_system, title_of
 
     shown = [
-        page_system(name, report, system.explain_all())
+        scored_system(name, report, system.explain_all())
         for name, (report, system) in reported.items()
     ]
     return to_html(

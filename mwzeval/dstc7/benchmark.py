@@ -28,7 +28,7 @@ from mwzeval.dstc7.scoring.evaluation import (
 )
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.downloads import DATA_VARIABLE
-from mwzeval.report.leaderboard import Entry
+from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.sheets import Document
 
 
@@ -81,7 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def published(entry: Entry | None, arguments: Namespace) -> Document:
+def published(entry: ScoredSystem | None, arguments: Namespace) -> Document:
     """Return the published results of a track, or of all tracks.
 
     Raises `UsageError` for a system that was scored on other data.

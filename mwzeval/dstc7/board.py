@@ -10,7 +10,8 @@ from typing import Any
 from mwzeval.dstc7.reading.tracks import RANKED, Track
 from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
-from mwzeval.report.leaderboard import Board, Column, Entry, Figure, Row, read_published
+from mwzeval.report.leaderboard import Board, Column, Figure, Row, read_published, row_of
+from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.sheets import Document
 
 FIGURES = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@50", "mrr", "final")
@@ -96,7 +97,7 @@ def boards_of(results: Results, track: Track, split: str | None = None) -> tuple
 
 
 def published_document(
-    results: Results, boards: Sequence[Board], entry: Entry | None = None
+    results: Results, boards: Sequence[Board], entry: ScoredSystem | None = None
 ) -> Document:
     """Return boards as a document, with a submission in its place where it is of the same split.
 
@@ -125,14 +126,14 @@ def published_document(
     )
 
 
-def _own(entry: Entry) -> Row:
+def _own(entry: ScoredSystem) -> Row:
     options = entry.meta["options"]
     if options["metric"] != "ranking" or options["compat"] is not None:
         raise UsageError("published results are official scores: no F-score, and no compat")
-    return entry.row({name: name for name in FIGURES})
+    return row_of(entry, {name: name for name in FIGURES})
 
 
-def _fits(board: Board, entry: Entry) -> bool:
+def _fits(board: Board, entry: ScoredSystem) -> bool:
     meta, of = entry.meta, board.keys
     split = "dev" if meta["fold"] == "valid" else meta["fold"]
     known_case = meta["case"] is None or of["case"] in (None, meta["case"])

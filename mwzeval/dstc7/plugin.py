@@ -12,7 +12,7 @@ from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.benchmark import SubmissionScorer
-    from mwzeval.report.leaderboard import Entry
+    from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.sheets import Document
 
 _FIELDS = frozenset({"example-id", "candidate-ranking"})
@@ -80,7 +80,7 @@ class SentenceSelection(Benchmark):
         """Return short names of scores for gates."""
         return {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
 
-    def leaderboard(self, entry: Entry | None, arguments: Namespace) -> Document:
+    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
         """Return the published results. Raises `UsageError` for a system scored on other data."""
         from mwzeval.dstc7.benchmark import published
 

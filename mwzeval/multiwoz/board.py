@@ -28,12 +28,12 @@ from mwzeval.report.leaderboard import (
     SIMILAR,
     Board,
     Column,
-    Entry,
     Figure,
     Row,
     notes_of,
     read_published,
 )
+from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.report import SCHEMA
 from mwzeval.scores.sheets import Document
 from mwzeval.statistics.intervals import CONFIDENCE
@@ -158,7 +158,7 @@ class Standings:
 
 
 def standings(
-    board: Leaderboard, entry: Entry | None = None, table: str | None = None
+    board: Leaderboard, entry: ScoredSystem | None = None, table: str | None = None
 ) -> Standings:
     """Return the tables (or one), with the system in those whose systems have states as it has.
 
@@ -185,7 +185,7 @@ def standings(
     return Standings(placed, own, tuple(cautions(own, choices, board.conditions, missed)))
 
 
-def published_document(entry: Entry | None, table: str | None = None) -> Document:
+def published_document(entry: ScoredSystem | None, table: str | None = None) -> Document:
     """Return the tables, or one of them, the published figures as published.
 
     Those from which the system does not differ significantly are marked. Raises `UsageError` for

@@ -8,7 +8,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from mwzeval.errors import UsageError
-from mwzeval.report.leaderboard import Board, Entry, Row
+from mwzeval.report.leaderboard import Board, Row, row_of
+from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.statistics.intervals import wilson
 
@@ -27,7 +28,7 @@ def combined(inform: float, success: float, bleu: float) -> Decimal:
     return (Decimal(str(inform)) + Decimal(str(success))) / 2 + Decimal(str(bleu))
 
 
-def own_row(entry: Entry, conditions: Mapping[str, str]) -> tuple[Row, dict[str, str]]:
+def own_row(entry: ScoredSystem, conditions: Mapping[str, str]) -> tuple[Row, dict[str, str]]:
     """Return the row of a system that was scored, and the choices in its signatures.
 
     `conditions` are those of the published figures, as keys of signatures. Rates without an
@@ -36,7 +37,7 @@ def own_row(entry: Entry, conditions: Mapping[str, str]) -> tuple[Row, dict[str,
     """
     scores = {score.name: score for score in entry.scores if score.scope == WHOLE}
     names = {figure: figure for figure in COMPARED} | {"bleu": f"bleu.{conditions['references']}"}
-    row = entry.row(names | {figure: f"richness.{figure}" for figure in RICHNESS})
+    row = row_of(entry, names | {figure: f"richness.{figure}" for figure in RICHNESS})
     figures = dict(row.figures)
     for name, figure in figures.items():
         if name in RATES and figure.interval is None:

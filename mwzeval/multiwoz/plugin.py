@@ -12,7 +12,7 @@ from mwzeval.multiwoz import NAME, TITLE
 if TYPE_CHECKING:
     from mwzeval.conversation.runs import RunSetting
     from mwzeval.multiwoz.input_scorer import InputScorer
-    from mwzeval.report.leaderboard import Entry
+    from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
 
@@ -151,7 +151,7 @@ class MultiWoz(Benchmark):
 
         return setting_of(arguments)
 
-    def leaderboard(self, entry: Entry | None, arguments: Namespace) -> Document:
+    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
         """Return the published tables of response generation."""
         from mwzeval.multiwoz.board import published_document
 

@@ -14,7 +14,8 @@ from typing import Any
 from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
-from mwzeval.report.leaderboard import Board, Column, Entry, Figure, Row, read_published
+from mwzeval.report.leaderboard import Board, Column, Figure, Row, read_published
+from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import Document
 
@@ -73,7 +74,7 @@ NOTE = (
 )
 
 
-def published_document(task: str | None, entry: Entry | None) -> Document:
+def published_document(task: str | None, entry: ScoredSystem | None) -> Document:
     """Return the published figures of a task, or of all that an entry has (of all without one).
 
     Raises `UsageError` for embedded domains, of which nothing is published.
@@ -124,7 +125,7 @@ def _board(tasks: Sequence[str], dialogues: int, figure: str, own: Row | None) -
     return board.with_own(own) if own else board
 
 
-def _own(entry: Entry) -> dict[str, Row]:
+def _own(entry: ScoredSystem) -> dict[str, Row]:
     """Return the rows of one's own by figure, each with its tasks and their mean."""
     rows = {figure: Row(entry.name, {}, "own") for figure in FIGURES}
     only_whole = {score.scope for score in entry.scores} == {WHOLE}

@@ -13,7 +13,7 @@ from mwzeval.scores.score import Words
 if TYPE_CHECKING:
     from mwzeval.conversation.runs import RunSetting
     from mwzeval.pydial.benchmark import EpisodesScorer
-    from mwzeval.report.leaderboard import Entry
+    from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.sheets import Document
 
 _HEADER = frozenset({"task", "policy", "legacy", "episodes"})
@@ -87,7 +87,7 @@ class PyDial(Benchmark):
 
         return live_setting(arguments)
 
-    def leaderboard(self, entry: Entry | None, arguments: Namespace) -> Document:
+    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
         """Return the paper's tables, with a system among them.
 
         Raises `UsageError` for embedded domains, of which nothing is published.

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mwzeval.errors import MwzevalWarning, UsageError, did_you_mean, shorten
 from mwzeval.libraries import required
-from mwzeval.report.page.model import PageSystem, comparable_in, kinds_of, labels_of
+from mwzeval.report.systems import (
+    ScoredSystem,
+    comparable_in,
+    kinds_of,
+    labels_of,
+)
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Words, by_place
 
 if TYPE_CHECKING:
@@ -197,7 +202,7 @@ Limits = tuple[float | None, float | None]
 
 
 def plot_scores(
-    systems: Sequence[PageSystem],
+    systems: Sequence[ScoredSystem],
     names: Sequence[str],
     *,
     format_name: str,
@@ -310,7 +315,7 @@ class _HeatMap(NamedTuple):
 
 
 def plot_parts(
-    systems: Sequence[PageSystem], *, format_name: str, words: Words, width: float = WIDTH
+    systems: Sequence[ScoredSystem], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
     """Return heat maps of the scores that there are for parts: systems × parts.
 
@@ -418,7 +423,7 @@ def _draw_map(axes: Axes, map_: _HeatMap, ends: tuple[float, float]) -> Any:
 
 
 def plot_reasons(
-    systems: Sequence[PageSystem], *, format_name: str, words: Words, width: float = WIDTH
+    systems: Sequence[ScoredSystem], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
     """Return heat maps of how many units each kind of reason lost: a row each, a column a system.
 

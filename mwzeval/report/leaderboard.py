@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mwzeval.errors import DataError
-from mwzeval.scores.score import WHOLE, Interval, Score
+from mwzeval.report.systems import ScoredSystem
+from mwzeval.scores.score import WHOLE, Interval, by_place
 from mwzeval.scores.sheets import Cell, Sheet, interval_text, sheet
 
 OURS = "» "
@@ -115,18 +116,17 @@ class Board:
             place = as_good[-1] + 1 if as_good else 0
         return replace(self, rows=(*self.rows[:place], own, *self.rows[place:]))
 
-    def figures(self) -> Iterator[tuple[Row, str, Figure]]:
-        """Yield the figures of systems with their names, line by line as they are shown."""
-        rows = [row for row in self.rows if row.kind != "reference"]
-        if self.transposed:
-            for column in self.columns:
-                for row in rows:
-                    if column.name in row.figures:
-                        yield row, column.name, row.figures[column.name]
-        else:
-            for row in rows:
-                for name, figure in row.figures.items():
-                    yield row, name, figure
+    def figures(self) -> list[tuple[Row, str, Figure]]:
+        """Return the figures of systems with their names, line by line as they are shown."""
+        order = [column.name for column in self.columns]
+        found = [
+            (row, name, figure)
+            for row in self.rows
+            if row.kind != "reference"
+            for name, figure in row.figures.items()
+            if name in order
+        ]
+        return sorted(found, key=lambda item: order.index(item[1])) if self.transposed else found
 
     def record(self, row: Row, name: str, figure: Figure) -> dict[str, Any]:
         """Return a figure in long form, unrounded."""
@@ -200,20 +200,12 @@ def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
         raise DataError(f"{path} (the published results) cannot be read: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A system that is placed among published ones; `meta` is that of its report."""
-
-    name: str
-    scores: tuple[Score, ...]
-    meta: Mapping[str, Any]
-
-    def row(self, figures: Mapping[str, str]) -> Row:
-        """Return the system's row: `figures` maps names of figures to names of scores."""
-        found = {score.name: score for score in self.scores if score.scope == WHOLE}
-        known = {
-            figure: Figure(found[name].value, found[name].interval)
-            for figure, name in figures.items()
-            if name in found
-        }
-        return Row(self.name, known, "own")
+def row_of(system: ScoredSystem, figures: Mapping[str, str]) -> Row:
+    """Return the row of one's own system: `figures` maps names of figures to names of scores."""
+    found = by_place(system.scores)
+    known = {
+        figure: Figure(score.value, score.interval)
+        for figure, name in figures.items()
+        if (score := found.get((name, WHOLE)))
+    }
+    return Row(system.name, known, "own")

@@ -309,52 +309,40 @@ def _sheets(scores: Sequence[Score], beside: Beside) -> Iterator[Sheet]:
     """
     groups, whole = grouped(scores)
     for with_parts in groups:
-        as_rows = len(with_parts[0]) > WIDEST
-        yield (_scopes_as_rows if as_rows else _scopes_as_columns)(with_parts, beside)
+        yield _scopes_sheet(with_parts, beside)
     if whole:
         yield _whole_sheet(whole, beside)
 
 
-def _scopes_as_columns(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
-    """Return a row per name and a column per scope, with the number of units below."""
+def _scopes_sheet(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
+    """Return a row per name and a column per scope, or the reverse where scopes are many.
+
+    The numbers of units are the last row.
+    """
     scopes = [score.scope for score in scores[0]]
     names = {parts[0].name for parts in scores}
+    is_turned = len(scopes) > WIDEST
     columns = [
         title
         for title, known in beside.items()
-        if {scope for name, scope in known if name in names and scope in scopes} == {WHOLE}
+        if not is_turned
+        and {scope for name, scope in known if name in names and scope in scopes} == {WHOLE}
     ]
     blank = [""] * len(columns)
-    rows: list[list[Cell | str]] = []
+    rows: list[list[Cell | str]] = [["", *scopes, *columns]]
     for parts in scores:
         name = parts[0].name
         of_whole = (beside[title].get((name, WHOLE)) for title in columns)
         rows.append([parts[0].label, *(_cell(score) for score in (*parts, *of_whole))])
         if any(score.interval for score in parts):
-            rows.append(["", *(_ends(score) for score in parts), *blank])
+            ends = [_ends(score) for score in parts]
+            rows.append(["interval" if is_turned else "", *ends, *blank])
         for title, cells in _beside(parts, beside).items():
             if title not in columns:
                 rows.append([f"  {title}", *cells, *blank])
     rows.append([COUNTS, *(str(score.n) for score in scores[0]), *blank])
-    return sheet("", ["", *scopes, *columns], rows)
-
-
-def _scopes_as_rows(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
-    """Return a row per scope and a column per name, where scopes are too many to be columns."""
-    header = [""]
-    columns: list[list[Cell | str]] = [[score.scope for score in scores[0]]]
-    intervals: list[list[Cell | str]] = []
-    for parts in scores:
-        header.append(parts[0].label)
-        columns.append([_cell(score) for score in parts])
-        found = _beside(parts, beside)
-        header += found
-        columns += found.values()
-        if any(score.interval for score in parts):
-            intervals.append([_ends(score) for score in parts])
-    header += ["interval"] * len(intervals) + [COUNTS]
-    columns += [*intervals, [str(score.n) for score in scores[0]]]
-    return sheet("", header, list(zip(*columns, strict=True)))
+    header, *lines = zip(*rows, strict=True) if is_turned else rows
+    return sheet("", [str(name).strip() for name in header], lines)
 
 
 def _whole_sheet(scores: Sequence[Score], beside: Beside) -> Sheet:

@@ -18,7 +18,8 @@ from mwzeval.multiwoz.board import (
     standings,
 )
 from mwzeval.multiwoz.board_entry import COMPARED, combined
-from mwzeval.report.leaderboard import Board, Entry, Row, rounded
+from mwzeval.report.leaderboard import Board, Row, rounded
+from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.score import Interval, Score, Signature
 from mwzeval.scores.sheets import FORMATS, render
 from tests.places import ROOT, read_json, shared
@@ -47,7 +48,7 @@ def entry(
     n: int = 1000,
     state: str = "predicted",
     **choices: str,
-) -> Entry:
+) -> ScoredSystem:
     chosen = {
         "corpus": "multiwoz-2.2@0123abcd",
         "fold": "test",
@@ -70,7 +71,7 @@ def entry(
         )
         for name, value in values.items()
     )
-    return Entry("mine", tuple(scores), {})
+    return ScoredSystem("mine", tuple(scores), {})
 
 
 def published(board: Board) -> list[Row]:

@@ -9,7 +9,7 @@ from functools import cache
 
 from mwzeval.errors import Problem
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.page.model import PageSystem, page_system
+from mwzeval.report.systems import ScoredSystem, scored_system
 from mwzeval.scores.explanation import Claim, Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature
 from mwzeval.scores.sheets import Cell, sheet
@@ -53,7 +53,7 @@ def sentence(random_: random.Random, least: int = 6, most: int = 22) -> str:
 @cache
 def large_systems(
     units: int = 1000, names: tuple[str, ...] = ("first", "second")
-) -> tuple[PageSystem, ...]:
+) -> tuple[ScoredSystem, ...]:
     """Return systems with the same units, users and references, as in a test fold of MultiWOZ."""
     return tuple(
         system(name, [unit(number, salt) for number in range(units)])
@@ -120,7 +120,7 @@ def reasons(
             )
 
 
-def system(name: str, explanations: list[Explanation]) -> PageSystem:
+def system(name: str, explanations: list[Explanation]) -> ScoredSystem:
     """Return a system with scores counted from its explanations."""
     signature = Signature.of("found", {"corpus": "town", "rules": 1, "n": len(explanations)})
     scores = []
@@ -140,7 +140,7 @@ def system(name: str, explanations: list[Explanation]) -> PageSystem:
         "coverage": {"talks": {"scored": len(explanations), "of": len(explanations)}},
         "note": None,
     }
-    return PageSystem(name, tuple(scores), tuple(explanations), (warning,), meta)
+    return ScoredSystem(name, tuple(scores), meta, tuple(explanations), (warning,))
 
 
 def claim(said: str, start: int, end: int, slot: str, verdict: str = "right") -> Claim:
@@ -164,7 +164,7 @@ def claim(said: str, start: int, end: int, slot: str, verdict: str = "right") ->
     )
 
 
-def claiming_systems() -> list[PageSystem]:
+def claiming_systems() -> list[ScoredSystem]:
     """Return two systems that say the same, of which the second is judged otherwise."""
     said = "\U0001f642 Ask for <b>Bella</b> at 12, caf\u00e9 side."
     verdicts = (("right", "unknown"), ("inconsistent", "unjudged"))
@@ -189,18 +189,18 @@ def claiming_systems() -> list[PageSystem]:
     ]
 
 
-def tracked_systems() -> list[PageSystem]:
+def tracked_systems() -> list[ScoredSystem]:
     """Return two trackers of one dialogue of the sample, the first with errors in every turn."""
     right = {"area": "south", "type": "hotel", "pricerange": "expensive"}
     found = []
     for name, state in (("weak", {"area": "south", "pricerange": "cheap"}), ("good", right)):
         turns = [{"state": {"hotel": state}} for _ in range(3)]
         scored = Evaluator(corpus="sample", dst=True).score({"smp0021": turns})
-        found.append(page_system(name, scored.report(), scored.explain_all()))
+        found.append(scored_system(name, scored.report(), scored.explain_all()))
     return found
 
 
-def hostile_system(salt: int) -> PageSystem:
+def hostile_system(salt: int) -> ScoredSystem:
     """Return a system in which every text, whatever it is, is an attack."""
 
     def at(place: int) -> str:
@@ -239,4 +239,4 @@ def hostile_system(salt: int) -> PageSystem:
     meta = {text or "empty": text for text in HOSTILE} | {"note": HOSTILE[0]}
     rows = [(text, Cell(float("nan")), Cell(-3e9, form=",.0f", score=text)) for text in HOSTILE]
     figures = tuple(sheet(text, ("", text, HOSTILE[0]), rows, (text,)) for text in HOSTILE)
-    return PageSystem(at(0), scores, explanations, warnings, meta, figures)
+    return ScoredSystem(at(0), scores, meta, explanations, warnings, figures)

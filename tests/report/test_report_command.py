@@ -106,8 +106,8 @@ def test_systems_that_cannot_be_compared_are_told_apart_on_standard_output(
     page = capsys.readouterr().out
     assert "<title>mine &amp; yours</title>" in page
     assert (
-        "A (state predicted, domains predicted); B (state predicted, domains estimated); "
-        "C (state gold, domains predicted)."
+        "sample-good (state predicted, domains predicted); sample-weak-tracker (state predicted, "
+        "domains estimated); sample-policy-only (state gold, domains predicted)."
     ) in page
     assert page.count('<th scope="row">Inform <span class="careful">') == 3
     assert '<th scope="row">BLEU (sample)</th>' in page

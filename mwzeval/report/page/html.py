@@ -31,9 +31,9 @@ from mwzeval.comparison.comparison import (
     verdict,
 )
 from mwzeval.errors import conditions, printable
-from mwzeval.report.page.model import (
+from mwzeval.report.systems import (
     Kind,
-    PageSystem,
+    ScoredSystem,
     comparable_in,
     headline_of,
     kinds_of,
@@ -41,7 +41,7 @@ from mwzeval.report.page.model import (
 )
 from mwzeval.scores.comparable import Group, apart
 from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
-from mwzeval.scores.score import PERCENT, WHOLE, Score, Words, by_place
+from mwzeval.scores.score import PERCENT, WHOLE, Score, Signature, Words, by_place
 from mwzeval.scores.sheets import ALIKE, Cell
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
@@ -55,7 +55,7 @@ FOLDER = Path(__file__).parent
 
 
 def to_html(
-    systems: Sequence[PageSystem],
+    systems: Sequence[ScoredSystem],
     *,
     title: str,
     words: Words | None = None,
@@ -108,7 +108,9 @@ def to_html(
         few=about_few(comparison) if comparison else "",
         not_compared=compared if comparison is None else None,
         marked=comparison and any(measure.best for measure in comparison.measures),
-        apart=_not_comparable(systems),
+        apart=apart(
+            {text: comparable_in(systems, name) for name, text in labels_of(systems).items()}
+        ),
         intervals=_about_intervals(systems),
         histograms=_histograms(systems, kinds),
         most=max((count for kind in kinds for count in kind.counts), default=1),
@@ -136,7 +138,7 @@ def _flat(kinds: Sequence[Kind]) -> list[tuple[str, str]]:
 
 
 def _verdicts(
-    systems: Sequence[PageSystem], comparison: Comparison | None, main: Sequence[str]
+    systems: Sequence[ScoredSystem], comparison: Comparison | None, main: Sequence[str]
 ) -> tuple[str, ...]:
     """Return sentences for the top of the page: who is better, or the headline of one system."""
     if comparison is not None:
@@ -148,7 +150,7 @@ def _verdicts(
     return (", ".join(shown),) if shown and len(systems) == 1 else ()
 
 
-def _alerts(systems: Sequence[PageSystem]) -> dict[str, list[int]]:
+def _alerts(systems: Sequence[ScoredSystem]) -> dict[str, list[int]]:
     """Return the conditions of scores → places of the systems that were scored under them."""
     found: dict[str, list[int]] = {}
     for at, system in enumerate(systems):
@@ -157,7 +159,7 @@ def _alerts(systems: Sequence[PageSystem]) -> dict[str, list[int]]:
     return found
 
 
-def _about(systems: Sequence[PageSystem]) -> list[tuple[str, tuple[str, ...]]]:
+def _about(systems: Sequence[ScoredSystem]) -> list[tuple[str, tuple[str, ...]]]:
     """Return what is known about each run: a key, and one text per system or one for all."""
     keys = dict.fromkeys(key for system in systems for key in system.meta if key != "note")
     rows = []
@@ -190,7 +192,7 @@ def _plain(value: Any) -> str:
 
 
 def _packed(
-    systems: Sequence[PageSystem],
+    systems: Sequence[ScoredSystem],
     kinds: Sequence[Kind],
     words: Words,
     meanings: Mapping[str, str],
@@ -237,21 +239,7 @@ def _letter_of(place: int) -> str:
     return chr(ord("A") + place) if place < 26 else f"S{place + 1}"
 
 
-def _not_comparable(systems: Sequence[PageSystem]) -> list[str]:
-    """Return sentences that say which systems, by their letters, cannot be compared in what."""
-    letters = {system.name: _letter_of(place) for place, system in enumerate(systems)}
-    return apart(
-        {
-            label: [
-                Group(tuple(letters[name] for name in group.systems), group.setting)
-                for group in comparable_in(systems, score)
-            ]
-            for score, label in labels_of(systems).items()
-        }
-    )
-
-
-def _places(systems: Sequence[PageSystem], group: Group) -> list[int]:
+def _places(systems: Sequence[ScoredSystem], group: Group) -> list[int]:
     return [place for place, system in enumerate(systems) if system.name in group.systems]
 
 
@@ -288,7 +276,7 @@ class Panel:
     beside: Sequence[str]
 
 
-def _references_of(systems: Sequence[PageSystem]) -> dict[str, str]:
+def _references_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
     """Return the labels of references, by the prefix of their scores."""
     return {
         key: label
@@ -299,7 +287,7 @@ def _references_of(systems: Sequence[PageSystem]) -> dict[str, str]:
 
 
 def panels_of(
-    systems: Sequence[PageSystem], comparison: Comparison | None, *, scopes: bool = False
+    systems: Sequence[ScoredSystem], comparison: Comparison | None, *, scopes: bool = False
 ) -> list[Panel]:
     """Return a panel for each score over everything and each group that can be compared in it.
 
@@ -400,7 +388,7 @@ def _round_up(value: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
 
 
-def _about_intervals(systems: Sequence[PageSystem]) -> str | None:
+def _about_intervals(systems: Sequence[ScoredSystem]) -> str | None:
     """Return a sentence about the intervals that are shown, None when there are none."""
     kinds = dict.fromkeys(
         f"{100 * score.interval.confidence:g} % {score.interval.method}"
@@ -425,22 +413,19 @@ def _about_comparison(comparison: Comparison) -> list[str]:
     return sentences
 
 
-def _signatures_of(systems: Sequence[PageSystem]) -> list[tuple[str, str]]:
-    """Return (letters of the systems, signature), the signatures of one metric together."""
-    metrics: dict[str, dict[str, dict[str, None]]] = {}
+def _signatures_of(systems: Sequence[ScoredSystem]) -> dict[str, dict[str, None]]:
+    """Return the letters of the systems that have each signature, those of a metric together."""
+    found: dict[Signature, dict[str, None]] = {}
     for place, system in enumerate(systems):
         for score in system.scores:
-            letters = metrics.setdefault(score.signature.metric, {})
-            letters.setdefault(str(score.signature), {})[_letter_of(place)] = None
-    return [
-        (" ".join(letters), signature)
-        for signatures in metrics.values()
-        for signature, letters in signatures.items()
-    ]
+            found.setdefault(score.signature, {})[_letter_of(place)] = None
+    metrics = list(dict.fromkeys(signature.metric for signature in found))
+    ordered = sorted(found.items(), key=lambda item: metrics.index(item[0].metric))
+    return {str(signature): letters for signature, letters in ordered}
 
 
 def _histograms(
-    systems: Sequence[PageSystem], kinds: Sequence[Kind]
+    systems: Sequence[ScoredSystem], kinds: Sequence[Kind]
 ) -> list[tuple[str, str, list[int], list[Kind]]]:
     """Return why systems that can be compared in it lost an outcome, for each of these groups.
 

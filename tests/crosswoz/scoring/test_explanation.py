@@ -15,7 +15,7 @@ from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
 from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.errors import UsageError
 from mwzeval.report.page.html import to_html
-from mwzeval.report.page.model import page_system, title_of
+from mwzeval.report.systems import scored_system, title_of
 from mwzeval.scores.explanation import Reason
 from mwzeval.scores.score import WHOLE
 from tests.crosswoz.real_data import fold
@@ -127,7 +127,7 @@ def test_an_unknown_dialogue_is_told() -> None:
 
 def test_the_page_shows_scores_dialogues_and_chinese_text() -> None:
     evaluated = evaluate(rule_tracker_file(GOLD.fold), GOLD)
-    system = page_system("RuleDST", evaluated.report(), evaluated.explain_all())
+    system = scored_system("RuleDST", evaluated.report(), evaluated.explain_all())
     assert title_of([system]) == "RuleDST · crosswoz-release test"
     html = to_html([system], title=title_of([system]), words=WORDS)
     for text in ("dst.joint_single_turn", "推荐您去小园。", "copy of the turn before"):
@@ -137,7 +137,7 @@ def test_the_page_shows_scores_dialogues_and_chinese_text() -> None:
 def test_what_stands_beside_systems_is_a_column_of_the_page() -> None:
     evaluated = evaluate(rule_tracker_file(GOLD.fold), GOLD)
     report = evaluated.report()
-    system = page_system("RuleDST", report, evaluated.explain_all())
+    system = scored_system("RuleDST", report, evaluated.explain_all())
     html = to_html([system, system], title="t", words=WORDS)
     table = html.partition('<table class="scores')[2].partition("</table>")[0]
     assert re.findall(r'class="reference">(\w[^<]*)</th>', table) == [

@@ -25,9 +25,8 @@ from mwzeval.dstc7.scoring.evaluation import (
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
-from mwzeval.report.leaderboard import Entry
 from mwzeval.report.page.html import to_html
-from mwzeval.report.page.model import page_system, title_of
+from mwzeval.report.systems import ScoredSystem, scored_system, title_of
 from mwzeval.scores.explanation import explanation_text, histogram_text
 from mwzeval.scores.report import Report, per_dialogue, summary
 from mwzeval.scores.sheets import to_text
@@ -241,7 +240,7 @@ def test_a_histogram_counts_what_was_lost() -> None:
 def test_the_page_shows_contexts_and_ranked_candidates() -> None:
     evaluated = sample("overlap")
     systems = [
-        page_system(name, sample(name).report(), explain_all(sample(name).loaded))
+        scored_system(name, sample(name).report(), explain_all(sample(name).loaded))
         for name in ("overlap", "random")
     ]
     page = to_html(systems, title=title_of(systems), words=WORDS)
@@ -322,8 +321,8 @@ def test_every_track_has_a_board(name: str) -> None:
     assert to_text(published_document(results, boards))
 
 
-def entry_of(report: Report) -> Entry:
-    return Entry("mine", report.scores, report.meta)
+def entry_of(report: Report) -> ScoredSystem:
+    return ScoredSystem("mine", report.scores, report.meta)
 
 
 def test_a_submission_stands_in_its_place_with_its_interval() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mwzeval.report.page.model import PageSystem
+from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.explanation import (
     CANNOT_BE,
     Explanation,
@@ -64,7 +64,7 @@ def conversation(*, is_won: bool) -> Explanation:
     )
 
 
-def live_systems() -> tuple[PageSystem, ...]:
+def live_systems() -> tuple[ScoredSystem, ...]:
     """Return two systems, of which the second does not book."""
     return tuple(
         replace(system(name, [conversation(is_won=is_won)]), figures=(COSTS,))

@@ -14,7 +14,7 @@ import pytest
 
 import mwzeval.report.page.html
 from mwzeval.report.page.html import SCRIPTS, panels_of, to_html
-from mwzeval.report.page.model import PageSystem, kinds_of
+from mwzeval.report.systems import ScoredSystem, kinds_of
 from mwzeval.scores.score import Interval, Score, Signature, Words
 from tests.report.page.conversations import live_systems
 from tests.report.pages import Reader, data_of
@@ -135,7 +135,7 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
     systems = []
     for name, (v, of) in values.items():
         scores = tuple(score("solved", v, signature=of, scope=s) for s in ("total", "lodging"))
-        systems.append(PageSystem(name, scores, (), (), {}))
+        systems.append(ScoredSystem(name, scores, {}))
     for scopes in (False, True):
         assert [
             (panel.setting, [(at, bar.cell.text) for at, bar in panel.rows[0][2].items()])
@@ -145,7 +145,7 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
             ("state gold", [(1, "90.00"), (3, "80.00")]),
         ]
     page = to_html(systems, title="t")
-    assert "solved: A, C (no state); B, D (state gold)" in page
+    assert "solved: a, c (no state); b, d (state gold)" in page
     assert "(the best)" not in page
 
 
@@ -164,7 +164,7 @@ def test_an_axis_is_round_and_has_zero_on_it(
     values: tuple[float, ...], unit: str, axis: tuple[float, float]
 ) -> None:
     scores = (score("x", v, scope=f"part {i}", unit=unit) for i, v in enumerate(values))
-    [panel] = panels_of([PageSystem("any", tuple(scores), (), (), {})], None, scopes=True)
+    [panel] = panels_of([ScoredSystem("any", tuple(scores), {})], None, scopes=True)
     assert (panel.low, panel.high) == axis
     for _, _, bars in panel.rows:
         assert panel.low <= bars[0].length <= panel.high
@@ -173,7 +173,7 @@ def test_an_axis_is_round_and_has_zero_on_it(
 def test_an_interval_is_written_and_drawn() -> None:
     ends = Interval(20.0, 60.0, 0.95, "bootstrap")
     scores = (score("x", 40.0, interval=ends), score("x", 40.0, scope="part"))
-    page = to_html([PageSystem("any", scores, (), (), {})], title="t")
+    page = to_html([ScoredSystem("any", scores, {})], title="t")
     assert "20.00 – 60.00" in page
     assert page.count('class="whisker"') == 1
 

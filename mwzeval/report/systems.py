@@ -1,4 +1,4 @@
-"""What the page and figures show of systems: their names, scores, and kinds of reasons."""
+"""What pages, figures and leaderboards show of systems: names, scores, and kinds of reasons."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mwzeval.scores.sheets import Sheet
 
 
 @dataclass(frozen=True)
-class PageSystem:
-    """What the page shows of one system.
+class ScoredSystem:
+    """A system with its scores.
 
     `meta` says what was scored and how (corpus, rules, coverage, versions), in any nesting of
     mappings; None values are left out. A key `note` is a sentence for the top of the page.
@@ -26,15 +26,17 @@ class PageSystem:
 
     name: str
     scores: tuple[Score, ...]
-    explanations: tuple[Explanation, ...]
-    warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
+    explanations: tuple[Explanation, ...] = ()
+    warnings: tuple[Problem, ...] = ()
     figures: tuple[Sheet, ...] = ()
     references: Mapping[str, str] = field(default_factory=dict)
 
 
-def page_system(name: str, report: Report, explanations: Iterable[Explanation]) -> PageSystem:
-    """Return what the page shows of a system: its report, and the explanations of its items.
+def scored_system(
+    name: str, report: Report, explanations: Iterable[Explanation] = ()
+) -> ScoredSystem:
+    """Return a system with what is in its report, and with explanations of its items.
 
     Parts of the input that are complete are left out of the coverage.
     """
@@ -44,18 +46,18 @@ def page_system(name: str, report: Report, explanations: Iterable[Explanation]) 
         else {part: n for part, n in count.items() if n["scored"] < n["of"]} or None
         for what, count in report.meta["coverage"].items()
     }
-    return PageSystem(
+    return ScoredSystem(
         name,
         report.scores,
+        {**report.meta, "coverage": coverage},
         tuple(explanations),
         tuple(warning.shared() for warning in report.warnings),
-        {**report.meta, "coverage": coverage},
         report.figures,
         report.references,
     )
 
 
-def title_of(systems: Sequence[PageSystem]) -> str:
+def title_of(systems: Sequence[ScoredSystem]) -> str:
     """Return the title of a page: up to three systems, and what they were scored on."""
     names = [system.name for system in systems]
     shown = ", ".join(names) if len(names) <= 3 else f"{len(names)} systems"
@@ -63,7 +65,7 @@ def title_of(systems: Sequence[PageSystem]) -> str:
     return f"{shown} · {', '.join(corpora)}"
 
 
-def headline_of(systems: Sequence[PageSystem], headline: Iterable[str]) -> list[str]:
+def headline_of(systems: Sequence[ScoredSystem], headline: Iterable[str]) -> list[str]:
     """Return the scores of a benchmark's headline that any system has, in its order.
 
     Of a group with a dot in its names, such as `bleu.`, it is the first.
@@ -73,7 +75,7 @@ def headline_of(systems: Sequence[PageSystem], headline: Iterable[str]) -> list[
     return [matching[0] for matching in found if matching]
 
 
-def labels_of(systems: Sequence[PageSystem]) -> dict[str, str]:
+def labels_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
     """Return the first label of each score, and so of the outcome of the same name."""
     labels: dict[str, str] = {}
     for system in systems:
@@ -82,7 +84,7 @@ def labels_of(systems: Sequence[PageSystem]) -> dict[str, str]:
     return labels
 
 
-def comparable_in(systems: Sequence[PageSystem], name: str) -> Sequence[Group]:
+def comparable_in(systems: Sequence[ScoredSystem], name: str) -> Sequence[Group]:
     """Return the groups of systems that can be compared in the score of a name.
 
     Where there is one group or none, it is the group of all systems, with or without the score.
@@ -114,7 +116,7 @@ class Kind:
         return any(self.counts[place] for place in places)
 
 
-def kinds_of(systems: Sequence[PageSystem]) -> list[Kind]:
+def kinds_of(systems: Sequence[ScoredSystem]) -> list[Kind]:
     """Return all kinds: outcomes in the order in which items have them, frequent codes first."""
     order = dict.fromkeys(
         outcome
