@@ -326,19 +326,22 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
     return [ends.get(own, path) for own, path in zip(parts, paths, strict=True)]
 
 
-def beginning(path: str, size: int) -> bytes:
-    """Return the first bytes of the content of a file. Raises as `read_bytes`."""
-    begin = b""
+def beginning(path: str, size: int, end: bytes | None = None) -> bytes:
+    """Return the first bytes of the content of a file; with `end`, no more than are needed for it.
+
+    Raises as `read_bytes`.
+    """
+    begin = bytearray()
     for piece in pieces(path):
         begin += piece
-        if len(begin) >= size:
+        if len(begin) >= size or (end and end in begin.lstrip()):
             break
-    return begin[:size]
+    return bytes(begin[:size])
 
 
 def first_line(path: str) -> bytes:
     """Return the first line of a file, or its beginning if the line is longer than is sensible."""
-    return beginning(path, SENSIBLE_LINE).lstrip().partition(b"\n")[0]
+    return beginning(path, SENSIBLE_LINE, b"\n").lstrip().partition(b"\n")[0]
 
 
 def lines(path: str) -> Iterator[tuple[int, str]]:
@@ -359,13 +362,18 @@ def lines(path: str) -> Iterator[tuple[int, str]]:
         raise InputError([Problem("empty-file", "the file is empty", file=path)])
 
 
-def _split(content: Iterator[bytes], name: str) -> Iterator[bytearray]:
+def _split(content: Iterator[bytes], name: str) -> Iterator[bytes | bytearray]:
     line, number, longest = bytearray(), 1, part_limit()
     for piece in chain(content, (b"\n",)):
-        for ends_line, part in enumerate(piece.split(b"\n")):
-            if ends_line:
-                yield line
-                line, number = bytearray(), number + 1
-            line += part
-            if len(line) > longest:
-                raise too_large(name, f"line {number}", longest)
+        first, *others = piece.split(b"\n")
+        line += first
+        if len(line) > longest:
+            raise too_large(name, f"line {number}", longest)
+        if others:
+            yield line
+            for whole in others[:-1]:
+                number += 1
+                if len(whole) > longest:
+                    raise too_large(name, f"line {number}", longest)
+                yield whole
+            line, number = bytearray(others[-1]), number + 1

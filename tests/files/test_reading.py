@@ -33,6 +33,7 @@ from mwzeval.files.json_files import (
 from mwzeval.files.reading import (
     DEFAULT_SIZE,
     expand,
+    first_line,
     lines,
     pieces,
     read_bytes,
@@ -276,6 +277,14 @@ def test_long_lines_are_put_together_and_endless_ones_refused(
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "300000")
     with pytest.raises(InputError, match=r"line 1 .*MWZEVAL_MAX_SIZE"):
         list(lines(str(path)))
+
+
+def test_a_first_line_is_read_without_what_follows(tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl.gz"
+    path.write_bytes(gzip.compress(b" \n{}\n" + os.urandom(100_000))[:-9])
+    assert first_line(str(path)) == b"{}"
+    with pytest.raises(InputError, match="too early"):
+        read_bytes(path)
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
