@@ -4,8 +4,7 @@
 difference of each system to the first one, how sure it is, and which systems are ahead of which.
 """
 
-from mwzeval.comparison.comparison import Comparison
-from mwzeval.comparison.model import ComparedMeasure, ComparedSystem, Difference
+from mwzeval.comparison.comparison import ComparedMeasure, ComparedSystem, Comparison, Difference
 from mwzeval.comparison.systems import compare
 
 __all__ = ["ComparedMeasure", "ComparedSystem", "Comparison", "Difference", "compare"]

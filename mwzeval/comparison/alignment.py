@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.metrics.measure import ScoredTable
-from mwzeval.metrics.types import TypeCounts
 from mwzeval.scores.comparable import AMOUNTS, Group, differing, groups_of
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
@@ -47,44 +46,24 @@ def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = Non
     """
     groups = groups_by_score(systems)
     keys = [key for key in groups if score in (None, key[0])]
-    if any(len(groups[key]) > 1 for key in keys):
+    if not keys or any(len(groups[key]) > 1 for key in keys):
         raise not_comparable(systems, keys)
-    if not keys:
-        raise not_comparable(systems)
 
 
-def not_comparable(
-    systems: Mapping[str, ScoredTable], keys: Collection[Key] | None = None
-) -> UsageError:
-    """Return the error for systems that cannot be compared, with all differences.
+def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = ()) -> UsageError:
+    """Return the error for systems that cannot be compared, with all differences in some scores.
 
-    These are the differences in the scores with these `keys`; without `keys`, in all scores that
-    two systems share, and if they share none, in those of the same metric.
+    Without `keys`, these are the scores that the first system shares with another.
     """
-    baseline, *others = (signatures_of(scored) for scored in systems.values())
+    signed = [signatures_of(scored) for scored in systems.values()]
     found: dict[str, str] = {}
-    for other in others:
-        for key, pair in _counterparts(baseline, other):
-            if keys is None or key in keys:
-                found |= differing(pair)
+    for key in keys or signed[0]:
+        found |= differing([signatures[key] for signatures in signed if key in signatures])
     if not found:
         return UsageError("the systems have no score in common")
     what = ", ".join(f"{choice} ({values})" for choice, values in found.items())
     called = " and ".join(f'"{name}"' for name in systems)
     return UsageError(f"{called} cannot be compared: they differ in {what}")
-
-
-def _counterparts(
-    mine: Mapping[Key, Signature], theirs: Mapping[Key, Signature]
-) -> Iterator[tuple[Key, tuple[Signature, Signature]]]:
-    """Yield the signatures of the same score; of the same metric where no score is the same."""
-    shared = {signature.metric for key, signature in mine.items() if key in theirs}
-    of_metric = {signature.metric: signature for signature in theirs.values()}
-    for key, signature in mine.items():
-        if key in theirs:
-            yield key, (signature, theirs[key])
-        elif signature.metric in of_metric and signature.metric not in shared:
-            yield key, (signature, of_metric[signature.metric])
 
 
 def common_signature(signatures: Sequence[Signature], group: Group) -> Signature:
@@ -148,37 +127,31 @@ def common_units(
         common = common & goals[other].items()
         if not common:
             same = " about the same goal" if by_goal else ""
-            shared = set(names[baseline]) & set(names[other])
-            named = f": those of the same name ({len(shared)}) have other goals" if shared else ""
-            raise UsageError(
-                f'"{other}" has no {unit}{same} in common with the systems before it'
-                f"{named if by_goal else ''}"
-            )
+            raise UsageError(f'"{other}" has no {unit}{same} in common with the systems before it')
     kept = {name for name, _ in common}
     return tuple(name for name in names[baseline] if name in kept)
 
 
-def aligned(systems: Sequence[ScoredTable], units: Sequence[str]) -> list[ScoredTable]:
-    """Return the systems with the common units and columns only.
+def aligned(
+    systems: Mapping[str, Mapping[str, ScoredTable]], units: Sequence[str]
+) -> dict[str, list[ScoredTable]]:
+    """Return the runs of each system with the common units and columns only.
 
     Tables keep the order of `units`, because neighbours may belong together; counts of types are
     sorted by unit, so that the order does not matter.
     """
-    tables = [scored.table for scored in systems]
-    columns = tuple(c for c in tables[0].columns if all(c in table.columns for table in tables))
+    first, *others = (run.table for runs in systems.values() for run in runs.values())
+    columns = tuple(c for c in first.columns if all(c in table.columns for table in others))
     by_name = sorted(units)
-    found = []
-    for scored in systems:
-        chosen = scored.table.select(units)
+
+    def select(run: ScoredTable) -> ScoredTable:
+        chosen = run.table.select(units)
         places = [chosen.columns.index(column) for column in columns]
         table = Table(chosen.units, columns, chosen.values[:, places])
-        count_types = cache(partial(_types_of, scored, by_name))
-        found.append(replace(scored, table=table, count_types=count_types))
-    return found
+        count_types = cache(lambda: run.count_types().select(by_name))
+        return replace(run, table=table, count_types=count_types)
 
-
-def _types_of(scored: ScoredTable, units: Sequence[str]) -> TypeCounts:
-    return scored.count_types().select(units)
+    return {name: [select(run) for run in runs.values()] for name, runs in systems.items()}
 
 
 def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None:
@@ -193,20 +166,23 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
     signatures = signatures_of(scored)
     for name, other in others:
         of_other = signatures_of(other)
-        for key in sorted(signatures.keys() ^ of_other.keys()):
-            has, lacks = (first, name) if key in signatures else (name, first)
+        found = [
+            f"only one of {first} and {name} has {score} ({scope})"
+            for score, scope in sorted(signatures.keys() ^ of_other.keys())
+        ]
+        # Runs are of the same units, so that amounts may not differ either.
+        found += [
+            f"for {key[0]}, {what} is {dict(signature.choices).get(what)} in {first} and "
+            f"{dict(of_other[key].choices).get(what)} in {name}"
+            for key, signature in signatures.items()
+            if key in of_other
+            for what in signature.differences(of_other[key])
+        ]
+        if found:
             raise UsageError(
-                f"the runs are not alike: {has} has {key[0]} ({key[1]}), {lacks} has not; runs of "
-                "one system differ in nothing but their seed"
+                f"the runs are not alike: {found[0]}; runs of one system differ in nothing but "
+                "their seed"
             )
-        for key, signature in signatures.items():
-            # Runs are of the same units, so that amounts may not differ either.
-            for what in signature.differences(of_other[key]):
-                mine, theirs = (dict(s.choices).get(what) for s in (signature, of_other[key]))
-                raise UsageError(
-                    f"the runs are not alike: for {key[0]}, {what} is {mine} in {first} and "
-                    f"{theirs} in {name}; runs of one system differ in nothing but their seed"
-                )
 
 
 def _check_units(runs: Mapping[str, ScoredTable], unit: str) -> None:

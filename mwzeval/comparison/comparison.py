@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, ComparedMeasure, ComparedSystem
 from mwzeval.errors import UsageError
+from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.comparable import Group, apart
-from mwzeval.scores.score import WHOLE, Interval
+from mwzeval.scores.score import WHOLE, Interval, Signature
 from mwzeval.scores.sheets import (
     ALIKE,
     BETTER,
@@ -31,55 +31,174 @@ from mwzeval.scores.sheets import (
     to_markdown,
     to_text,
 )
-from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL
+from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, AcrossRuns, across_runs
+from mwzeval.statistics.tests import Place, WinsTiesLosses
 
 if TYPE_CHECKING:
     import pandas
 
 SCHEMA = 2
-TONES = {1: BETTER, 0: "", -1: WORSE}
+MCNEMAR = "mcnemar"
+RANDOMIZATION = "approximate-randomization"
 METHODS = {
     MCNEMAR: "McNemar's exact test",
     RANDOMIZATION: "approximate randomisation",
     HIERARCHICAL: "bootstrap of {unit}s and runs",
     "wilson": "Wilson",
     "bootstrap": "bootstrap of {unit}s",
+    "paired-bootstrap": "paired bootstrap of {unit}s",
     "jackknife": "jackknife of {unit}s",
 }
 """What tests and methods of intervals are called in texts."""
+TONES = {1: BETTER, 0: "", -1: WORSE}
 FEW_CLUSTERS = 30
 SENTENCES = 5
 """How many systems the verdict is about."""
 NAMED_SCORES = 8
 """How many scores one clause of the verdict names."""
 
-COLUMNS: Mapping[str, str] = {
-    "score": TEXT,
-    "scope": TEXT,
-    "setting": TEXT,
-    "system": TEXT,
-    "value": FLOAT,
-    "best": FLAG,
-    "p_best": FLOAT,
-    "runs": COUNT,
-    "sd": FLOAT,
-    "n": COUNT,
-    "cases": COUNT,
-    "difference": FLOAT,
-    "low": FLOAT,
-    "high": FLOAT,
-    "interval": TEXT,
-    "p": FLOAT,
-    "p_holm": FLOAT,
-    "test": TEXT,
-    "wins": COUNT,
-    "ties": COUNT,
-    "losses": COUNT,
-    "rank": COUNT,
-    "rank_worst": COUNT,
-    "signature": TEXT,
-}
-"""The columns of a data frame, which are those of the CSV."""
+TEXTS = ("score", "scope", "setting", "system", "interval", "test", "signature", "conditions")
+COUNTS = ("runs", "n", "cases", "wins", "ties", "losses", "rank", "rank_worst")
+"""Columns of a data frame; `best` is a flag, and all others are numbers."""
+
+WITHOUT_DIRECTION = ("richness.", "flips^")
+"""Scores that are not better when higher or lower, so that no system is worse for having less."""
+
+System: TypeAlias = ScoredTable | Mapping[str, ScoredTable]
+"""What was scored of a system: of one run, or of several by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A score of a system minus that of the baseline, in the unit of the score.
+
+    `p_value` is two-sided; `adjusted` is it after Holm's correction over all systems that are
+    compared to the baseline by this score; both are None where nothing is tested. `counts` says on
+    how many units the system is better, by the same formula on each unit alone (of several runs, by
+    their mean); None where a unit alone has no such score. `is_least` says that the p value is the
+    smallest that the test can return with so many samples.
+    """
+
+    value: float
+    interval: Interval | None
+    p_value: float | None
+    adjusted: float | None
+    counts: WinsTiesLosses | None
+    is_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSystem:
+    """One score of one system; the baseline has no `difference`.
+
+    `runs` has the score of each run, in the order of their names; `value` is the mean. `cases` is
+    the number of common units that the score is about. `interval` is of the score itself; None
+    where none was asked for or there is none. A system that is alone in its group has no `place`.
+    `seeds` is how many are resampled where one file has the tests of several; else None.
+    """
+
+    system: str
+    value: float
+    runs: tuple[float, ...]
+    cases: int
+    difference: Difference | None = None
+    place: Place | None = None
+    interval: Interval | None = None
+    seeds: int | None = None
+
+    @property
+    def has_few_runs(self) -> bool:
+        """Whether there are several runs or seeds, but so few that they say little about others."""
+        return any(1 < number < FEWEST_RUNS for number in (len(self.runs), self.seeds or 0))
+
+    @property
+    def over(self) -> AcrossRuns | None:
+        """Mean and spread over the runs; None of a single run."""
+        return across_runs(self.runs) if len(self.runs) > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMeasure:
+    """One score of a group of systems that can be compared in it, the baseline first.
+
+    `test` is where the p values come from: `MCNEMAR`, `RANDOMIZATION`, or `HIERARCHICAL` where a
+    system has several runs; None where nothing is tested (a system alone, descriptions, few seeds).
+    `signature` is what the systems have in common; `n` is the number of units (or clusters) that
+    are resampled. `pairs` has the p value of each pair of systems after Holm's correction over all
+    pairs, from which the places follow; a score of a part has neither.
+    """
+
+    name: str
+    label: str
+    n: int
+    signature: Signature
+    test: str | None
+    systems: tuple[ComparedSystem, ...]
+    group: Group
+    places: int = 2
+    scope: str = WHOLE
+    lower_is_better: bool = False
+    is_description: bool = False
+    pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def setting(self) -> str:
+        """How the group differs from the other groups of this score; empty where it is alone."""
+        return self.group.setting
+
+    @property
+    def has_direction(self) -> bool:
+        """Whether one value of the score is better than another."""
+        return not (self.is_description or self.name.startswith(WITHOUT_DIRECTION))
+
+    @property
+    def best(self) -> Sequence[ComparedSystem]:
+        """The systems with the best score; several where they tie.
+
+        There is none where all systems tie, and where nothing is better: of a single system, of a
+        description, of a score without a direction.
+        """
+        if not self.has_direction:
+            return ()
+        values = [entry.value for entry in self.systems]
+        best = min(values) if self.lower_is_better else max(values)
+        best_ones = [entry for entry in self.systems if entry.value == best]
+        return best_ones if len(best_ones) < len(values) else ()
+
+    def against_best(self, entry: ComparedSystem) -> float | None:
+        """Return the corrected p value of a system against the best one.
+
+        Against the best two, when these are level, the larger one; None of the best themselves, and
+        of a score of a part.
+        """
+        best = self.best
+        if not best or entry in best or not self.pairs:
+            return None
+        names = [(entry.system, other.system) for other in best]
+        return max(self.pairs[pair if pair in self.pairs else pair[::-1]] for pair in names)
+
+    def direction(self, difference: Difference, level: float | None) -> int:
+        """Return 1 for a system that is significantly better than the baseline, -1 for a worse one.
+
+        0 stands for neither, for scores without a good direction and for no `level`.
+        """
+        if level is None or difference.adjusted is None or difference.adjusted > level:
+            return 0
+        if not (difference.value and self.best):
+            return 0
+        return 1 if (difference.value < 0) == self.lower_is_better else -1
+
+    def is_alike(self, entry: ComparedSystem, level: float) -> bool:
+        """Tell whether a system is not the best but does not differ from it significantly."""
+        p_value = self.against_best(entry)
+        return p_value is not None and p_value > level
+
+    def of(self, system: str) -> ComparedSystem:
+        """Return one system's entry. Raises `KeyError` when it is not there."""
+        for entry in self.systems:
+            if entry.system == system:
+                return entry
+        raise KeyError(system)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +224,11 @@ class Comparison:
     seed: int
     unit: str = "dialogue"
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> list[tuple[ComparedMeasure, ComparedSystem]]:
+        """Each score of each system, with the score of its group."""
+        return [(measure, entry) for measure in self.measures for entry in measure.systems]
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -153,7 +277,10 @@ class Comparison:
 
         Raises `DependencyError` when pandas (the extra `frames`) is not installed.
         """
-        return to_frame(COLUMNS, _records(self))
+        records = [_record(self, *entry) for entry in self.entries]
+        types = dict.fromkeys(TEXTS, TEXT) | dict.fromkeys(COUNTS, COUNT) | {"best": FLAG}
+        columns = {name: types.get(name, FLOAT) for name in records[0] if name != "values"}
+        return to_frame(columns, records)
 
     def __str__(self) -> str:
         return to_text(comparison_document(self)).rstrip("\n")
@@ -167,7 +294,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
     sentences = verdict(comparison)
     signatures = tuple(dict.fromkeys(str(measure.signature) for measure in comparison.measures))
     notes = (*about_tests(comparison), *_notes(comparison), *signatures)
-    records = _records(comparison)
+    records = [_record(comparison, *entry) for entry in comparison.entries]
     return Document(
         heading=(*sentences, *_heading(comparison)),
         sheets=tuple(_sheet(comparison, measure, places) for measure in comparison.measures),
@@ -208,44 +335,35 @@ def verdict(comparison: Comparison) -> tuple[str, ...]:
     many systems the first ones have.
     """
     found: dict[tuple[str, str], dict[int | None, list[str]]] = {}
-    for measure in comparison.measures:
-        if measure.scope != WHOLE or not measure.has_direction:
+    for measure, entry in comparison.entries:
+        difference = entry.difference
+        if measure.scope != WHOLE or not measure.has_direction or difference is None:
             continue
-        baseline, *others = measure.systems
-        for entry in others:
-            if (difference := entry.difference) is None:
-                continue
-            result = number_text(difference.value, f"+.{measure.places}f")
-            direction: int | None = None
-            if (p_value := difference.adjusted) is not None:
-                shown = shown_p(p_value, is_least=difference.is_least)
-                shown = shown if shown.startswith(("<", "≤")) else f"= {shown}"
-                result += f", p {shown}"
-                direction = measure.direction(difference, comparison.level)
-            by_direction = found.setdefault((entry.system, baseline.system), {})
-            by_direction.setdefault(direction, []).append(f"{measure.label} ({result})")
-    sentences = [
-        _sentence(system, f" than {baseline}" if len(comparison.systems) > 2 else "", results)
-        for (system, baseline), results in list(found.items())[:SENTENCES]
-    ]
+        result = number_text(difference.value, f"+.{measure.places}f")
+        direction: int | None = None
+        if difference.adjusted is not None:
+            shown = shown_p(difference.adjusted, is_least=difference.is_least)
+            result += f", p {shown}" if shown[0] in "<≤" else f", p = {shown}"
+            direction = measure.direction(difference, comparison.level)
+        of_system = found.setdefault((entry.system, measure.group.systems[0]), {})
+        of_system.setdefault(direction, []).append(f"{measure.label} ({result})")
+    sentences = []
+    for (system, baseline), results in list(found.items())[:SENTENCES]:
+        than = f" than {baseline}" if len(comparison.systems) > 2 else ""
+        clauses = {
+            1: f"better{than} in",
+            -1: f"worse{than} in",
+            0: "no significant difference in",
+            None: "no significance test for",
+        }
+        if len(results) > 1:
+            results.pop(None, None)
+        parts = [f"{text} {_listed(results[d])}" for d, text in clauses.items() if d in results]
+        verb = " is" if results.keys() & {1, -1} else ":"
+        sentences.append(f"{system}{verb} {'; '.join(parts)}")
     if len(found) > SENTENCES:
         sentences.append(f"{plural(len(found) - SENTENCES, 'more system')}: see the tables")
     return tuple(sentences)
-
-
-def _sentence(system: str, than: str, results: Mapping[int | None, Sequence[str]]) -> str:
-    """Return in which scores a system is better (1), worse (-1), neither (0) or not tested."""
-    if not results.keys() - {None}:
-        return f"{system}: no significance test for {_listed(results[None])}"
-    parts = [
-        f"{word}{than} in {_listed(results[direction])}"
-        for direction, word in ((1, "better"), (-1, "worse"))
-        if direction in results
-    ]
-    level = f"no significant difference in {_listed(results[0])}" if 0 in results else ""
-    if not parts:
-        return f"{system}: {level}"
-    return "; ".join(filter(None, (f"{system} is {', and '.join(parts)}", level)))
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -258,11 +376,10 @@ def _listed(texts: Sequence[str]) -> str:
 
 def about_units(comparison: Comparison) -> Iterator[str]:
     """Yield which systems are compared on which units, and what is left out."""
-    for group in largest_groups(comparison):
+    for group in _largest_groups(comparison):
         baseline, *others = group.systems
-        named = f"{len(others)} systems"
-        if len(group.systems) < len(comparison.systems) or len(others) == 1:
-            named = ", ".join(others)
+        is_all = len(others) > 1 and len(group.systems) == len(comparison.systems)
+        named = f"{len(others)} systems" if is_all else ", ".join(others)
         both = "both" if len(others) == 1 else "all"
         left_out = [f"{count} of {name}" for name, count in group.left_out.items() if count]
         rest = f"; left out: {', '.join(left_out)}" if left_out else " (all of them)"
@@ -284,7 +401,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
         for condition in conditions:
             systems.setdefault(condition, []).append(system)
     yield from (f"{', '.join(names)}: {condition}" for condition, names in systems.items())
-    yield from apart_in(comparison, comparison.measures)
+    yield from _apart(comparison, comparison.measures)
     if comparison.several_runs:
         counts = (f"{len(runs)} of {name}" for name, runs in comparison.runs.items())
         yield f"runs: {', '.join(counts)}"
@@ -298,7 +415,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
         yield f"not compared, because it has no value on these {comparison.unit}s: {label}"
 
 
-def largest_groups(comparison: Comparison) -> list[Group]:
+def _largest_groups(comparison: Comparison) -> list[Group]:
     """Return the groups of two or more systems, of those on the same units the largest."""
     groups: dict[tuple[str, ...], Group] = {}
     for group in comparison.groups:
@@ -308,7 +425,7 @@ def largest_groups(comparison: Comparison) -> list[Group]:
     return list(groups.values())
 
 
-def apart_in(comparison: Comparison, measures: Sequence[ComparedMeasure]) -> list[str]:
+def _apart(comparison: Comparison, measures: Sequence[ComparedMeasure]) -> list[str]:
     """Return sentences that say which systems cannot be compared in which of the scores."""
     of_whole = (measure for measure in measures if measure.scope == WHOLE)
     return apart({measure.label: comparison.groups_of(measure.name) for measure in of_whole})
@@ -334,50 +451,31 @@ def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
 
 def about_few(comparison: Comparison) -> str:
     """Return what the mark of few runs or seeds means, empty where it is not there."""
-    if not any(entry.has_few_runs for m in comparison.measures for entry in m.systems):
-        return ""
-    what = "runs" if _few_runs(comparison) else "seeds"
-    return f"fewer than {FEWEST_RUNS} {what} say little about others: no interval is shown"
-
-
-def _few_runs(comparison: Comparison) -> list[str]:
-    return [name for name, runs in comparison.runs.items() if 1 < len(runs) < FEWEST_RUNS]
+    what = "runs" if comparison.several_runs else "seeds"
+    about = f"fewer than {FEWEST_RUNS} {what} say little about others: no interval is shown"
+    return about if any(entry.has_few_runs for _, entry in comparison.entries) else ""
 
 
 def _cautions(comparison: Comparison) -> Iterator[str]:
-    if few := _few_runs(comparison):
-        yield (
-            f"{', '.join(few)}: fewer than {FEWEST_RUNS} runs say little about other runs; no "
-            "interval is shown, and p values can show large differences only"
-        )
+    few = dict.fromkeys(entry.system for _, entry in comparison.entries if entry.has_few_runs)
+    if few:
+        yield f"{', '.join(few)}: {about_few(comparison)} ({FEW})"
     clusters = min((g.clusters for g in comparison.groups if g.clusters), default=FEW_CLUSTERS)
     if clusters < FEW_CLUSTERS:
         yield (
             f"of {plural(clusters, 'cluster')} little is known about others; intervals "
             f"of fewer than {FEW_CLUSTERS} are too narrow"
         )
-    if copies := [name for name in comparison.systems if _alike(comparison, name)]:
-        yield (
-            f"{', '.join(copies)}: all runs have the same scores, as copies of one run do, which "
-            "say nothing about others"
-        )
-    single = [name for name, runs in comparison.runs.items() if len(runs) == 1]
+    runs = {name: len(of_system) for name, of_system in comparison.runs.items()}
+    differing = {entry.system for _, entry in comparison.entries if len(set(entry.runs)) > 1}
+    if copies := [name for name, number in runs.items() if number > 1 and name not in differing]:
+        yield f"{', '.join(copies)}: all runs have the same scores, as copies of one run do"
+    single = [name for name, number in runs.items() if number == 1]
     if comparison.several_runs and single:
         yield (
-            f"{', '.join(single)}: of a single run nothing is known about others, so intervals and "
-            "p values are of this run, and too small for a claim about the method"
+            f"{', '.join(single)}: intervals and p values are of this single run, and too small "
+            "for a claim about the method"
         )
-
-
-def _alike(comparison: Comparison, system: str) -> bool:
-    """Tell whether several runs of a system differ in no score."""
-    scores = [
-        entry.runs
-        for measure in comparison.measures
-        for entry in measure.systems
-        if entry.system == system
-    ]
-    return len(comparison.runs[system]) > 1 and all(len(set(of_runs)) == 1 for of_runs in scores)
 
 
 def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None) -> Sheet:
@@ -451,106 +549,63 @@ def shown_p(p_value: float | None, *, is_least: bool = False) -> str:
 def about_tests(comparison: Comparison) -> Iterator[str]:
     """Yield how p values and intervals were found."""
     unit, samples = comparison.drawn, comparison.samples
-    if any(measure.test is not None for measure in comparison.measures):
-        sizes = {len(group.systems) for group in comparison.groups} - {1}
+    tests = {measure.test for measure in comparison.measures} - {None}
+    if tests:
         how = "two-sided"
-        if max(sizes) > 2:
-            over = plural(max(sizes) - 1, "system") if len(sizes) == 1 else "the systems of a table"
-            how += f", after Holm's correction over {over}"
-        yield f"p: {how}; at most {comparison.level:g} is significant"
-    if few := about_few(comparison):
-        yield f"{FEW}: {few}"
-    if any(measure.test == RANDOMIZATION for measure in comparison.measures):
-        yield (
-            f"approximate randomisation: {unit}s swapped at random in {samples} samples, seed "
-            f"{comparison.seed}; the least p value is {1 / (1 + samples):.2g}"
-        )
-    if comparison.several_runs:
-        yield (
-            f"bootstrap of {unit}s and runs: the same {unit}s for all runs, and runs of each "
-            f"system, drawn in {samples} samples, seed {comparison.seed}; the least p value is "
-            f"{1 / (1 + samples):.2g}; interval: of the difference of means, on other {unit}s and "
-            "in other runs like these"
-        )
-        yield "mean, sd: over the runs; sd is the standard deviation of one run"
-    if comparison.pairs / (1 + samples) > comparison.level and any(
-        measure.test not in (None, MCNEMAR) for measure in comparison.measures
-    ):
-        least = int(comparison.pairs / comparison.level)
+        if comparison.pairs > 1:
+            how += ", after Holm's correction over the systems of a table"
+        least = f"; the least by resampling is {1 / (1 + samples):.2g}" * bool(tests - {MCNEMAR})
+        yield f"p: {how}; at most {comparison.level:g} is significant{least}"
+    methods = dict.fromkeys(
+        METHODS[entry.difference.interval.method].format(unit=unit)
+        for measure, entry in comparison.entries
+        if entry.difference is not None and entry.difference.interval is not None
+        if not (entry.has_few_runs or measure.systems[0].has_few_runs)
+    )
+    if methods:
+        others = f"{unit}s and runs" if comparison.several_runs else f"{unit}s"
+        yield f"interval: of the difference, on other {others} like these ({', '.join(methods)})"
+    if tests - {MCNEMAR} or methods:
+        yield f"resampling: {samples} samples, seed {comparison.seed}"
+    if tests - {MCNEMAR} and comparison.pairs / (1 + samples) > comparison.level:
+        enough = int(comparison.pairs / comparison.level)
         yield (
             f"with {samples} samples no rank can differ by resampling, because "
-            f"{plural(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
+            f"{plural(comparison.pairs, 'pair')} are tested: use --samples {enough} or more"
         )
-    resampled, left_out = (
-        [measure.label for measure in comparison.measures if method in _interval_methods(measure)]
-        for method in ("paired-bootstrap", "jackknife")
-    )
-    if resampled:
-        yield (
-            f"interval: of the difference on other {unit}s like these, by a paired bootstrap of "
-            f"{samples} samples, seed {comparison.seed}"
-        )
-    if left_out:
-        yield f"interval, by leaving one {unit} out: {', '.join(left_out)}"
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Yield what the counts and ranks of a table are, and amounts that differ between systems."""
-    unit = comparison.drawn
-    whose = "the mean over its runs" if comparison.several_runs else "the system"
-    than = "that of the baseline" if comparison.several_runs else "the baseline"
-    how = "higher than, the same as, or lower than"
-    if any(m.lower_is_better and not m.is_description for m in comparison.measures):
-        how = "better than, the same as, or worse than"
+    """Yield what the columns of a table are, and amounts that differ between systems."""
+    if comparison.several_runs:
+        yield "mean, sd: over the runs; sd is the standard deviation of one run"
     if any(measure.test is not None for measure in comparison.measures):
-        yield f"win/tie/loss: {unit}s on which {whose} is {how} {than}"
-    if any(entry.place for measure in comparison.measures for entry in measure.systems):
-        corrected = ""
-        if any(len(group.systems) > 2 for group in comparison.groups):
-            corrected = f" ({all_pairs(comparison)}, Holm's correction)"
+        means = ", of several runs by their mean" if comparison.several_runs else ""
+        yield (
+            f"win/tie/loss: {comparison.drawn}s on which the system is better than, the same as, "
+            f"or worse than the baseline{means}"
+        )
+    if any(entry.place for _, entry in comparison.entries):
+        corrected = " (all pairs of a table, Holm's correction)" * (comparison.pairs > 1)
         yield f"rank: 1 + the number of systems that are significantly better{corrected}"
-    if any(
-        entry.cases != measure.n for measure in comparison.measures for entry in measure.systems
-    ):
+    if any(entry.cases != measure.n for measure, entry in comparison.entries):
         yield f"of: the number of {comparison.unit}s that the score of a system is about"
-    keys = dict.fromkeys(key for amounts in comparison.amounts.values() for key in amounts)
-    differing = [
-        key
-        for key in keys
-        if len({amounts.get(key) for amounts in comparison.amounts.values()}) > 1
-    ]
-    if differing:
-        for system, amounts in comparison.amounts.items():
-            yield f"{system}: " + ", ".join(f"{key} {amounts.get(key, '?')}" for key in differing)
-
-
-def all_pairs(comparison: Comparison) -> str:
-    """Return over how many pairs of systems p values are corrected, as a text."""
-    sizes = {len(group.systems) for group in comparison.groups} - {1}
-    return f"all {plural(comparison.pairs, 'pair')}" if len(sizes) == 1 else "all pairs of a table"
-
-
-def _interval_methods(measure: ComparedMeasure) -> set[str]:
-    if measure.systems[0].has_few_runs:
-        return set()
-    shown = [entry.difference for entry in measure.systems if not entry.has_few_runs]
-    return {d.interval.method for d in shown if d is not None and d.interval is not None}
-
-
-def _records(comparison: Comparison) -> list[Mapping[str, Any]]:
-    return [
-        _record(comparison, measure, entry)
-        for measure in comparison.measures
-        for entry in measure.systems
-    ]
+    amounts = comparison.amounts
+    if any(of_system != amounts[comparison.baseline] for of_system in amounts.values()):
+        for system, of_system in amounts.items():
+            yield f"{system}: " + ", ".join(f"{key} {value}" for key, value in of_system.items())
 
 
 def _record(
-    comparison: Comparison, measure: ComparedMeasure, entry: ComparedSystem
+    comparison: Comparison, measure: ComparedMeasure, entry: ComparedSystem, *, own: bool = False
 ) -> dict[str, Any]:
-    """Return one score of one system in long form; `values` has the scores of its runs."""
+    """Return one score of one system in long form; `values` has the scores of its runs.
+
+    The interval is of the difference, or the score's `own`.
+    """
     difference, place = entry.difference, entry.place
     interval, counts = (difference.interval, difference.counts) if difference else (None, None)
+    interval = entry.interval if own else interval
     record: dict[str, Any] = {
         "score": measure.name,
         "scope": measure.scope,
@@ -565,7 +620,9 @@ def _record(
         "n": measure.n,
         "cases": entry.cases,
         "difference": difference.value if difference else None,
-        **_interval_record(interval),
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "interval": interval.method if interval else None,
         "p": difference.p_value if difference else None,
         "p_holm": difference.adjusted if difference else None,
         "test": measure.test if difference else None,
@@ -579,14 +636,6 @@ def _record(
     if comparison.conditions:
         record["conditions"] = "; ".join(comparison.conditions.get(entry.system, ()))
     return record
-
-
-def _interval_record(interval: Interval | None) -> dict[str, Any]:
-    return {
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
-        "interval": interval.method if interval else None,
-    }
 
 
 ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
@@ -630,8 +679,7 @@ def paper_document(
                 rows[-1].append(UNKNOWN)
                 continue
             measure, entry = known[system, name]
-            record = _record(comparison, measure, entry)
-            record |= _interval_record(entry.interval)
+            record = _record(comparison, measure, entry, own=True)
             record["alike"] = measure.is_alike(entry, comparison.level)
             records.append({key: record[key] for key in PAPER_COLUMNS})
             form = f".{measure.places if places is None else places}f"
@@ -663,34 +711,30 @@ def _caption(
     if comparison.several_runs:
         counts = ", ".join(f"{system} {len(names)}" for system, names in comparison.runs.items())
         runs = f", means over runs ({counts})"
-    common = dict.fromkeys(_common(comparison, group) for group in largest_groups(comparison))
+    common = dict.fromkeys(_common(comparison, group) for group in _largest_groups(comparison))
     yield f"Scores on {' and '.join(common)}{runs}."
-    tested: dict[str, dict[str, None]] = {}
+    tests: dict[str, dict[str, None]] = {}
     for measure in measures:
         if measure.best and measure.test is not None:
-            tested.setdefault(METHODS[measure.test].format(unit=unit), {})[measure.label] = None
-    if tested:
-        tests = list(tested)
-        if len(tested) > 1:
-            tests = [f"{test} ({', '.join(labels)})" for test, labels in tested.items()]
-        sizes = {group.pairs for group in comparison.groups} - {0}
-        pairs = f"{plural(max(sizes), 'pair')} of" if len(sizes) == 1 else "all pairs of comparable"
+            tests.setdefault(METHODS[measure.test].format(unit=unit), {})[measure.label] = None
+    if tests:
+        named = "; ".join(f"{test} ({', '.join(labels)})" for test, labels in tests.items())
         yield (
-            f"{ALIKE}: does not differ significantly from the best of its column: "
-            f"{'; '.join(tests)}; p > {comparison.level:g} after Holm's correction over {pairs} "
+            f"{ALIKE}: does not differ significantly from the best of its column: {named}; "
+            f"p > {comparison.level:g} after Holm's correction over all pairs of comparable "
             "systems."
         )
     methods = dict.fromkeys(
-        METHODS.get(entry.interval.method, entry.interval.method).format(unit=unit)
+        METHODS[entry.interval.method].format(unit=unit)
         for measure in measures
         for entry in measure.systems
         if entry.interval and not entry.has_few_runs
     )
     if methods and intervals != NONE:
-        more = " and, of several runs, in other runs" if comparison.several_runs else ""
         shown = "Brackets:" if intervals == ENDS else "±: half the width of"
+        others = f"{unit}s and runs" if comparison.several_runs else f"{unit}s"
         level = f"{100 * comparison.confidence:g} % intervals"
-        yield f"{shown} {level}, on other {unit}s{more} like these ({', '.join(methods)})."
+        yield f"{shown} {level}, on other {others} like these ({', '.join(methods)})."
     if few := about_few(comparison):
         yield f"{FEW}: {few}."
-    yield from apart_in(comparison, measures)
+    yield from _apart(comparison, measures)

@@ -6,13 +6,13 @@ Scores are named as in reports, those of a part with it behind a point (`inform.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.comparison import compare
 from mwzeval.comparison.alignment import check_comparable
-from mwzeval.comparison.model import WITHOUT_DIRECTION
+from mwzeval.comparison.comparison import WITHOUT_DIRECTION
+from mwzeval.comparison.systems import LEVEL, compare
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.scores.score import WHOLE
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 Gate: TypeAlias = tuple[str, float]
 """The name of a score, and the worst that it may be."""
-
-LEVEL = 0.05
-"""The significance level of `worse_than`, for all its tests together (Holm)."""
 
 BASELINE, INPUT = "baseline", "input"
 
@@ -111,7 +108,14 @@ def worse_than(
     Raises:
         UsageError: When the two cannot be compared, or not in full.
     """
-    _check_same_units(system.table.units, baseline.table.units)
+    # Leaving out what one of them lacks would let a system pass that skips what is hard.
+    mine, others = set(system.table.units), set(baseline.table.units)
+    if mine != others:
+        raise UsageError(
+            "--fail-below compares dialogue by dialogue, so both need the same dialogues: "
+            f"{len(others - mine)} are only in the baseline, {len(mine - others)} only in the "
+            f'input; the first is "{shorten(min(mine ^ others))}"'
+        )
     ours, theirs = _directed(system), _directed(baseline)
     if different := {m.name for m in ours.measures} ^ {m.name for m in theirs.measures}:
         raise UsageError(
@@ -149,18 +153,3 @@ def _directed(scored: ScoredTable) -> ScoredTable:
     return ScoredTable(
         scored.table, tuple(m for m in measures if not m.name.startswith(WITHOUT_DIRECTION))
     )
-
-
-def _check_same_units(system: Sequence[str], baseline: Sequence[str]) -> None:
-    # Leaving out what one of them lacks would let a system pass that skips what is hard.
-    lacking, added = set(baseline) - set(system), set(system) - set(baseline)
-    if lacking or added:
-        raise UsageError(
-            "--fail-below compares dialogue by dialogue, so both need the same dialogues: "
-            f"{len(lacking)} are only in the baseline{_such_as(lacking)}, "
-            f"{len(added)} only in the input{_such_as(added)}"
-        )
-
-
-def _such_as(units: set[str]) -> str:
-    return f' (such as "{shorten(min(units))}")' if units else ""

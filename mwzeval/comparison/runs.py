@@ -9,7 +9,7 @@ is split between runs, units and the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,35 +66,20 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
         raise UsageError("--runs needs at least two predictions files, one for each run")
     check_alike(runs)
     first = next(iter(runs.values()))
-    units = first.table.units
-    tables = [scored.table.select(units) for scored in runs.values()]
-    by_key = [{measure.key: measure for measure in scored.measures} for scored in runs.values()]
+    aligned = [replace(run, table=run.table.select(first.table.units)) for run in runs.values()]
+    tables = [run.table for run in aligned]
+    measures = [{measure.key: measure for measure in run.measures} for run in aligned]
+    scores = [{(score.name, score.scope): score for score in run.scores()} for run in aligned]
     found = []
     for measure in first.measures:
-        of_runs = [measures[measure.key] for measures in by_key]
-        n, components = len(units), None
-        if measure.cases is not None:
-            n = round(float(tables[0].column(measure.cases).sum()))
-        values = [m.value(observed(table)) for m, table in zip(of_runs, tables, strict=True)]
+        values = tuple(of_run[measure.key].value for of_run in scores)
         over = across_runs(values)
+        components = None
         if measure.known is None and measure.block == 1:
-            components = _components(of_runs, tables)
-        found.append(
-            Across(
-                name=measure.name,
-                label=measure.label,
-                value=over.mean,
-                n=n,
-                signature=measure.signature,
-                places=measure.places,
-                scope=measure.scope,
-                lower_is_better=measure.lower_is_better,
-                unit=measure.unit,
-                values=tuple(values),
-                over=over,
-                components=components,
-            )
-        )
+            components = _components([of_run[measure.key] for of_run in measures], tables)
+        score = {f.name: getattr(scores[0][measure.key], f.name) for f in fields(Score)}
+        score["value"] = over.mean
+        found.append(Across(**score, values=values, over=over, components=components))
     return tuple(found)
 
 

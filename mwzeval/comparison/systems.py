@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cached_property
 from itertools import combinations
 from statistics import mean
 
@@ -22,13 +22,13 @@ from mwzeval.comparison.alignment import (
     not_comparable,
     signatures_of,
 )
-from mwzeval.comparison.comparison import Comparison
-from mwzeval.comparison.model import (
+from mwzeval.comparison.comparison import (
     MCNEMAR,
     RANDOMIZATION,
     WITHOUT_DIRECTION,
     ComparedMeasure,
     ComparedSystem,
+    Comparison,
     Difference,
     System,
 )
@@ -36,7 +36,7 @@ from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, observed
 from mwzeval.output import followed
 from mwzeval.scores.comparable import Group
-from mwzeval.scores.score import WHOLE, Interval, Score, Signature, is_named
+from mwzeval.scores.score import WHOLE, Interval, Score, is_named
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
     DrawnSums,
@@ -60,6 +60,12 @@ ROUNDING = 1e-9
 
 Pair = tuple[str, str]
 """A system, and the earlier one that it is compared with."""
+
+Tested = tuple[float, Interval | None, float | None]
+"""The difference of a pair, its interval and p value; None where there is none."""
+
+Draw = Callable[..., list[DrawnSums]]
+"""Draws sums of the rows of several tables at once."""
 
 
 def compare(
@@ -120,46 +126,38 @@ def compare(
         return not headline or is_named(key[0], headline)
 
     parts = () if isinstance(scopes, bool) else scopes
-    groups = {
-        key: of_score
-        for key, of_score in shared.items()
+    chosen = [
+        (key, group)
+        for key, groups in shared.items()
+        for group in groups
         if is_chosen(key) and (scopes is True or key[1] in (WHOLE, *parts))
-    }
-    if all(len(group.systems) == 1 for of_score in groups.values() for group in of_score):
+    ]
+    if all(len(group.systems) == 1 for _, group in chosen):
         raise not_comparable(firsts)
-    keys: dict[tuple[str, ...], list[Key]] = {}
-    for key, of_score in groups.items():
-        for group in of_score:
-            keys.setdefault(group.systems, []).append(key)
+    settings: dict[tuple[str, ...], dict[Key, str]] = {}
+    for key, group in chosen:
+        settings.setdefault(group.systems, {})[key] = group.setting
     compared = {
         names: _compare_group(
             {name: runs[name] for name in names}, of_names, how, level, intervals, unit, clusters
         )
-        for names, of_names in keys.items()
+        for names, of_names in settings.items()
     }
-    lacking = {
-        measure.label: tuple(
-            name for name, other in firsts.items() if measure.key not in signatures_of(other)
-        )
-        for scored in firsts.values()
-        for measure in scored.measures
-        if measure.scope == WHOLE and is_chosen(measure.key) and measure.key not in shared
-    }
-    undefined = {
-        key
-        for key, of_score in groups.items()
-        if any(key not in compared[group.systems] for group in of_score)
-    }
+    undefined = {key for key, group in chosen if key not in compared[group.systems]}
     return Comparison(
         systems=tuple(systems),
         runs={name: tuple(of_system) for name, of_system in runs.items()},
         measures=tuple(
-            replace(measure, group=replace(measure.group, setting=group.setting))
-            for key, of_score in groups.items()
-            for group in of_score
-            if (measure := compared[group.systems].get(key)) is not None
+            compared[group.systems][key] for key, group in chosen if key in compared[group.systems]
         ),
-        lacking=lacking,
+        lacking={
+            measure.label: tuple(
+                name for name, other in firsts.items() if measure.key not in signatures_of(other)
+            )
+            for scored in firsts.values()
+            for measure in scored.measures
+            if measure.scope == WHOLE and is_chosen(measure.key) and measure.key not in shared
+        },
         undefined=tuple(
             m.label if m.scope == WHOLE else f"{m.label}, {m.scope}"
             for m in next(iter(firsts.values())).measures
@@ -187,16 +185,18 @@ def _runs(name: str, system: System, unit: str) -> dict[str, ScoredTable]:
 
 def _compare_group(
     runs: Mapping[str, Mapping[str, ScoredTable]],
-    keys: Collection[Key],
+    settings: Mapping[Key, str],
     how: Resampling,
     level: float,
     intervals: bool,
     unit: str,
     clusters: Mapping[str, str] | None,
 ) -> dict[Key, ComparedMeasure]:
-    """Compare the systems of a group in those scores that have a value on the common units."""
+    """Compare the systems of a group in those scores that have a value on the common units.
+
+    `settings` says how the group differs from the other groups of each score.
+    """
     firsts = {name: next(iter(of_system.values())) for name, of_system in runs.items()}
-    baseline, first = next(iter(firsts.items()))
     units = common_units(firsts, unit)
     group = Group(
         systems=tuple(runs),
@@ -204,224 +204,148 @@ def _compare_group(
         left_out={name: len(scored.table.units) - len(units) for name, scored in firsts.items()},
         clusters=None if clusters is None else len({clusters[name] for name in units}),
     )
-    everything = [scored for of_system in runs.values() for scored in of_system.values()]
-    ordered = iter(aligned(everything, units))
-    rows = {name: [next(ordered) for _ in of_system] for name, of_system in runs.items()}
-    scores = {
-        name: [_scores(run, keys, is_whole=not group.left_out[name]) for run in of_system]
-        for name, of_system in rows.items()
+    aligned_runs = aligned(runs, units)
+    found = {
+        name: [_scores(run, settings, is_whole=not group.left_out[name]) for run in of_system]
+        for name, of_system in aligned_runs.items()
     }
     defined = [
         measure
-        for measure in first.measures
-        if measure.key in keys
-        and all(np.isfinite(run[measure.key]) for of_runs in scores.values() for run in of_runs)
+        for measure in next(iter(firsts.values())).measures
+        if measure.key in settings
+        and all(np.isfinite(run[measure.key][0]) for of_runs in found.values() for run in of_runs)
     ]
-    cases = {
-        measure.key: {
-            name: len(units)
-            if measure.cases is None
-            else round(float(of_runs[0].table.column(measure.cases).sum()))
-            for name, of_runs in rows.items()
-        }
-        for measure in defined
-    }
     if clusters is not None and any(measure.of_types for measure in defined):
         raise ValueError("scores of types, such as distinct words, have no sums of clusters")
-    tables = [run.table for of_system in rows.values() for run in of_system]
+    tables = [run.table for of_system in aligned_runs.values() for run in of_system]
     measures = tuple(_as_tested(m, firsts.values(), tables, clusters) for m in defined)
-    rows = {
-        name: [replace(run, measures=measures) for run in of_runs] for name, of_runs in rows.items()
-    }
-    if clusters is not None:
-        # Scores are functions of sums, so that they stay the same.
-        rows = {
-            name: [
-                replace(run, table=Trials.of(run.table, clusters.__getitem__).totals())
-                for run in of_runs
-            ]
-            for name, of_runs in rows.items()
-        }
-    several = any(len(of_system) > 1 for of_system in rows.values())
+
+    def rows_of(run: ScoredTable) -> ScoredTable:
+        # Scores are functions of sums, so that those of clusters are the same.
+        table = Trials.of(run.table, clusters.__getitem__).totals() if clusters else run.table
+        return replace(run, measures=measures, table=table)
+
+    rows = _Rows({name: list(map(rows_of, of)) for name, of in aligned_runs.items()}, how)
     signatures = [signatures_of(scored) for scored in firsts.values()]
-
-    # What is drawn of a system serves all scores and all pairs that it is in.
-    @cache
-    def drawn(draw: Callable[..., list[DrawnSums]], block: int) -> dict[str, list[DrawnSums]]:
-        tables = [in_blocks(run.table, block) for of_runs in rows.values() for run in of_runs]
-        found = iter(draw(tables, samples=how.samples, seed=how.seed))
-        return {name: [next(found) for _ in of_runs] for name, of_runs in rows.items()}
-
-    @cache
-    def jackknives() -> dict[str, dict[Key, Jackknife]]:
-        return {name: run.jackknives() for name, (run,) in rows.items()}
-
-    @cache
-    def types_of_runs(system: str) -> dict[Key, ResampledRuns]:
-        return _resampled_types(system, rows[system], how)
-
-    @cache
-    def own_scores(system: str) -> tuple[Score, ...]:
-        (run,) = rows[system]
-        return run.scores(how)
-
-    def compared(measure: Measure) -> ComparedMeasure:
-        key, block = measure.key, measure.block
-        pairs = [
-            (later, earlier)
-            for earlier, later in combinations(rows, 2)
-            if earlier == baseline or measure.scope == WHOLE
-        ]
-        found_runs: dict[str, ResampledRuns] = {}
-        tests: dict[Pair, Difference] = {}
-        test: str | None = None
-        if several and (pairs or intervals):
-            test = HIERARCHICAL
-            by_unit: dict[str, NDArray[np.float64]] = {}
-            if measure.of_types:
-                found_runs = {name: types_of_runs(name)[key] for name in rows}
-            else:
-                found_runs = {
-                    name: _resampled_runs(measure, name, rows[name], sums, how.seed)
-                    for name, sums in drawn(resampled_sums, block).items()
-                }
-                if block == 1:
-                    by_unit = {
-                        name: np.mean([_by_unit(measure, run.table) for run in of_system], axis=0)
-                        for name, of_system in rows.items()
-                    }
-            tests = _test_runs(found_runs, by_unit, pairs, how.confidence)
-        elif pairs and measure.of_types:
-            tests = _differences_of_types(
-                {name: run[key] for name, (run,) in scores.items()},
-                {name: found[key] for name, found in jackknives().items() if found},
-                how.confidence,
-            )
-        elif pairs:
-            test = MCNEMAR if measure.outcome is not None else RANDOMIZATION
-            tests = _test_units(
-                measure,
-                {name: run.table for name, (run,) in rows.items()},
-                {name: sums for name, (sums,) in drawn(resampled_sums, block).items()},
-                partial(drawn, given_sums, block),
-                pairs,
-                how.confidence,
-            )
-
-        own: dict[str, Interval | None] = dict.fromkeys(rows)
-        for name, of_system in rows.items() if intervals else ():
-            if len(of_system) == 1:
-                own[name] = named(own_scores(name), measure.name, measure.scope).interval
-            elif np.isfinite(found_runs[name].of_units).any():
-                own[name] = found_runs[name].interval(how.confidence)
-        return _compared(
-            measure,
-            group,
+    compared = {}
+    for measure in followed(measures, "scores"):
+        key = measure.key
+        of_runs = {name: tuple(run[key][0] for run in of) for name, of in found.items()}
+        untested = ComparedMeasure(
+            name=measure.name,
+            label=measure.label,
+            n=len(units) if group.clusters is None else group.clusters,
             signature=common_signature([of_system[key] for of_system in signatures], group),
-            of_runs={name: tuple(run[key] for run in scores[name]) for name in rows},
-            cases=cases[key],
-            intervals=own,
-            test=test,
-            tests=tests,
-            level=level,
-            least=1 / (1 + how.samples),
+            test=None,
+            systems=tuple(
+                ComparedSystem(
+                    name,
+                    # Exact: runs that score the same have that score as their mean.
+                    float(mean(of_runs[name])),
+                    of_runs[name],
+                    found[name][0][key][1],
+                    seeds=len(units) // measure.block if measure.block > 1 else None,
+                )
+                for name in rows.runs
+            ),
+            group=replace(group, setting=settings[key]),
+            places=measure.places,
+            scope=measure.scope,
+            lower_is_better=measure.lower_is_better,
+            is_description=measure.is_description,
         )
+        compared[key] = _tested(untested, measure, rows, level, intervals)
+    return compared
 
-    return {measure.key: compared(measure) for measure in followed(measures, "scores")}
 
-
-def _compared(
-    measure: Measure,
-    group: Group,
-    *,
-    signature: Signature,
-    of_runs: Mapping[str, tuple[float, ...]],
-    cases: Mapping[str, int],
-    intervals: Mapping[str, Interval | None],
-    test: str | None,
-    tests: Mapping[Pair, Difference],
-    level: float,
-    least: float,
+def _tested(
+    compared: ComparedMeasure, measure: Measure, rows: _Rows, level: float, intervals: bool
 ) -> ComparedMeasure:
-    """Return a score with corrected p values and places; `least` is the least p value of samples.
-
-    Scores of types, descriptions and scores of few seeds are not tested.
-    """
-    baseline = group.systems[0]
-    lower_is_better = measure.lower_is_better
-    seeds = len(group.units) // measure.block if measure.block > 1 else None
-    is_tested = not measure.is_description and not 1 < (seeds or 0) < FEWEST_RUNS
-    p_values = {
-        pair: found.p_value
-        for pair, found in tests.items()
-        if is_tested and found.p_value is not None
-    }
+    """Return a score with the differences to the baseline, p values, places and intervals."""
+    baseline = rows.baseline
+    pairs = [
+        (later, earlier)
+        for earlier, later in combinations(rows.runs, 2)
+        if earlier == baseline or measure.scope == WHOLE
+    ]
+    resampled = rows.resampled(measure) if rows.several and (pairs or intervals) else {}
+    values = {entry.system: entry.value for entry in compared.systems}
+    test: str | None = None
+    tests: dict[Pair, Tested] = {}
+    if resampled:
+        test = HIERARCHICAL
+        tests = {
+            (system, other): _test_runs(resampled[system], resampled[other], rows.how.confidence)
+            for system, other in pairs
+        }
+    elif measure.of_types:
+        tests = rows.test_types(measure, values)
+    elif pairs:
+        test = RANDOMIZATION if measure.outcome is None else MCNEMAR
+        tests = rows.test_units(measure, pairs)
+    # Descriptions (scores of types among them) and scores of few seeds are not tested.
+    is_tested = (
+        not measure.is_description and not 1 < (compared.systems[0].seeds or 0) < FEWEST_RUNS
+    )
+    p_values = {pair: p for pair, (_, _, p) in tests.items() if is_tested and p is not None}
     against = {name: p for (name, other), p in p_values.items() if other == baseline}
     adjusted = dict(zip(against, holm(list(against.values())), strict=True))
-    # Exact: runs that score the same have that score as their mean, to the last bit.
-    values = {name: float(mean(of_system)) for name, of_system in of_runs.items()}
     over_pairs: dict[Pair, float] = {}
     places: dict[str, Place] = {}
     if measure.scope == WHOLE:
         over_pairs = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     if over_pairs and not measure.name.startswith(WITHOUT_DIRECTION):
-        goodness = {name: -v if lower_is_better else v for name, v in values.items()}
+        sign = -1 if measure.lower_is_better else 1
+        goodness = {name: sign * value for name, value in values.items()}
         places = ranks(goodness, [pair for pair, p in over_pairs.items() if p <= level])
 
+    by_unit = {}
+    if pairs and measure.block == 1 and not measure.is_description:
+        by_unit = {name: rows.by_unit(measure, name) for name in rows.runs}
     entries = []
-    for name in group.systems:
-        found = tests.get((name, baseline))
-        if found is not None:
-            counts = None if measure.is_description else found.counts
-            found = replace(
-                found,
-                p_value=against.get(name),
-                adjusted=adjusted.get(name),
-                counts=counts.reversed() if counts and lower_is_better else counts,
-                is_least=test != MCNEMAR and against.get(name, 1) <= least,
+    for entry in compared.systems:
+        name, difference, own = entry.system, None, None
+        if name != baseline:
+            counts = _counts(by_unit[name], by_unit[baseline]) if by_unit else None
+            value, interval, _ = tests[name, baseline]
+            p_value = against.get(name)
+            is_least = test != MCNEMAR and against.get(name, 1) <= 1 / (1 + rows.how.samples)
+            difference = Difference(
+                value,
+                interval,
+                p_value,
+                adjusted.get(name),
+                counts.reversed() if counts and measure.lower_is_better else counts,
+                is_least,
             )
-        entries.append(
-            ComparedSystem(
-                name,
-                values[name],
-                found,
-                places.get(name),
-                of_runs[name],
-                cases[name],
-                intervals[name],
-                seeds,
-            )
-        )
-    return ComparedMeasure(
-        name=measure.name,
-        label=measure.label,
-        n=len(group.units) if group.clusters is None else group.clusters,
-        signature=signature,
-        test=test if p_values else None,
-        systems=tuple(entries),
-        group=group,
-        places=measure.places,
-        scope=measure.scope,
-        lower_is_better=lower_is_better,
-        is_description=measure.is_description,
-        pairs=over_pairs,
+        if intervals and len(entry.runs) == 1:
+            own = named(rows.own_scores[name], measure.name, measure.scope).interval
+        elif intervals and np.isfinite(resampled[name].of_units).any():
+            own = resampled[name].interval(rows.how.confidence)
+        entries.append(replace(entry, difference=difference, place=places.get(name), interval=own))
+    return replace(
+        compared, test=test if p_values else None, systems=tuple(entries), pairs=over_pairs
     )
 
 
-def _scores(run: ScoredTable, keys: Collection[Key], *, is_whole: bool) -> dict[Key, float]:
-    """Return the scores on the common units; NaN for a score that has no value.
+def _scores(
+    run: ScoredTable, keys: Collection[Key], *, is_whole: bool
+) -> dict[Key, tuple[float, int]]:
+    """Return the scores on the common units, NaN without a value, and the numbers of their cases.
 
     Where the common units are all units of the run, a score that is known is taken as it is.
     """
     sums = observed(run.table)
-    values = {}
+    found = {}
     for measure in run.measures:
         if measure.key in keys:
             of_rows = run.count_types().sums() if measure.of_types else sums
             value = float(evaluate(measure.of, of_rows)[0])
-            is_known = is_whole and measure.known is not None and np.isfinite(value)
-            values[measure.key] = measure.value(of_rows) if is_known else value
-    return values
+            if is_whole and measure.known is not None and np.isfinite(value):
+                value = measure.known
+            cases = len(run.table.units) if measure.cases is None else sums[measure.cases][0]
+            found[measure.key] = value, round(float(cases))
+    return found
 
 
 def _as_tested(
@@ -438,99 +362,119 @@ def _as_tested(
     if clusters is not None:
         return replace(measure, outcome=None, cases=None)
     are_means = any(
-        other.outcome is None
-        for scored in firsts
-        for other in scored.measures
-        if other.key == measure.key
+        m.outcome is None for scored in firsts for m in scored.measures if m.key == measure.key
     )
-    first, *others = tables
-    differ = measure.cases in first.columns and any(
-        not np.array_equal(first.column(measure.cases), table.column(measure.cases))
-        for table in others
+    differ = measure.cases in tables[0].columns and any(
+        not np.array_equal(tables[0].column(measure.cases), table.column(measure.cases))
+        for table in tables
     )
     return replace(measure, outcome=None) if are_means or differ else measure
 
 
-def _test_units(
-    measure: Measure,
-    tables: Mapping[str, Table],
-    resampled: Mapping[str, DrawnSums],
-    given: Callable[[], Mapping[str, Sequence[DrawnSums]]],
-    pairs: Sequence[Pair],
-    confidence: float,
-) -> dict[Pair, Difference]:
-    """Test pairs of systems with one run each; intervals and counts are of the baseline's pairs."""
-    baseline = next(iter(tables))
-    samples = {name: evaluate(measure.of, s.samples) for name, s in resampled.items()}
-    by_unit = {name: _by_unit(measure, table) for name, table in tables.items()}
-    tests = {}
-    for system, other in pairs:
-        interval = counts = None
-        if other == baseline:
-            with np.errstate(invalid="ignore"):
-                differences = samples[system] - samples[other]
-            interval = percentile_interval(differences, confidence, "paired-bootstrap")
-        if measure.outcome is not None:
-            outcomes = [tables[name].column(measure.outcome) for name in (system, other)]
-            if measure.cases is not None:
-                # Both systems have the same cases, or they have no outcomes (`_as_tested`).
-                cases = tables[system].column(measure.cases) > 0
-                outcomes = [of_system[cases] for of_system in outcomes]
-            mine, theirs = outcomes
-            value = measure.scale * float(mine.mean() - theirs.mean())
-            p_value = mcnemar(mine, theirs)
-            counts = wins_ties_losses(mine, theirs)
-        else:
-            swapped = swapped_differences(measure.of, given()[system][0], given()[other][0])
-            value, p_value = swapped.observed, swapped.p_value()
-            if other == baseline and measure.block == 1:
-                counts = _counts(by_unit[system], by_unit[other])
-        tests[system, other] = Difference(value, interval, p_value, None, counts)
-    return tests
+class _Rows:
+    """The common rows of the runs of each system; what is drawn of them serves all scores."""
+
+    def __init__(self, runs: Mapping[str, Sequence[ScoredTable]], how: Resampling) -> None:
+        self.runs, self.how = runs, how
+        self.baseline = next(iter(runs))
+        self.several = any(len(of_system) > 1 for of_system in runs.values())
+        self._drawn: dict[tuple[Draw, int], dict[str, list[DrawnSums]]] = {}
+
+    def drawn(self, draw: Draw, block: int) -> dict[str, list[DrawnSums]]:
+        """Return what is drawn of each run, in blocks of neighbouring rows."""
+        if (draw, block) not in self._drawn:
+            tables = [in_blocks(run.table, block) for of in self.runs.values() for run in of]
+            found = iter(draw(tables, samples=self.how.samples, seed=self.how.seed))
+            by_name = {name: [next(found) for _ in of] for name, of in self.runs.items()}
+            self._drawn[draw, block] = by_name
+        return self._drawn[draw, block]
+
+    @cached_property
+    def jackknives(self) -> dict[str, dict[Key, Jackknife]]:
+        """The jackknives of scores of types, of systems with one run."""
+        return {name: run.jackknives() for name, (run,) in self.runs.items()}
+
+    @cached_property
+    def resampled_types(self) -> dict[str, dict[Key, ResampledRuns]]:
+        return {name: _resampled_types(name, of, self.how) for name, of in self.runs.items()}
+
+    @cached_property
+    def own_scores(self) -> dict[str, tuple[Score, ...]]:
+        """The scores of systems with one run, with their intervals."""
+        return {name: of[0].scores(self.how) for name, of in self.runs.items() if len(of) == 1}
+
+    def by_unit(self, measure: Measure, system: str) -> NDArray[np.float64]:
+        """Return the score of each unit alone, the mean over the runs; NaN where it has none."""
+        scores = []
+        for run in self.runs[system]:
+            columns = zip(run.table.columns, np.ascontiguousarray(run.table.values.T), strict=True)
+            scores.append(evaluate(measure.of, dict(columns)))
+        return np.asarray(np.mean(scores, axis=0))
+
+    def resampled(self, measure: Measure) -> dict[str, ResampledRuns]:
+        """Return the score of each system, on resampled units and of resampled runs."""
+        if measure.of_types:
+            return {name: of_types[measure.key] for name, of_types in self.resampled_types.items()}
+        found = {}
+        sums = self.drawn(resampled_sums, measure.block)
+        for name, runs in self.runs.items():
+            values = [float(evaluate(measure.of, observed(run.table))[0]) for run in runs]
+            samples = np.mean([evaluate(measure.of, drawn.samples) for drawn in sums[name]], axis=0)
+            found[name] = ResampledRuns.of(values, samples, system=name, seed=self.how.seed)
+        return found
+
+    def test_types(self, measure: Measure, values: Mapping[str, float]) -> dict[Pair, Tested]:
+        """Return the differences of scores of types to the baseline, which are not tested."""
+        tests: dict[Pair, Tested] = {}
+        for name in list(self.runs)[1:]:
+            interval = None
+            if self.jackknives[name]:
+                mine, theirs = (self.jackknives[n][measure.key] for n in (name, self.baseline))
+                interval = (mine - theirs).interval(self.how.confidence)
+                interval = interval if np.isfinite(interval.low) else None
+            tests[name, self.baseline] = values[name] - values[self.baseline], interval, None
+        return tests
+
+    def test_units(self, measure: Measure, pairs: Sequence[Pair]) -> dict[Pair, Tested]:
+        """Test pairs of systems with one run each; differences to the baseline have an interval."""
+        tests: dict[Pair, Tested] = {}
+        sums = {name: of[0] for name, of in self.drawn(resampled_sums, measure.block).items()}
+        samples = {name: evaluate(measure.of, of.samples) for name, of in sums.items()}
+        for system, other in pairs:
+            interval = None
+            if other == self.baseline:
+                with np.errstate(invalid="ignore"):
+                    differences = samples[system] - samples[other]
+                interval = percentile_interval(differences, self.how.confidence, "paired-bootstrap")
+            if measure.outcome is not None:
+                tables = [self.runs[name][0].table for name in (system, other)]
+                mine, theirs = (table.column(measure.outcome) for table in tables)
+                if measure.cases is not None:
+                    # Both systems have the same cases, or they have no outcomes (`_as_tested`).
+                    cases = tables[0].column(measure.cases) > 0
+                    mine, theirs = mine[cases], theirs[cases]
+                value = measure.scale * float(mine.mean() - theirs.mean())
+                tests[system, other] = value, interval, mcnemar(mine, theirs)
+            else:
+                given = self.drawn(given_sums, measure.block)
+                swapped = swapped_differences(measure.of, given[system][0], given[other][0])
+                tests[system, other] = swapped.observed, interval, swapped.p_value()
+        return tests
 
 
-def _by_unit(measure: Measure, table: Table) -> NDArray[np.float64]:
-    """Return the score of each unit alone, shape (units,); NaN where it has none."""
-    columns = zip(table.columns, np.ascontiguousarray(table.values.T), strict=True)
-    return evaluate(measure.of, dict(columns))
+def _test_runs(system: ResampledRuns, baseline: ResampledRuns, confidence: float) -> Tested:
+    """Test two systems of which one has several runs; no interval without any sample."""
+    if not np.isfinite(system.of_units - baseline.of_units).any():
+        return system.value - baseline.value, None, 1.0
+    test = system - baseline
+    interval = percentile_interval(test.samples, confidence, HIERARCHICAL)
+    return test.observed, interval, test.p_value()
 
 
 def _counts(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> WinsTiesLosses:
     """Compare unit by unit; a unit without a score of its own in either is left out."""
     defined = np.isfinite(system) & np.isfinite(baseline)
     return wins_ties_losses(system[defined], baseline[defined], tolerance=ROUNDING)
-
-
-def _differences_of_types(
-    values: Mapping[str, float], jackknives: Mapping[str, Jackknife], confidence: float
-) -> dict[Pair, Difference]:
-    """Return the differences to the first system; scores of types are not tested.
-
-    A difference has no interval with a single unit, and where a score has no value without a unit.
-    """
-    baseline, *others = values
-    found = {}
-    for system in others:
-        interval = None
-        if jackknives:
-            interval = (jackknives[system] - jackknives[baseline]).interval(confidence)
-            interval = interval if np.isfinite(interval.low) else None
-        difference = values[system] - values[baseline]
-        found[system, baseline] = Difference(difference, interval, None, None, None)
-    return found
-
-
-def _resampled_runs(
-    measure: Measure,
-    system: str,
-    runs: Sequence[ScoredTable],
-    drawn: Sequence[DrawnSums],
-    seed: int,
-) -> ResampledRuns:
-    """Return a score of the runs of a system, each with its sums of the same drawn units."""
-    values = [float(evaluate(measure.of, observed(run.table))[0]) for run in runs]
-    samples = np.mean([evaluate(measure.of, sums.samples) for sums in drawn], axis=0)
-    return ResampledRuns.of(values, samples, system=system, seed=seed)
 
 
 def _resampled_types(
@@ -558,26 +502,3 @@ def _resampled_types(
         )
         for measure, of_runs, drawn in zip(measures, values.T, sums, strict=True)
     }
-
-
-def _test_runs(
-    found: Mapping[str, ResampledRuns],
-    by_unit: Mapping[str, NDArray[np.float64]],
-    pairs: Sequence[Pair],
-    confidence: float,
-) -> dict[Pair, Difference]:
-    """Test pairs of systems with several runs; no interval for a score without any sample.
-
-    `by_unit` has the mean over the runs of the score of each unit, where units alone have a score.
-    """
-    tests = {}
-    for system, other in pairs:
-        mine, theirs = found[system], found[other]
-        counts = _counts(by_unit[system], by_unit[other]) if by_unit else None
-        value, p_value, interval = mine.value - theirs.value, 1.0, None
-        if np.isfinite(mine.of_units - theirs.of_units).any():
-            test = mine - theirs
-            value, p_value = test.observed, test.p_value()
-            interval = percentile_interval(test.samples, confidence, HIERARCHICAL)
-        tests[system, other] = Difference(value, interval, p_value, None, counts)
-    return tests

@@ -60,12 +60,11 @@ def _spread(scores: Sequence[Across]) -> Iterator[Sheet]:
     groups, whole = grouped(scores)
     title = "mean ± standard deviation over runs"
     for with_parts in groups:
-        rows = []
-        for parts in with_parts:
-            rows += [
-                [parts[0].label, *map(_mean, parts)],
-                ["  range", *map(_range, parts)],
-            ]
+        rows = [
+            row
+            for parts in with_parts
+            for row in ([parts[0].label, *map(_mean, parts)], ["  range", *map(_range, parts)])
+        ]
         rows.append([COUNTS, *(str(score.n) for score in with_parts[0])])
         yield sheet(title, ["", *(score.scope for score in with_parts[0])], rows)
         title = ""
@@ -74,28 +73,25 @@ def _spread(scores: Sequence[Across]) -> Iterator[Sheet]:
         yield sheet(title, ["", "mean ± sd", "range"], rows)
 
 
-def _components(scores: Sequence[Across], units: str) -> Sheet:
-    rows: list[list[Cell | str]] = []
-    for score in scores:
-        shares = [f"{100 * share:.1f}" for share in score.shares or ()]
-        errors = [score.standard_error(*more) for more in ((1, 1), (2, 1), (1, 2))]
-        _, more_runs, more_units = errors
-        helps = ""
-        if more_runs is not None and more_units is not None and more_runs != more_units:
-            helps = "runs" if more_runs < more_units else units
-        cells = [Cell(error, form=f".{score.places + 1}f") for error in errors]
-        rows.append([score.label, *shares, *cells, helps])
-    header = ["", "run %", f"{units} %", "rest %", "standard error"]
-    header += ["2 × runs", f"2 × {units}", "helps more"]
-    return sheet("variance of one run's score, and standard error of the mean", header, rows)
-
-
 def _mean(score: Across) -> str:
     return f"{score.over.mean:.{score.places}f} ± {score.over.standard_deviation:.{score.places}f}"
 
 
 def _range(score: Across) -> str:
     return f"{min(score.values):.{score.places}f}–{max(score.values):.{score.places}f}"
+
+
+def _components(scores: Sequence[Across], units: str) -> Sheet:
+    rows: list[list[Cell | str]] = []
+    for score in scores:
+        shares = [f"{100 * share:.1f}" for share in score.shares or ()]
+        errors = [score.standard_error(*more) or 0.0 for more in ((1, 1), (2, 1), (1, 2))]
+        helps = "" if errors[1] == errors[2] else "runs" if errors[1] < errors[2] else units
+        cells = [Cell(error, form=f".{score.places + 1}f") for error in errors]
+        rows.append([score.label, *shares, *cells, helps])
+    header = ["", "run %", f"{units} %", "rest %", "standard error"]
+    header += ["2 × runs", f"2 × {units}", "helps more"]
+    return sheet("variance of one run's score, and standard error of the mean", header, rows)
 
 
 def _record(score: Across) -> dict[str, Any]:

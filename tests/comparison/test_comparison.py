@@ -13,8 +13,14 @@ import pytest
 
 from mwzeval.comparison import ComparedMeasure, Comparison, Difference, compare
 from mwzeval.comparison.alignment import common_signature
-from mwzeval.comparison.comparison import about_units, comparison_document, shown_p
-from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, System
+from mwzeval.comparison.comparison import (
+    MCNEMAR,
+    RANDOMIZATION,
+    System,
+    about_units,
+    comparison_document,
+    shown_p,
+)
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator

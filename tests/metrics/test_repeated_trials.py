@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mwzeval.comparison import compare
-from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
+from mwzeval.comparison.comparison import MCNEMAR, RANDOMIZATION
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, percentage
 from mwzeval.metrics.trials import of_items
 from mwzeval.scores.score import Signature

@@ -26,7 +26,6 @@ from mwzeval.comparison.comparison import (
     about_few,
     about_tests,
     about_units,
-    all_pairs,
     difference_cells,
     verdict,
 )
@@ -408,7 +407,7 @@ def _about_comparison(comparison: Comparison) -> list[str]:
         for measure in comparison.measures
         for entry in measure.systems
     ):
-        pairs = f" ({all_pairs(comparison)}, Holm's correction)" * (len(comparison.systems) > 2)
+        pairs = " (all pairs of a table, Holm's correction)" * (comparison.pairs > 1)
         sentences.append(f"{ALIKE}: does not differ significantly from the best{pairs}")
     return sentences
 
