@@ -12,6 +12,7 @@ The first three are about all benchmarks with public files, or about one benchma
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +24,7 @@ from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, optional, plugin_erro
 from mwzeval.errors import MwzevalError, UsageError, did_you_mean, printable, shorten
 from mwzeval.files.cache import checksums_of, remembered_checksums
 from mwzeval.files.downloads import DataRoot, embedded, matches
-from mwzeval.files.writing import folder_written_atomically
+from mwzeval.files.writing import named_where_unwritable
 from mwzeval.output import tell
 
 ACTIONS = {
@@ -113,15 +114,24 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
 
 
 def examples(destination: Path) -> list[Path]:
-    """Copy the embedded example predictions into a new or empty folder, and return the copies.
+    """Copy the embedded example predictions into a folder and return the copies.
 
-    Raises `MwzevalError` when the folder has files, or cannot be written.
+    Raises `UsageError` when a copy exists already (nothing is copied then), `MwzevalError` when the
+    folder cannot be written.
     """
-    with folder_written_atomically(destination) as folder:
-        shutil.copytree(
-            embedded("predictions"), folder, copy_function=shutil.copyfile, dirs_exist_ok=True
+    origin = embedded("predictions")
+    files = sorted(path for path in origin.rglob("*") if path.is_file())
+    copies = [destination / path.relative_to(origin) for path in files]
+    if taken := [str(copy) for copy in copies if os.path.lexists(copy)]:
+        raise UsageError(
+            f"nothing was copied, because these exist: {', '.join(taken)}; name another folder, or "
+            "remove them"
         )
-    return sorted(path for path in destination.rglob("*") if path.is_file())
+    with named_where_unwritable(destination):
+        for path, copy in zip(files, copies, strict=True):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    return copies
 
 
 class FileState(NamedTuple):

@@ -139,7 +139,10 @@ def test_examples_are_copied_completely_and_never_overwrite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     destination = tmp_path / "made" / "here"
+    destination.mkdir(parents=True)
+    (destination / "other.txt").write_text("stays")
     assert main(["data", "examples", str(destination)]) == 0
+    assert (destination / "other.txt").read_text() == "stays"
     source = embedded("predictions")
     copies = {path.relative_to(source): path for path in source.rglob("*") if path.is_file()}
     printed = [
