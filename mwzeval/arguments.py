@@ -6,16 +6,18 @@ An argument that names a file to read has `type=InputFile`, so that no output ov
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.reading import STANDARD_INPUT, is_url
+from mwzeval.metrics.measure import Resampling
 from mwzeval.statistics.bootstrap import SAMPLES, SEED
 from mwzeval.statistics.intervals import CONFIDENCE
 
@@ -95,27 +97,15 @@ def file_of(arguments: argparse.Namespace) -> str:
 def named_runs(argument: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the name and the files of a system given as `NAME=RUN,RUN`; None for other arguments.
 
-    An existing file with such a name is a file, also if the names of runs have commas.
+    An existing file with such a name is a file.
     """
     name, _, runs = argument.partition("=")
-    if not (name and runs) or "/" in name or _is_there(argument):
+    if not (name and runs) or "/" in name:
         return None
-    return name, tuple(_run_files(runs.split(",")))
-
-
-def _run_files(parts: Sequence[str]) -> Iterator[str]:
-    start = 0
-    while start < len(parts):
-        ends = range(len(parts), start + 1, -1)
-        end = next((end for end in ends if _is_there(",".join(parts[start:end]))), start + 1)
-        yield ",".join(parts[start:end])
-        start = end
-
-
-def _is_there(path: str) -> bool:
     with suppress(OSError, ValueError):
-        return Path(path).exists()
-    return False
+        if Path(argument).exists():
+            return None
+    return name, tuple(runs.split(","))
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +131,7 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
-    """Add `--samples` and `--seed`."""
+    """Add `--samples` and `--seed`, of which `resampling_of` makes 95 % intervals."""
     parser.add_argument(
         "--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default: %(default)s)"
     )
@@ -150,23 +140,33 @@ def add_resampling(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def resampling_of(arguments: argparse.Namespace, confidence: float = CONFIDENCE) -> Resampling:
+    """Return how intervals are found. Raises `UsageError`."""
+    return Resampling(confidence, arguments.samples, arguments.seed)
+
+
+def number(
+    fits: Callable[[Any], bool], expected: str, kind: Callable[[str], Any] = float
+) -> Callable[[str], Any]:
+    """Return a `type` of arguments: numbers that fit, which an error describes as `expected`."""
+
+    def parsed(text: str) -> Any:
+        with suppress(ValueError):
+            value = kind(text)
+            if fits(value):
+                return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, not {text!r}")
+
+    return parsed
+
+
+level = number(lambda value: 0 < value < 1, "a level between 0 and 1, such as 0.05")
+_percent = number(lambda value: 0 < value < 100, "a percentage between 0 and 100, such as 95")
+
+
 def _confidence(text: str) -> float:
-    try:
-        value = float(text.rstrip("%"))
-    except ValueError:
-        message = f"a percentage, such as 95, not {text!r} (if this is a file: put it before --ci)"
-        raise argparse.ArgumentTypeError(message) from None
-    if not 0 < value < 100:
-        raise argparse.ArgumentTypeError(f"a percentage between 0 and 100, such as 95, not {text}")
+    value: float = _percent(text.rstrip("%"))
     return value / 100 if value > 1 else value
-
-
-def level(text: str) -> float:
-    """Return a level of significance."""
-    value = float(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"a level is between 0 and 1, such as 0.05, not {text}")
-    return value
 
 
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
@@ -185,8 +185,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
     """Add `--places`, the number of decimals in tables."""
     parser.add_argument(
         "--places",
-        type=int,
-        choices=range(13),
+        type=number(lambda places: 0 <= places <= 12, "0 to 12 decimals", int),
         metavar="N",
         help="decimals (default: as is customary)",
     )
@@ -196,42 +195,38 @@ Identity = tuple[int, int] | str
 """Device and inode; for files that do not exist, the path without symbolic links."""
 
 
-def refuse_overwriting(arguments: argparse.Namespace) -> None:
-    """Raise `UsageError` if two outputs, or an output and an input, are the same file.
-
-    Files are compared by device and inode, so links, `..` and patterns are followed.
-    """
-    given = vars(arguments)
-    written: dict[Identity, str] = {}
-    for option in OUTPUTS:
-        path = given.get(option)
-        if not isinstance(path, str) or path == STANDARD_INPUT or not (identity := _identity(path)):
-            continue
-        if identity in written:
-            other = written[identity]
-            raise UsageError(f"--{option} and --{other} are the same file: {shorten(path, 300)}")
-        written[identity] = option
-    for path in _inputs(list(given.values())) if written else ():
-        identity = _identity(path)
-        if identity in written:
-            option = written[identity]
-            raise UsageError(
-                f"--{option} {shorten(given[option], 300)} is also read ({shorten(path, 300)}), "
-                "and would be overwritten: name another file"
-            )
-
-
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise `MwzevalError` if an output cannot be written, before the work begins.
+    """Raise an error for outputs that cannot be written, before the work begins.
 
-    `-o` of parsers with the default `writes_folder` is a folder, which is not checked.
+    These are outputs that no other output and no input may be (`UsageError`): files are compared by
+    device and inode, so links, `..` and patterns are followed. `-o` of parsers with the default
+    `writes_folder` is a folder, of which nothing else is checked; other outputs must be writable
+    (`MwzevalError`).
     """
     from mwzeval.files.writing import check_writable
 
-    for option in OUTPUTS:
-        path = getattr(arguments, option, None)
-        is_folder = option == "output" and getattr(arguments, "writes_folder", False)
-        if isinstance(path, str) and path not in STANDARD_OUTPUT and not is_folder:
+    given = {option: getattr(arguments, option, None) for option in OUTPUTS}
+    outputs = {
+        option: path
+        for option, path in given.items()
+        if isinstance(path, str) and path not in STANDARD_OUTPUT
+    }
+    written: dict[Identity, str] = {}
+    for option, path in outputs.items():
+        if identity := _identity(path):
+            if identity in written:
+                raise UsageError(
+                    f"--{option} and --{written[identity]} are the same file: {shorten(path, 300)}"
+                )
+            written[identity] = option
+    for path in _inputs(list(vars(arguments).values())) if written else ():
+        if option := written.get(_identity(path) or "", ""):
+            raise UsageError(
+                f"--{option} {shorten(outputs[option], 300)} is also read ({shorten(path, 300)}), "
+                "and would be overwritten: name another file"
+            )
+    for option, path in outputs.items():
+        if option != "output" or not getattr(arguments, "writes_folder", False):
             check_writable(path)
 
 
@@ -245,8 +240,6 @@ def _inputs(value: Any) -> Iterator[str]:
         if runs := named_runs(value):
             yield from _inputs(list(map(InputFile, runs[1])))
         if any(sign in value for sign in "*?[") and not is_url(value):
-            import glob
-
             yield from glob.iglob(value, recursive=True)  # noqa: PTH207
 
 

@@ -13,7 +13,7 @@ the benchmark recognises. `tests/toy/mwzeval_toy.py` is a complete example.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -196,26 +196,22 @@ def _loaded(value: str) -> Benchmark:
 
 @cache
 def plugins() -> tuple[Plugin, ...]:
-    """Return the benchmarks that other distributions add, by name."""
+    """Return the benchmarks that other distributions add: usable ones by name, then the others."""
     # To search 300 distributions takes 10 ms, and this import 18 ms: too long for `--help`.
     from importlib.metadata import entry_points
 
-    found: dict[str, Plugin] = {}
-    unusable = []
+    owners = dict.fromkeys(BUILT_IN, "mwzeval")
+    found = []
     entries: list[Any] = [entry for entry in entry_points(group=GROUP) if entry.dist]
     for entry in sorted(entries, key=lambda entry: (entry.name, entry.dist.name)):
         if entry.value == BUILT_IN.get(entry.name):
             continue
-        owner = "mwzeval" if entry.name in BUILT_IN else None
-        if entry.name in found:
-            owner = found[entry.name].distribution
+        owner = owners.get(entry.name)
         problem = f"the name is that of a benchmark of {owner}" if owner else _problem(entry)
-        about = entry.name, entry.value, entry.dist.name, entry.dist.version
-        if problem:
-            unusable.append(Plugin(*about, problem))
-        else:
-            found[entry.name] = Plugin(*about, "")
-    return (*found.values(), *unusable)
+        if not problem:
+            owners[entry.name] = entry.dist.name
+        found.append(Plugin(entry.name, entry.value, entry.dist.name, entry.dist.version, problem))
+    return (*sorted(found, key=lambda plugin: bool(plugin.problem)),)
 
 
 def _problem(entry: Any) -> str:
@@ -236,10 +232,13 @@ def _usable() -> Mapping[str, Benchmark]:
     """Return the usable plug-ins by name; a line on standard error names each other one."""
     from mwzeval.output import tell
 
+    usable = {}
     for plugin in plugins():
         if plugin.problem:
             tell(f"warning: {plugin.distribution} {plugin.version} is skipped: {plugin.problem}")
-    return {plugin.name: _loaded(plugin.value) for plugin in plugins() if not plugin.problem}
+        else:
+            usable[plugin.name] = _loaded(plugin.value)
+    return usable
 
 
 def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
@@ -251,16 +250,14 @@ def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
 
 def benchmark_named(name: str) -> Benchmark:
     """Return the benchmark that has this name among its names. Raises `UsageError`."""
-    known: Sequence[str]
     benchmark = family(name)
-    if benchmark is None:
-        known = [benchmark.name for benchmark in benchmarks()]
-    elif name in (known := names_of(benchmark)):
-        return benchmark
-    raise UsageError(
-        f'unknown benchmark "{shorten(name)}"{did_you_mean(name, known)} '
-        f"(known: {', '.join(known)})"
-    )
+    known = names_of(benchmark) if benchmark else [known.name for known in benchmarks()]
+    if benchmark is None or name not in known:
+        raise UsageError(
+            f'unknown benchmark "{shorten(name)}"{did_you_mean(name, known)} '
+            f"(known: {', '.join(known)})"
+        )
+    return benchmark
 
 
 def names_of(benchmark: Benchmark) -> Sequence[str]:
@@ -298,18 +295,15 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 
     named = raw.get("benchmark") if is_header(raw) else None
     for benchmark in benchmarks(external=external):
-        if benchmark.name != but and (named == benchmark.name or _recognises(benchmark, raw)):
-            return benchmark
+        if benchmark.name == but:
+            continue
+        try:
+            if named == benchmark.name or benchmark.recognises(raw):
+                return benchmark
+        except Exception:
+            if benchmark.name in BUILT_IN:
+                raise
     return None
-
-
-def _recognises(benchmark: Benchmark, raw: Any) -> bool:
-    try:
-        return benchmark.recognises(raw)
-    except Exception:
-        if benchmark.name in BUILT_IN:
-            raise
-        return False
 
 
 @contextmanager
@@ -339,31 +333,21 @@ def advice(other: Benchmark, read_as: str) -> str:
     )
 
 
-def benchmark_of_files(files: Iterable[str]) -> str | None:
-    """Return the name of the benchmark of the first file that a benchmark recognises.
+def benchmark_of(file: str, *, but: str | None = None) -> Benchmark | None:
+    """Return the benchmark, other than `but`, that recognises the beginning of a file.
 
-    Only the beginnings of files are read; of a folder that of its first file, also in a folder
-    inside. Files that do not exist or cannot be read are skipped.
+    Of a folder it is that of its first file, also in a folder inside (a task of a run has a folder
+    for each policy, and this one for each seed). None for a file that cannot be read.
     """
     from mwzeval.files.json_files import beginning_value
 
-    for file in files:
-        try:
-            raw = beginning_value(_first_file(file))
-        except (MwzevalError, OSError, ValueError):
-            continue
-        if known := recognised(raw, external=True):
-            return known.name
-    return None
-
-
-def _first_file(path: str) -> str:
-    """Return a file, or the first of a folder. Raises `OSError`, `ValueError` for anything else."""
-    place = Path(path)
-    if place.is_dir():
-        # A task of a run has a folder for each policy, and this one for each seed.
-        inner = (min(place.glob(f"{above}*.json*"), default=None) for above in ("", "*/", "*/*/"))
-        place = next((file for file in inner if file), place)
-    if not place.is_file():
-        raise FileNotFoundError(path)
-    return str(place)
+    place = Path(file)
+    try:
+        if place.is_dir():
+            first = (min(place.glob(f"{up}*.json*"), default=None) for up in ("", "*/", "*/*/"))
+            place = next((inner for inner in first if inner), place)
+        if not place.is_file():
+            return None
+        return recognised(beginning_value(str(place)), but=but, external=True)
+    except (MwzevalError, OSError, ValueError):
+        return None

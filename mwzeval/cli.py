@@ -21,8 +21,9 @@ from mwzeval.benchmark import (
     DEFAULT,
     OwnVerb,
     benchmark_named,
-    benchmark_of_files,
+    benchmark_of,
     family,
+    names_of,
     own_verbs,
     plugin_errors,
 )
@@ -110,9 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = sys.argv[1:] if arguments is None else list(arguments)
         with no_garbage_collection():  # modules stay
             parsed = command_parser(given).parse_args(given)
-        from mwzeval.arguments import check_outputs, refuse_overwriting  # `--help` ends above
+        from mwzeval.arguments import check_outputs  # `--help` ends above
 
-        refuse_overwriting(parsed)
         check_outputs(parsed)
         with warnings_told():
             code: int = parsed.run(parsed)
@@ -149,14 +149,20 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     unknown benchmark.
     """
     verbs = {
-        verb: OwnVerb(about[0], f"mwzeval.commands.{verb}", about[1])
-        for verb, about in VERBS.items()
+        **{
+            verb: OwnVerb(what, f"mwzeval.commands.{verb}", of)
+            for verb, (what, of) in VERBS.items()
+        },
+        **own_verbs(),
+        **VERBS_OF_NONE,
     }
-    verbs |= {**own_verbs(), **VERBS_OF_NONE}
-    words = given or ()
+    words = list(given or ())
     asked = next((word for word in words if not word.startswith("-")), None)
-    if asked is not None and asked not in verbs:  # a search for plug-ins takes time
-        verbs = {**own_verbs(external=True), **verbs}
+    if asked is not None:
+        # The verb itself is no file, though a folder may be called like it.
+        words.remove(asked)
+        if asked not in verbs:  # a search for plug-ins takes time
+            verbs = {**own_verbs(external=True), **verbs}
     parser = Parser(
         prog="mwzeval",
         usage="mwzeval [--help] [--version] VERB ...",
@@ -170,9 +176,7 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     for verb, about in verbs.items():
         subparser = subparsers.add_parser(verb, help=about.summary)
         if given is None or verb == asked:  # modules take their time
-            # The verb itself is no file, though a folder may be called like it.
-            place = words.index(verb) if verb == asked else 0
-            _add_arguments(subparser, verb, about.module, [*words[:place], *words[place + 1 :]])
+            _add_arguments(subparser, verb, about.module, words)
     return parser
 
 
@@ -193,13 +197,9 @@ def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str])
     parser.description = command.__doc__
     run = command.run
     if verb in VERBS:
-        name, by_file = _asked_benchmark(verb, given)
+        name = _asked_benchmark(verb, given)
         benchmark = benchmark_named(name)
-        if by_file:
-            parser.why_unknown = (
-                f" (the file looks like one of {name}, whose options these are not: "
-                "--benchmark names another)"
-            )
+        parser.why_unknown = f" (options are those of {name}: --benchmark names another)"
         names = ", ".join(BUILT_IN)
         parser.add_argument(
             "--benchmark",
@@ -217,8 +217,8 @@ def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str])
     parser.set_defaults(run=run, parser=parser, verb=verb)
 
 
-def _asked_benchmark(verb: str, given: Sequence[str]) -> tuple[str, bool]:
-    """Return the name of the benchmark of a command, and whether a file determines it.
+def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
+    """Return the name of the benchmark of a command.
 
     It is the argument of `--benchmark`, else the benchmark of the first file, else the default.
     `given` are the arguments of the verb. The benchmark is determined before they are parsed,
@@ -231,24 +231,25 @@ def _asked_benchmark(verb: str, given: Sequence[str]) -> tuple[str, bool]:
         parser.add_argument(*option, nargs="?")
     known, others = parser.parse_known_args(given)
     if known.benchmark is not None:
-        return known.benchmark, False
-    if verb == "play":
-        word = given[0] if given else "-"
-        if not word.startswith("-") and family(word) is not None:
-            return word, False
+        return str(known.benchmark)
+    if verb == "play":  # takes the name without an option, too
+        for word in others:
+            if (known_as := family(word)) and word in names_of(known_as):
+                return word
     if "--items" not in given:  # of these no benchmark knows anything
         # What `live` writes it may go on with.
         files = [*known.input, *others, *([known.output] if verb == "live" else [])]
-        if found := benchmark_of_files(_words(word for word in files if word)):
-            return found, True
-    return DEFAULT, False
+        for file in _files(word for word in files if word):
+            if benchmark := benchmark_of(file):
+                return benchmark.name
+    return DEFAULT
 
 
-def _words(given: Iterable[str]) -> Iterator[str]:
+def _files(words: Iterable[str]) -> Iterator[str]:
     """Yield the words that may name files, and the files in `NAME=RUN,RUN`."""
     from mwzeval.arguments import named_runs
 
-    for word in given:
+    for word in words:
         yield word
         if runs := named_runs(word):
             yield from runs[1]

@@ -24,15 +24,14 @@ from mwzeval.arguments import (
     files_of,
     level,
     named_runs,
+    resampling_of,
 )
 from mwzeval.benchmark import optional
 from mwzeval.commands.systems import (
-    advising_items,
     check_without_columns,
     names_of,
     read_items,
-    score_all,
-    scorer_of,
+    score_files,
     unit_of,
 )
 from mwzeval.errors import Problem, UsageError, conditions, shorten
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     from mwzeval.comparison.comparison import INTERVALS
 
     add_files(parser, "two or more systems, the baseline first: files, or NAME=RUN,RUN")
@@ -103,7 +101,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.comparison import compare
     from mwzeval.comparison.comparison import NONE, comparison_document, paper_document
     from mwzeval.comparison.items import may_be_lower
-    from mwzeval.metrics.measure import Resampling
     from mwzeval.scores.sheets import printed, render
 
     if arguments.table and arguments.scopes:
@@ -130,8 +127,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             raise UsageError(reason)
         compared = optional(benchmark, "compared", lambda _: ((), benchmark.headline))
         scopes, headline = compared(arguments)
-        with advising_items(files):
-            found = score_all(scorer_of(benchmark, arguments), files, progress=True)
+        found = score_files(files, arguments, benchmark)
         scored = dict(zip(files, found.values(), strict=True))
         tables = {file: of_file.scored_table for file, of_file in scored.items()}
         warnings = {file: tuple(of_file.warnings) for file, of_file in scored.items()}
@@ -142,7 +138,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         }
     comparison = compare(
         {name: {called[run]: tables[run] for run in runs} for name, runs in systems.items()},
-        resampling=Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed),
+        resampling=resampling_of(arguments, round(1 - arguments.alpha, 9)),
         level=arguments.alpha,
         intervals=arguments.table not in (None, NONE),
         **options,

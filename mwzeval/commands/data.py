@@ -37,7 +37,6 @@ STATES = get_args(State)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, what in ACTIONS.items():
         action = actions.add_parser(name, help=what)

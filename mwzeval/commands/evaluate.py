@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS, InputFile, add_files, add_format, add_intervals, files_of
+from mwzeval.benchmark import Benchmark
 from mwzeval.commands.report import page
-from mwzeval.commands.systems import names_of, scorer_of
+from mwzeval.commands.systems import names_of, score_files
 from mwzeval.outcome import add_outcome, finish_report
 from mwzeval.statistics.intervals import CONFIDENCE
-
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
 
 PAGE = "html"
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     add_files(parser, "the file of a system", several=False)
     benchmark.add_arguments(parser, "evaluate")
     add_intervals(parser)
@@ -35,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Score, print and write; return the exit code."""
     from mwzeval.comparison.gates import worse_than
     from mwzeval.metrics.measure import Resampling
 
@@ -50,16 +45,15 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             "-o is where the JSON report goes: `mwzeval report -o PAGE.html` writes the page"
         )
     resampling = Resampling(arguments.ci or CONFIDENCE)
-    scorer = scorer_of(benchmark, arguments)
-    system = scorer.score(files[0], progress=not arguments.quiet)
-    worse = []
-    if arguments.fail_below is not None:
-        baseline = scorer.score(arguments.fail_below)
-        found = worse_than(system.scored_table, baseline.scored_table, resampling)
-        worse = [str(score) for score in found]
+    below = [arguments.fail_below] if arguments.fail_below is not None else []
+    system, *baselines = score_files([*files, *below], arguments, benchmark).values()
+    worse = [
+        str(score)
+        for baseline in baselines
+        for score in worse_than(system.scored_table, baseline.scored_table, resampling)
+    ]
     report = system.report(resampling if arguments.ci else None)
     show = None
     if arguments.format == PAGE:
-        (name,) = names_of(files)
-        show = partial(page, {name: (report, system)}, benchmark)
+        show = partial(page, dict.fromkeys(names_of(files), (report, system)), benchmark)
     return finish_report(arguments, benchmark, report, worse, show)

@@ -9,27 +9,35 @@ user's words and both answers. Reasons: docs/reasons.md.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
-from mwzeval.arguments import InputFile
-from mwzeval.commands.systems import score_all, scorer_of
+from mwzeval.arguments import InputFile, add_format, number
+from mwzeval.benchmark import Benchmark, ScoredFile
+from mwzeval.commands.systems import score_files
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output import warnings_behind, write_result
+from mwzeval.scores.explanation import (
+    Explanation,
+    against_text,
+    count_outcomes,
+    count_reasons,
+    explanation_text,
+    histogram_text,
+    labelled,
+    listing_text,
+    lost_to_other,
+)
+from mwzeval.scores.sheets import output_look
 from mwzeval.scores.trials import item_of_trial
+from mwzeval.text import plain, to_json
 
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark, ScoredFile
-    from mwzeval.scores.explanation import Explanation
-
-SHOWN_IDS = 5
 AGAINST = 10
 """How many units `--against` shows, unless another number is asked for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     unit, units = benchmark.words.unit, benchmark.words.units
     parser.add_argument(
         "file", type=InputFile, nargs="?", metavar="INPUT", help="the file of a system"
@@ -47,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     parser.add_argument(
         "--worst",
-        type=_positive,
+        type=number(lambda count: count > 0, "a number, 1 or more", int),
         metavar="N",
         help=f"list the N {units} that lost most, with their reasons",
     )
@@ -57,156 +65,116 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help=f"list the {units} with this reason; a kind stands for all its details "
         "(wrong-constraint for wrong-constraint:area)",
     )
-    parser.add_argument(
-        "-f", "--format", choices=("text", "json"), default="text", help="default: %(default)s"
-    )
+    add_format(parser, ("text", "json"))
     benchmark.add_arguments(parser, "explain")
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a number, 1 or more, not {text!r}")
-    return int(text)
-
-
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Print the explanation, the list or the histogram; return 0.
-
-    Raises `UsageError` for an unknown unit or reason.
-    """
-    words = benchmark.words
-    if arguments.input is not None:  # what stands alone is the unit then
-        if arguments.unit is not None:
-            arguments.parser.error("name one file: INPUT or -i INPUT")
-        arguments.file, arguments.unit = arguments.input, arguments.file
-    if arguments.file is None:
-        arguments.parser.error("the following arguments are required: INPUT")
-    if arguments.unit is not None and (arguments.worst or arguments.reason):
+    words, as_json = benchmark.words, arguments.format == "json"
+    given = [arguments.input, arguments.file, arguments.unit]
+    file, *ids = [word for word in given if word is not None] or [None]
+    if file is None or len(ids) > 1:
+        arguments.parser.error("name one file: INPUT or -i INPUT")
+    if ids and (arguments.worst or arguments.reason):
         arguments.parser.error(
             f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
         )
-    files = [file for file in (arguments.file, arguments.against) if file is not None]
-    systems = score_all(scorer_of(benchmark, arguments), files)
+    files = [file] if arguments.against is None else [file, arguments.against]
+    systems = score_files(files, arguments, benchmark)
     with warnings_behind(*(system.warnings for system in systems.values())):
+        units = _common_units(systems, words.unit)
+        if ids:
+            units = _named(ids[0], units, words.unit)
+        kept = set(units)
+        explained = {}
+        for name, system in systems.items():
+            every = map(system.explain, units) if ids else system.explain_all()
+            measures = () if as_json else system.scored_table.measures
+            labels = {m.name: m.label for m in measures if not m.name.isalpha()}
+            explained[name] = labelled((each for each in every if each.unit in kept), labels)
+        explanations = next(iter(explained.values()))
         if arguments.against is not None:
-            text = _against(systems, arguments, benchmark)
-        elif arguments.unit is not None:
-            text = _units(next(iter(systems.values())), arguments, benchmark)
+            found = _lost_to_other(explained, arguments, benchmark)
+        elif not ids:
+            found = _reasons(explanations, arguments, benchmark)
+        elif as_json:
+            found = plain(explanations[0] if units == ids else explanations)
         else:
-            text = _reasons(next(iter(systems.values())), arguments, benchmark)
-        write_result(text, "text")
+            goal, look = words.goal.capitalize(), output_look()
+            texts = (explanation_text(each, goal=goal, look=look) for each in explanations)
+            found = "\n".join(texts)
+        write_result(to_json(found) if as_json else found, "text")
     return 0
 
 
-def _units(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> str:
-    """Return the explanation of a unit, or of all trials of an item."""
-    from mwzeval.scores.explanation import explanation_text
-    from mwzeval.scores.sheets import output_look
-    from mwzeval.text import plain, to_json
-
-    chosen = _named(arguments.unit, system.units(), benchmark.words.unit)
-    explanations = _readable(system, map(system.explain, chosen), arguments)
-    if arguments.format == "json":
-        return to_json(plain(explanations[0] if chosen == [arguments.unit] else explanations))
-    goal, look = benchmark.words.goal.capitalize(), output_look()
-    return "\n".join(explanation_text(each, goal=goal, look=look) for each in explanations)
-
-
-def _reasons(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> str:
-    """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
-    from mwzeval.scores.explanation import count_reasons, histogram_text, listing_text
-    from mwzeval.scores.sheets import output_look
-    from mwzeval.text import plain, to_json
-
-    explanations = _readable(system, system.explain_all(), arguments)
-    units = benchmark.words.units
-    if not any(status for explanation in explanations for status in explanation.outcomes.values()):
-        raise UsageError(
-            f"{arguments.file} has scores alone, and no {units} that are won or lost: there is "
-            "nothing to explain"
-        )
-    as_json, look = arguments.format == "json", output_look()
-    chosen = [explanation for explanation in explanations if explanation.reasons]
-    if arguments.reason:
-        chosen = _having(arguments.reason, chosen, benchmark.reasons)
-    if arguments.worst:
-        chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
-    if arguments.reason or (arguments.worst and (chosen or as_json)):
-        keys = ("unit", "outcomes", "reasons")
-        records = [{key: plain(getattr(each, key)) for key in keys} for each in chosen]
-        return to_json(records) if as_json else listing_text(chosen, look)
-    if not as_json:
-        return histogram_text(explanations, benchmark.reasons, look)
-    by_scope = count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
-    counts = [
-        {"code": code, "scope": scope, units: count} for (code, scope), count in by_scope.items()
-    ]
-    lost = sum(bool(explanation.reasons) for explanation in explanations)
-    return to_json({units: len(explanations), "lost": lost, "reasons": counts})
-
-
-def _against(
-    systems: Mapping[str, ScoredFile], arguments: argparse.Namespace, benchmark: Benchmark
-) -> str:
-    """Return what INPUT lost and another system won, as `compare` lets these be compared.
-
-    Raises `UsageError` for systems that cannot be compared.
-    """
+def _common_units(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[str]:
+    """Return the units of all systems, which `compare` can compare. Raises `UsageError`."""
+    units = {name: system.units() for name, system in systems.items()}
+    if len(systems) == 1:
+        return next(iter(units.values()))
     from mwzeval.comparison.alignment import check_comparable, common_units
-    from mwzeval.scores.explanation import against_text, count_outcomes, lost_to_other
-    from mwzeval.scores.sheets import output_look
-    from mwzeval.text import plain, to_json
 
-    words = benchmark.words
     # Trials are explained one by one, so they are what is common.
     tables = {
         name: replace(system.scored_table, table=system.scored_table.trial_rows)
         for name, system in systems.items()
     }
     check_comparable(tables)
-    explained = {name: system.units() for name, system in systems.items()}
-    units = common_units(tables, words.unit, explained)
-    if arguments.unit is not None:
-        units = tuple(_named(arguments.unit, units, words.unit))
-    mine, others = (
-        {each.unit: each for each in _readable(system, system.explain_all(), arguments)}
-        for system in systems.values()
-    )
-    pairs = [(mine[unit], others[unit]) for unit in mine if unit in set(units)]
-    counts = count_outcomes(pairs)
-    if arguments.reason:
-        having = _having(arguments.reason, [lost for lost, _ in pairs], benchmark.reasons)
-        pairs = [pair for pair in pairs if pair[0] in having]
-    pairs.sort(key=lambda pair: _badness(pair[0]), reverse=True)
-    found = lost_to_other(pairs)
+    return common_units(tables, unit, units)
+
+
+def _reasons(
+    explanations: Sequence[Explanation], arguments: argparse.Namespace, benchmark: Benchmark
+) -> Any:
+    """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
+    units, as_json = benchmark.words.units, arguments.format == "json"
+    if not any(status for explanation in explanations for status in explanation.outcomes.values()):
+        raise UsageError(
+            f"{arguments.input or arguments.file} has scores alone, and no {units} that are won or "
+            "lost: there is nothing to explain"
+        )
+    failed = [explanation for explanation in explanations if explanation.reasons]
+    chosen = _having(arguments.reason, failed, benchmark.reasons)
+    if arguments.worst:
+        chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
+    if arguments.reason or (arguments.worst and (chosen or as_json)):
+        keys = ("unit", "outcomes", "reasons")
+        records = [{key: plain(getattr(each, key)) for key in keys} for each in chosen]
+        return records if as_json else listing_text(chosen, output_look())
+    if not as_json:
+        return histogram_text(explanations, benchmark.reasons, output_look())
+    by_scope = count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
+    counts = [
+        {"code": code, "scope": scope, units: count} for (code, scope), count in by_scope.items()
+    ]
+    return {units: len(explanations), "lost": len(failed), "reasons": counts}
+
+
+def _lost_to_other(
+    explained: Mapping[str, Sequence[Explanation]],
+    arguments: argparse.Namespace,
+    benchmark: Benchmark,
+) -> Any:
+    """Return what the first system lost and the second one won."""
+    words, as_json = benchmark.words, arguments.format == "json"
+    (first, mine), (second, theirs) = explained.items()
+    others = {explanation.unit: explanation for explanation in theirs}
+    counts = count_outcomes((each, others[each.unit]) for each in mine)
+    chosen = _having(arguments.reason, mine, benchmark.reasons)
+    chosen = sorted(chosen, key=_badness, reverse=True)
+    found = lost_to_other((each, others[each.unit]) for each in chosen)
     worst = list(dict.fromkeys(lost.unit for lost in found))
-    as_json = arguments.format == "json"
-    shown = worst[: arguments.worst or (None if as_json else AGAINST)]
-    found = [lost for lost in found if lost.unit in set(shown)]
-    first, second = systems
+    shown = set(worst[: arguments.worst or (None if as_json else AGAINST)])
+    found = [lost for lost in found if lost.unit in shown]
     if as_json:
-        record = {"systems": [first, second], words.units: len(units), "outcomes": plain(counts)}
-        return to_json({**record, "lost": plain(found)})
-    common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
+        record = {"systems": [first, second], words.units: len(mine), "outcomes": plain(counts)}
+        return {**record, "lost": plain(found)}
+    common = f"{len(mine)} {words.unit if len(mine) == 1 else words.units}"
     text = against_text((first, second), common, counts, found, output_look())
-    left = 0 if arguments.worst else len(worst) - len(shown)
-    more = f"\n{left} more {words.units}: --worst {len(worst)} lists all\n" if left else ""
-    return text + more
-
-
-def _readable(
-    system: ScoredFile, explanations: Iterable[Explanation], arguments: argparse.Namespace
-) -> list[Explanation]:
-    """Return explanations; those for a text have the labels of scores in place of their keys.
-
-    A plain word, such as `inform`, is kept.
-    """
-    from mwzeval.scores.explanation import labelled
-
-    if arguments.format == "json":
-        return list(explanations)
-    measures = system.scored_table.measures
-    return labelled(explanations, {m.name: m.label for m in measures if not m.name.isalpha()})
+    if arguments.worst or len(shown) == len(worst):
+        return text
+    more = f"{len(worst) - len(shown)} more {words.units}: --worst {len(worst)} lists all"
+    return f"{text}\n{more}\n"
 
 
 def _named(name: str, known: Sequence[str], unit: str) -> list[str]:
@@ -216,26 +184,25 @@ def _named(name: str, known: Sequence[str], unit: str) -> list[str]:
     trials = [each for each in known if item_of_trial(each) == name]
     if not trials:
         close = did_you_mean(name.partition(".")[0].lower(), known)
-        some = ", ".join(known[:SHOWN_IDS]) + (", …" if len(known) > SHOWN_IDS else "")
+        some = ", ".join(known[:5]) + ", …" * (len(known) > 5)
         raise UsageError(f'there is no {unit} "{shorten(name)}" in the file{close} (it has {some})')
     return trials
 
 
 def _having(
-    code: str, explanations: Sequence[Explanation], kinds: Collection[str]
-) -> list[Explanation]:
-    """Return the units with a reason; a kind stands for all its details."""
-    chosen = [
-        explanation
-        for explanation in explanations
-        if any(code in (r.code, r.kind) for r in explanation.reasons)
-    ]
-    if not chosen and code not in kinds:
-        found = sorted({reason.code for e in explanations for reason in e.reasons})
-        occurring = ", ".join(found) or "none"
-        close = did_you_mean(code, [*found, *kinds])
+    code: str | None, explanations: Sequence[Explanation], kinds: Collection[str]
+) -> Sequence[Explanation]:
+    """Return the units with a reason, or all; a kind stands for all its details."""
+    if not code:
+        return explanations
+    codes = [{reason.code for reason in explanation.reasons} for explanation in explanations]
+    found = set().union(*codes)
+    meant = {each for each in found if code in (each, each.partition(":")[0])}
+    if not meant and code not in kinds:
+        close = did_you_mean(code, [*sorted(found), *kinds])
+        occurring = ", ".join(sorted(found)) or "none"
         raise UsageError(f'unknown reason "{shorten(code)}"{close} (in this file: {occurring})')
-    return chosen
+    return [each for each, of in zip(explanations, codes, strict=True) if of & meant]
 
 
 def _badness(explanation: Explanation) -> tuple[int, int]:

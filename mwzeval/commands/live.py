@@ -8,25 +8,18 @@ interrupted goes on when the same command is called again.
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_format
-from mwzeval.benchmark import optional
-from mwzeval.commands.systems import scorer_of
+from mwzeval.benchmark import Benchmark, optional
 from mwzeval.outcome import FAILED, own_document
 from mwzeval.output import tell, warnings_behind, write_result
-
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark, FileScorer
 
 LIVE = "live"
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     from mwzeval.conversation.pools.options import add_pool_options
 
     parser.add_argument(
@@ -59,40 +52,28 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Hold the dialogues, print their scores; return 1 when too many say nothing of the agent."""
     from mwzeval.conversation.pools.options import run_as_asked
-
-    setting = optional(benchmark, "live")(arguments)
-    scorer = scorer_of(benchmark, arguments)
-    with ExitStack() as stack:
-        output = arguments.output
-        if output is None:
-            arguments.interrupted = "nothing was kept: with -o a run can be gone on with"
-            output = str(Path(stack.enter_context(TemporaryDirectory()), "run.jsonl"))
-        else:
-            arguments.interrupted = f"the same command goes on with what is in {output}"
-        summary = run_as_asked(arguments, setting, output)
-        if not arguments.quiet:
-            for line in str(summary).splitlines():
-                tell(line)
-        arguments.interrupted = f"the dialogues are held: `mwzeval evaluate` scores {output}"
-        if summary.scored:
-            _print_scores(arguments, benchmark, scorer, output)
-    if summary.problem:
-        tell(f"failed: {summary.problem}")
-        return FAILED
-    return 0
-
-
-def _print_scores(
-    arguments: argparse.Namespace, benchmark: Benchmark, scorer: FileScorer, file: str
-) -> None:
-    """Print the scores of a file as `mwzeval evaluate` does."""
     from mwzeval.scores.report import summary
     from mwzeval.scores.sheets import printed
 
-    report = scorer.score(file).report()
-    with warnings_behind(report.warnings):
-        own = own_document(benchmark, report, arguments)
-        document = own or summary(report)
-        write_result(printed(document, arguments.format), arguments.format)
+    setting = optional(benchmark, LIVE)(arguments)
+    scorer = benchmark.scorer(arguments)
+    arguments.interrupted = "nothing was kept: with -o a run can be gone on with"
+    if arguments.output is not None:
+        arguments.interrupted = f"the same command goes on with what is in {arguments.output}"
+    with TemporaryDirectory() as folder:
+        output = arguments.output or str(Path(folder, "run.jsonl"))
+        ended = run_as_asked(arguments, setting, output)
+        for line in () if arguments.quiet else str(ended).splitlines():
+            tell(line)
+        if arguments.output is not None:
+            arguments.interrupted = f"the dialogues are held: `mwzeval evaluate` scores {output}"
+        if ended.scored:
+            report = scorer.score(output).report()
+            with warnings_behind(report.warnings):
+                document = own_document(benchmark, report, arguments) or summary(report)
+                write_result(printed(document, arguments.format), arguments.format)
+    if ended.problem:
+        tell(f"failed: {ended.problem}")
+        return FAILED
+    return 0

@@ -11,22 +11,16 @@ import argparse
 import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
-from mwzeval.benchmark import benchmark_named, optional
+from mwzeval.benchmark import Benchmark, benchmark_named, optional
 from mwzeval.commands.live import LIVE
-from mwzeval.commands.systems import scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import tell
-
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
 
 HUMAN = "human"
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     parser.add_argument("name", nargs="?", metavar="BENCHMARK", help="the same as --benchmark")
     parser.add_argument(
         "--as",
@@ -60,11 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Hold a dialogue with a person, and tell what came of it; return 0.
-
-    Raises `UsageError` for a benchmark that is unknown or named too late, and when there has been a
-    dialogue about each goal.
-    """
     from mwzeval.conversation.log import TrajectoryLog
     from mwzeval.conversation.pools.processes import NO_LIMITS
     from mwzeval.conversation.record import Planned, Record
@@ -72,15 +61,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.scores.explanation import explanation_text
     from mwzeval.scores.sheets import output_look
 
-    if arguments.name is not None and benchmark_named(arguments.name) is not benchmark:
-        raise UsageError(f"name the benchmark before the options: mwzeval play {arguments.name} …")
-    live = optional(benchmark, "live")
+    if arguments.name is not None:
+        benchmark_named(arguments.name)  # the name may be unknown
+    live = optional(benchmark, LIVE)
     if reason := getattr(benchmark, "play", ""):
         raise UsageError(reason)
-    if arguments.side == "agent":
-        arguments.agent = HUMAN
-    else:
-        arguments.user = HUMAN
+    setattr(arguments, arguments.side, HUMAN)
     chosen = arguments.seed is None
     seed = arguments.seed = random.SystemRandom().randrange(2**31) if chosen else arguments.seed
     arguments.interrupted = "you left: the dialogue does not count"
@@ -100,7 +86,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             log.begin()
             log.add(trajectory)
             log.put_in_order()
-        explanation = scorer_of(benchmark, arguments).score(output).explain(item)
+        explanation = benchmark.scorer(arguments).score(output).explain(item)
     goal = benchmark.words.goal.capitalize()
     print(f"\n{explanation_text(explanation, goal=goal, look=output_look())}", end="")
     if arguments.output:

@@ -14,15 +14,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, add_format, add_items, add_places, files_of, level
+from mwzeval.arguments import add_files, add_format, add_items, add_places, files_of, level, number
 from mwzeval.commands.systems import (
-    advising_items,
     are_items,
     check_without_columns,
     names_of,
     read_items,
-    score_all,
-    scorer_of,
+    score_files,
 )
 from mwzeval.output import warnings_behind, write_result
 
@@ -35,7 +33,6 @@ LIVE, SIMULATED = "live", "simulated"
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     from mwzeval.comparison.power import GOALS, TRIALS
 
     add_files(parser, "a pilot run, or one of each of two systems")
@@ -47,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     parser.add_argument(
         "--difference",
-        type=_positive,
+        type=number(lambda value: 0 < value < float("inf"), "a difference above 0"),
         metavar="D",
         help="the difference that is to be seen, in points of the score",
     )
@@ -82,13 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     benchmark.add_arguments(parser, "power")
     add_format(parser)
     add_places(parser)
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"a difference is above 0, not {text}")
-    return value
 
 
 def _power(text: str) -> float:
@@ -126,8 +116,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         name = name and name.lower()  # as columns are called
     else:
         check_without_columns(arguments)
-        with advising_items(files):
-            scored = [*score_all(scorer_of(benchmark, arguments), files).values()]
+        scored = [*score_files(files, arguments, benchmark).values()]
         tables = [file.scored_table for file in scored]
         warnings = [tuple(file.warnings) for file in scored]
         in_corpus = _items_of_corpus(scored[0])

@@ -9,21 +9,25 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_resampling, files_of
-from mwzeval.commands.systems import score_all, scorer_of, unit_of
+from mwzeval.arguments import (
+    STANDARD_OUTPUT,
+    add_files,
+    add_resampling,
+    files_of,
+    resampling_of,
+)
+from mwzeval.benchmark import Benchmark, ScoredFile
+from mwzeval.commands.systems import score_files, unit_of
 from mwzeval.errors import UsageError
+from mwzeval.libraries import no_garbage_collection
 from mwzeval.output import warnings_behind, write_output, write_result
-from mwzeval.statistics.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark, ScoredFile
     from mwzeval.comparison import Comparison
-    from mwzeval.metrics.measure import Resampling
     from mwzeval.scores.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     add_files(parser, "one file per system")
     parser.add_argument(
         "-o",
@@ -38,16 +42,21 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Score, explain and write the page."""
-    from mwzeval.libraries import no_garbage_collection
-    from mwzeval.metrics.measure import Resampling
+    from mwzeval.comparison import compare
 
-    systems = score_all(scorer_of(benchmark, arguments), files_of(arguments), progress=True)
-    resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
+    systems = score_files(files_of(arguments), arguments, benchmark)
+    resampling = resampling_of(arguments)
+    tables = {name: system.scored_table for name, system in systems.items()}
     with warnings_behind(*(system.warnings for system in systems.values())):
         with no_garbage_collection():  # explanations are millions of objects, without a cycle
             reported = {name: (s.report(resampling), s) for name, s in systems.items()}
-            compared = _compared(systems, resampling, benchmark)
+            compared: Comparison | str | None = None
+            if len(systems) > 1:
+                unit = unit_of(benchmark.words, tables.values())
+                try:
+                    compared = compare(tables, resampling=resampling, scopes=True, unit=unit)
+                except UsageError as error:
+                    compared = str(error)
             text = page(reported, benchmark, arguments.title, compared)
         if arguments.output in STANDARD_OUTPUT:
             write_result(text, "html")
@@ -79,23 +88,3 @@ def page(
         compared=compared,
         headline=benchmark.headline,
     )
-
-
-def _compared(
-    systems: Mapping[str, ScoredFile], resampling: Resampling, benchmark: Benchmark
-) -> Comparison | str | None:
-    """Return what `compare` finds of the systems, or why it finds nothing; None of one system."""
-    from mwzeval.comparison import compare
-
-    if len(systems) == 1:
-        return None
-    tables = {name: system.scored_table for name, system in systems.items()}
-    try:
-        return compare(
-            tables,
-            resampling=resampling,
-            scopes=True,
-            unit=unit_of(benchmark.words, tables.values()),
-        )
-    except UsageError as error:
-        return str(error)

@@ -6,29 +6,25 @@ A score is a function of the sums of columns.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, add_format, file_of
-from mwzeval.commands.systems import scorer_of
+from mwzeval.arguments import add_files, add_format, files_of
+from mwzeval.benchmark import Benchmark
+from mwzeval.commands.systems import score_files
 from mwzeval.output import warnings_behind, write_result
-
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     add_files(parser, "the file of a system", several=False)
     benchmark.add_arguments(parser, "rows")
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Score a file and print its rows; return 0."""
     from mwzeval.scores.report import per_dialogue
     from mwzeval.scores.sheets import printed
 
-    report = scorer_of(benchmark, arguments).score(file_of(arguments), progress=True).report()
+    (system,) = score_files(files_of(arguments, at_most=1), arguments, benchmark).values()
+    report = system.report()
     with warnings_behind(report.warnings):
         write_result(printed(per_dialogue(report), arguments.format), arguments.format)
     return 0

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, files_of
-from mwzeval.commands.systems import score_all, scorer_of
+from mwzeval.benchmark import Benchmark
+from mwzeval.commands.systems import score_files
 from mwzeval.outcome import add_outcome, failed_gates, finish, warned
-
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the arguments of this verb."""
     add_files(parser, "the files of two or more runs")
     benchmark.add_arguments(parser, "runs")
     add_format(parser)
@@ -27,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Score, print and write the report; return the exit code."""
     from mwzeval.comparison.runs import across
     from mwzeval.files.reading import shortest_ends
     from mwzeval.report.runs import runs_document
@@ -37,7 +32,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     files = files_of(arguments)
     if len(set(files)) < max(len(files), 2):
         arguments.parser.error("name two or more different files, each of one run")
-    runs = score_all(scorer_of(benchmark, arguments), files, progress=not arguments.quiet)
+    runs = score_files(files, arguments, benchmark)
     reports = [run.report() for run in runs.values()]
     scores = across({name: run.scored_table for name, run in runs.items()})
     meta = reports[0].meta

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from itertools import chain
+from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mwzeval.benchmark import DEFAULT, advice, benchmark_named, recognised
-from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError
-from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, plain_name
+from mwzeval.benchmark import DEFAULT, Benchmark, ScoredFile, advice, benchmark_of
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
+from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, plain_name, shortest_ends
 from mwzeval.output import counting
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
     from mwzeval.comparison.items import ItemScores
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.score import Words
@@ -28,76 +25,45 @@ COLUMNS = ("item_column", "cluster_column", "trial_column")
 """Options about files with scores of items."""
 
 
-def scorer_of(benchmark: Benchmark, arguments: argparse.Namespace) -> FileScorer:
-    """Return the scorer of a command, which also recognises files of other benchmarks.
-
-    Raises `UsageError` for options that contradict each other.
-    """
-    return _Recognising(benchmark.scorer(arguments), benchmark)
-
-
-@dataclass(frozen=True, slots=True)
-class _Recognising:
-    """A scorer that names the benchmark of a file that it cannot score."""
-
-    scorer: FileScorer
-    benchmark: Benchmark
-
-    def score(self, file: str, *, progress: bool = False) -> ScoredFile:
-        try:
-            return self.scorer.score(file, progress=progress)
-        except MwzevalError:
-            self._check(file)
-            raise
-
-    def validate(self, file: str) -> list[Problem]:
-        try:
-            problems = self.scorer.validate(file)
-        except MwzevalError:
-            self._check(file)
-            raise
-        if any(problem.severity == "error" for problem in problems):
-            self._check(file)
-        return problems
-
-    def _check(self, file: str) -> None:
-        """Raise `InputError` if a file is of another benchmark."""
-        if other := recognised(_beginning(file), but=self.benchmark.name, external=True):
-            message = advice(other, self.benchmark.title)
-            raise InputError([Problem("other-benchmark", message, file=file)])
-
-
-def _beginning(file: str) -> Any:
-    """Return the JSON value that a file begins with; None if there is none that can be read."""
-    from mwzeval.files.json_files import beginning_value
-
-    if file != STANDARD_INPUT:  # has been read already
-        with suppress(MwzevalError):
-            return beginning_value(file)
-    return None
-
-
-def score_all(
-    scorer: FileScorer, files: Sequence[str], *, progress: bool = False
+def score_files(
+    files: Sequence[str], arguments: argparse.Namespace, benchmark: Benchmark
 ) -> dict[str, ScoredFile]:
-    """Return all scored files by the names of their systems.
+    """Return the scored files by the names of their systems, as the options of a verb say.
 
-    Raises `InputError` with the problems of all files.
+    Raises `InputError` with the problems of all files, and `UsageError` for files with scores of
+    items if the verb reads these with `--items`.
     """
-    scored, problems = {}, []
+    progress = not getattr(arguments, "quiet", False)
+    scorer = benchmark.scorer(arguments)
+    scored: dict[str, ScoredFile] = {}
+    problems: list[Problem] = []
     with counting(len(files), "files", shown=progress and len(files) > 1) as update:
         for name, file in zip(names_of(files), files, strict=True):
             try:
-                scored[name] = scorer.score(file, progress=progress)
+                with recognising(file, benchmark):
+                    scored[name] = scorer.score(file, progress=progress)
             except InputError as error:
-                problems.append(error.problems)
+                if hasattr(arguments, "items") and _has_items(file):
+                    raise UsageError(
+                        f"{file}: scores of items of whatever benchmark are read with --items"
+                    ) from None
+                problems += error.problems
             update(1)
     if problems:
-        # A message shows the first problems: some of every file.
-        share = max(1, SHOWN_PROBLEMS // len(problems))
-        parts = [*(of_file[:share] for of_file in problems), *(of[share:] for of in problems)]
-        raise InputError(chain.from_iterable(parts))
+        raise InputError(problems)
     return scored
+
+
+@contextmanager
+def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
+    """Raise `InputError` if a file that cannot be scored is of another benchmark."""
+    try:
+        yield
+    except MwzevalError:
+        if other := benchmark_of(file, but=benchmark.name):
+            message = advice(other, benchmark.title)
+            raise InputError([Problem("other-benchmark", message, file=file)]) from None
+        raise
 
 
 def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
@@ -105,21 +71,10 @@ def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
     return words.goal if any(scored.trials for scored in tables) else words.unit
 
 
-@contextmanager
-def advising_items(files: Sequence[str]) -> Iterator[None]:
-    """Raise `UsageError` if a file that no benchmark can read has scores of items."""
+def _has_items(file: str) -> bool:
     from mwzeval.comparison.item_formats import is_log
 
-    try:
-        yield
-    except InputError as error:
-        refused = {problem.file for problem in error.problems}
-        for file in (file for file in files if file in refused):
-            if are_items(file) or (file != STANDARD_INPUT and is_log(file)):
-                raise UsageError(
-                    f"{file}: scores of items of whatever benchmark are read with --items"
-                ) from None
-        raise
+    return are_items(file) or (file != STANDARD_INPUT and is_log(file))
 
 
 def are_items(file: str) -> bool:
@@ -137,14 +92,11 @@ def read_items(
     """
     from mwzeval.comparison import items
     from mwzeval.comparison.item_formats import Columns
-    from mwzeval.conversation.trajectory import is_dialogue, is_header
 
-    given = vars(arguments)
-    own = argparse.ArgumentParser(add_help=False)
-    benchmark.add_arguments(own, arguments.verb)
-    wrong = ["benchmark"] if arguments.benchmark != DEFAULT else []
-    wrong += [name for name, default in vars(own.parse_args([])).items() if given[name] != default]
-    if wrong:
+    given, parser = vars(arguments), argparse.ArgumentParser(add_help=False)
+    benchmark.add_arguments(parser, arguments.verb)
+    own = {"benchmark": DEFAULT, **vars(parser.parse_args([]))}
+    if wrong := [option for option, default in own.items() if given[option] != default]:
         named = ", ".join(f"--{option.replace('_', '-')}" for option in wrong)
         raise UsageError(
             f"{named}: without meaning for files with scores of items (--items), of which no "
@@ -160,20 +112,13 @@ def read_items(
     try:
         return items.read_items(files, columns)
     except InputError as error:
-        problems = []
-        for file in files:
-            raw = _beginning(file) if any(file == of.file for of in error.problems) else None
-            is_live = is_header(raw) or is_dialogue(raw)
-            known = recognised(raw) or (benchmark_named(DEFAULT) if is_live else None)
-            if known is not None:
+        for file in {problem.file: None for problem in error.problems if problem.file in files}:
+            if known := benchmark_of(str(file)):
                 message = (
-                    f"these are {'live dialogues' if is_live else 'predictions'} of {known.title}, "
-                    "and not scores of items: leave out --items, and they are scored (--benchmark "
-                    f"{known.name})"
+                    f"this looks like a file of {known.title}, which has no scores of items: leave "
+                    f"out --items, and it is scored (--benchmark {known.name})"
                 )
-                problems.append(Problem("of-benchmark", message, file=file))
-        if problems:
-            raise InputError(problems) from None
+                raise InputError([Problem("of-benchmark", message, file=file)]) from None
         raise
 
 
@@ -195,8 +140,6 @@ def names_of(files: Sequence[str]) -> list[str]:
 
     A file that is given again has a number.
     """
-    from mwzeval.files.reading import shortest_ends
-
     names: list[str] = []
     for name in shortest_ends([_stem(file) for file in files]):
         again = sum(name == known.partition(" #")[0] for known in names)

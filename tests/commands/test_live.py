@@ -118,6 +118,26 @@ def test_a_run_is_gone_on_with_only_as_it_was(capsys: pytest.CaptureFixture[str]
     assert Path("run.jsonl").read_bytes() == whole
 
 
+def test_without_an_output_only_scores_are_printed_and_nothing_is_kept(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = sorted(Path().iterdir())
+    command = ["live", "--corpus", "sample", "--agent", "rule", "--goals", "corpus:2"]
+    assert main([*command, "-o", "run.jsonl"]) == 0
+    kept = capsys.readouterr()
+    Path("run.jsonl").unlink()
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert printed == kept
+    assert "Success" in printed.out
+    assert "2 user_stop" in printed.err
+    assert main([*command, "-q", "-f", "json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["meta"]["fold"] == "live"
+    assert "user_stop" not in printed.err
+    assert sorted(Path().iterdir()) == before
+
+
 @pytest.mark.integration
 def test_problems_stand_in_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     Path("broken.py").write_text("def respond(messages):\n    raise KeyError('state')\n")

@@ -49,6 +49,11 @@ def test_a_person_is_the_agent_until_they_leave(
     assert not Path("run.jsonl").exists()
 
 
+def test_the_benchmark_may_be_named_after_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["play", "--as", "agent", "crosswoz"]) == 2
+    assert "CrossWOZ" in capsys.readouterr().err
+
+
 def test_the_next_dialogue_is_about_another_goal(typed: Typed) -> None:
     for _ in range(2):
         typed("/bye")
@@ -62,7 +67,6 @@ def test_the_next_dialogue_is_about_another_goal(typed: Typed) -> None:
     ("words", "problem"),
     [
         ("play multiwz", '"multiwoz"'),
-        ("play --as agent pydial", "mwzeval play pydial"),
         ("live --agent human --user human", "people"),
         ("live --agent rule --user human --jobs 2", "people"),
         ("play dstc7", "error"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -50,19 +49,6 @@ def test_outcomes_lost_for_the_same_reason_are_one_line(capsys: pytest.CaptureFi
         example = example if line.startswith(" ") else line
         assert (example, line) not in seen
         seen.add((example, line))
-
-
-def test_what_cannot_be_scored_and_wrong_use_exit_with_2(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (elsewhere / "Ubuntu_subtask_1.json").write_text('[{"example-id": 1}]')
-    bad = ["--benchmark", "dstc7", "Ubuntu_subtask_1.json"]
-    assert main(["evaluate", *bad]) == 2
-    assert "candidate-ranking" in capsys.readouterr().err
-    assert main(["validate", *bad]) == 2
-    assert json.loads(capsys.readouterr().out)["valid"] is False
-    assert main(["validate", "--benchmark", "dstc7", OVERLAP]) == 0
-    assert main(["evaluate", "--benchmark", "dstc7", OVERLAP, "--coverage", "2"]) == 2
 
 
 def test_converting_there_and_back_keeps_the_scores(elsewhere: Path) -> None:
