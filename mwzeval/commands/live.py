@@ -20,7 +20,7 @@ LIVE = "live"
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    from mwzeval.conversation.pools.options import add_pool_options
+    from mwzeval.conversation.pool import add_pool_options
 
     parser.add_argument(
         "--agent",
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    from mwzeval.conversation.pools.options import run_as_asked
+    from mwzeval.conversation.runs import run_as_asked
     from mwzeval.scores.report import summary
     from mwzeval.scores.sheets import printed
 

@@ -6,17 +6,23 @@ neither processes beside each other nor an interruption change anything.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from mwzeval.conversation.log import TrajectoryLog
-from mwzeval.conversation.pools.processes import Here, Setting, TimeLimits, Workers
-from mwzeval.conversation.pools.threaded import ThreadedProcesses
-from mwzeval.conversation.pools.threads import MOST_THREADS, Threads
+from mwzeval.conversation.pool import (
+    MOST_THREADS,
+    NO_LIMITS,
+    Processes,
+    RunSetting,
+    Threads,
+    TimeLimits,
+)
 from mwzeval.conversation.protocols import AGENT_ERROR, ENDS, INFRASTRUCTURE, USER_ERROR, End
 from mwzeval.conversation.record import Planned
 from mwzeval.conversation.trajectory import Trajectory, header
@@ -34,41 +40,6 @@ MOST_IN_A_ROW = 10
 """Dialogues in a row, beside those that are held at once, that may be lost before a run stops."""
 CONCURRENCY = 4
 """Dialogues at a time where a model is asked; a small server has as many slots, or fewer."""
-
-
-class Pool(Protocol):
-    """What holds dialogues, as a context: nothing is left of it afterwards."""
-
-    def __enter__(self) -> Pool: ...
-
-    def __exit__(self, *raised: object) -> None: ...
-
-    def held(self, waiting: Iterator[Planned]) -> Iterator[tuple[Planned, Trajectory]]:
-        """Yield dialogues as they end, in any order. Raises what the setting raises."""
-
-    def finished(self) -> Iterator[tuple[Planned, Trajectory]]:
-        """Yield the dialogues that have ended and were not taken yet."""
-
-
-class RunSetting(Setting, Protocol):
-    """A setting that knows its goals, and what its dialogues depend on."""
-
-    @property
-    def benchmark(self) -> str:
-        """The name of the benchmark."""
-
-    @property
-    def items(self) -> Sequence[tuple[str, Any]]:
-        """Ids and goals, in the order of the file."""
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What the header says: agent, user, goals, limits, database."""
-
-    def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return whether the user got all that was wanted; None where nobody can tell."""
-
-    # Those that ask a server may have `waits` (True), and `stop()`, which ends all waiting.
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,41 +145,25 @@ def run(
         earlier = len(plan) - len(waiting)
         is_stopped = False
         if waiting:
-            pool = stack.enter_context(_pool(setting, jobs, concurrency, limits, len(waiting)))
+            pool = _pool(setting, jobs, concurrency, limits, len(waiting))
+            stack.enter_context(pool)
             log.begin()
             shown = stack.enter_context(_Progress(setting, log, len(plan), progress, trials))
-            row = _Row(max(jobs, concurrency) + MOST_IN_A_ROW)
+            most, in_a_row = max(jobs, concurrency) + MOST_IN_A_ROW, 0
             try:
                 for _, trajectory in pool.held(iter(waiting)):
                     log.add(trajectory)
                     shown.add(trajectory)
-                    row.add(trajectory)
-                    if row.is_full:
+                    in_a_row = in_a_row + 1 if trajectory.end == INFRASTRUCTURE else 0
+                    if in_a_row >= most:  # there is no use in going on
+                        is_stopped = True
                         break
             finally:  # an interruption, too: what has ended is kept
                 with suppress(MwzevalError):
                     for _, trajectory in pool.finished():
                         log.add(trajectory)
-            is_stopped = row.is_full
         log.put_in_order()
         return RunSummary(Counter(log.ends.values()), _problems(log), earlier, is_stopped)
-
-
-class _Row:
-    """How many dialogues in a row were lost for what is nobody's fault."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lost = 0
-
-    def add(self, trajectory: Trajectory) -> None:
-        """Count a dialogue."""
-        self._lost = self._lost + 1 if trajectory.end == INFRASTRUCTURE else 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there is no use in going on."""
-        return self._lost >= self._most
 
 
 def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:
@@ -258,15 +213,30 @@ def _concurrency(concurrency: int | None, jobs: int, setting: RunSetting) -> int
 
 def _pool(
     setting: RunSetting, jobs: int, concurrency: int, limits: TimeLimits, waiting: int
-) -> Pool:
+) -> Threads | Processes:
     """Return what holds dialogues."""
     jobs, concurrency = min(jobs, waiting), min(concurrency, waiting)
-    if concurrency > 1 and jobs > 1:
-        return ThreadedProcesses(setting, jobs, concurrency)
-    if concurrency > 1:
+    if jobs == 1 and (setting.trusts or limits == NO_LIMITS):
         return Threads(setting, concurrency)
-    any_time = setting.trusts or limits == TimeLimits(None, None)
-    return Here(setting) if jobs == 1 and any_time else Workers(setting, jobs, limits)
+    return Processes(setting, jobs, concurrency, limits)
+
+
+def run_as_asked(arguments: Namespace, setting: RunSetting, output: str) -> RunSummary:
+    """Hold the dialogues of a setting as the options of a verb say; return how they have ended.
+
+    These are `add_pool_options`, `seed`, `quiet` and, where there is such, `trials`. Raises
+    `UsageError`, `MwzevalError` as `run` does.
+    """
+    return run(
+        setting,
+        output,
+        trials=getattr(arguments, "trials", 1),
+        seed=arguments.seed,
+        jobs=arguments.jobs,
+        concurrency=arguments.concurrency,
+        limits=TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds),
+        progress=False if arguments.quiet else None,
+    )
 
 
 class _Progress:

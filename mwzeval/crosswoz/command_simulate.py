@@ -27,7 +27,7 @@ from mwzeval.errors import UsageError, did_you_mean
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.runs import RunSetting
+    from mwzeval.conversation.pool import RunSetting
     from mwzeval.crosswoz.simulation.dialogue import Setting
 
 RULE, RULE_PAPER = "rule", "rule-paper"

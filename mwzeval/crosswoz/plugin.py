@@ -11,7 +11,7 @@ from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
 from mwzeval.crosswoz import META, NAME, TITLE
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.runs import RunSetting
+    from mwzeval.conversation.pool import RunSetting
     from mwzeval.crosswoz.benchmark import CrossWozScorer
 
 _SIMULATED = frozenset({"dialogue_id", "finished", "goal"})

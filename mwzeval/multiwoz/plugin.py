@@ -10,7 +10,7 @@ from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
 from mwzeval.multiwoz import NAME, TITLE
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.runs import RunSetting
+    from mwzeval.conversation.pool import RunSetting
     from mwzeval.multiwoz.input_scorer import InputScorer
     from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.report import Report

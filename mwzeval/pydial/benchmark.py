@@ -12,7 +12,7 @@ from mwzeval.conversation.endpoint.options import (
     model_options,
     refuse_without_model,
 )
-from mwzeval.conversation.runs import RunSetting
+from mwzeval.conversation.pool import RunSetting
 from mwzeval.errors import Problem
 from mwzeval.pydial import NAME
 from mwzeval.pydial.arguments import add_own

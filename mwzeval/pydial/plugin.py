@@ -11,7 +11,7 @@ from mwzeval.pydial import NAME, TITLE
 from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.runs import RunSetting
+    from mwzeval.conversation.pool import RunSetting
     from mwzeval.pydial.benchmark import EpisodesScorer
     from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.sheets import Document

@@ -14,7 +14,7 @@ import pytest
 
 from mwzeval.conversation.log import TrajectoryLog
 from mwzeval.conversation.loop import Ending
-from mwzeval.conversation.pools.processes import TimeLimits
+from mwzeval.conversation.pool import TimeLimits
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import RunSummary, run
 from mwzeval.errors import MwzevalError, UsageError

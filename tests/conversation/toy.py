@@ -15,7 +15,7 @@ from typing import Any
 from mwzeval.conversation.agents import OwnAgent
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import AgentTurn
-from mwzeval.conversation.pools.processes import TimeLimits
+from mwzeval.conversation.pool import TimeLimits
 from mwzeval.conversation.protocols import ConversationError, InfrastructureError
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.runs import run

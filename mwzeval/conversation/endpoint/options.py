@@ -14,7 +14,7 @@ from mwzeval.conversation.endpoint.address import PREFIX, Endpoint
 from mwzeval.conversation.endpoint.cache import FolderCache
 from mwzeval.conversation.endpoint.client import REQUEST_SECONDS, Client
 from mwzeval.conversation.endpoint.prompts import Prompt, read_prompt
-from mwzeval.conversation.pools.processes import DIALOGUE_SECONDS
+from mwzeval.conversation.pool import DIALOGUE_SECONDS
 from mwzeval.errors import UsageError, shorten
 
 

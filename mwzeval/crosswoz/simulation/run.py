@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mwzeval.conversation.loop import Ending
-from mwzeval.conversation.pools.processes import NO_LIMITS, TimeLimits
+from mwzeval.conversation.pool import NO_LIMITS, TimeLimits
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
 from mwzeval.conversation.trajectory import Trajectory, is_header

@@ -22,7 +22,7 @@ from mwzeval.conversation.endpoint.options import (
     refuse_without_model,
 )
 from mwzeval.conversation.files import LiveFile, check_live, live_text
-from mwzeval.conversation.pools.options import add_pool_options, run_as_asked
+from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, LEXICALIZED, SAMPLE, known_name
@@ -109,6 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises `UsageError` for what makes no sense, `DataError` when the corpus is missing.
     """
     from mwzeval.conversation.accounting.prices import read_prices
+    from mwzeval.conversation.runs import run_as_asked
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.predictions.writing import check_name, predictions_text
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from mwzeval.conversation.endpoint.options import ModelOptions
-from mwzeval.conversation.runs import RunSetting, RunSummary
+from mwzeval.conversation.pool import RunSetting
+from mwzeval.conversation.runs import RunSummary
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, problems_kept
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
 from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means

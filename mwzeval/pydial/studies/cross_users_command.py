@@ -18,7 +18,7 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `cross-users`."""
     from mwzeval.conversation.endpoint.options import add_model_options, add_request_options
-    from mwzeval.conversation.pools.options import add_pool_options
+    from mwzeval.conversation.pool import add_pool_options
 
     parser.set_defaults(interrupted="the same call goes on after the last dialogue")
     add_files(parser, "the folder of a run", "DIR", several=False)
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Hold the dialogues, and print the table."""
     from mwzeval.conversation.endpoint.options import model_options
-    from mwzeval.conversation.pools.processes import TimeLimits
+    from mwzeval.conversation.pool import TimeLimits
     from mwzeval.conversation.runs import run as hold_run
     from mwzeval.pydial.runs.run import TESTS, planned
     from mwzeval.pydial.studies.cross_users import cross_users, users_document

@@ -14,7 +14,7 @@ from mwzeval.conversation.endpoint.options import (
 )
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.own_code import is_own_code
-from mwzeval.conversation.runs import RunSetting
+from mwzeval.conversation.pool import RunSetting
 from mwzeval.conversation.tool_server.http import Address
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES

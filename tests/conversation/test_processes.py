@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.pools.processes import TimeLimits
+from mwzeval.conversation.pool import TimeLimits
 from mwzeval.errors import MwzevalError, UsageError
 from tests.conversation.toy import broken, held, toy
 

@@ -1,0 +1,520 @@
+"""Many dialogues beside each other: n processes with m threads each, or m threads of this process.
+
+A thread cannot be killed, and what an agent waits for or computes outside Python receives no
+signal; a process always ends. So somebody's own code runs in processes that hold one dialogue at a
+time and report what it comes to before each call: one that is killed keeps what was said. Threads
+are for settings without own code (`trusts`) that wait for a server; in several processes where
+they also compute, because threads of one process compute one at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from argparse import _ActionsContainer
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mwzeval.cluster import end_with_parent, interrupts_held, one_thread_each
+from mwzeval.conversation.loop import Ending, failed
+from mwzeval.conversation.protocols import LIMIT, USER_STOP, End
+from mwzeval.conversation.record import Event, Planned, Record
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.errors import MwzevalError, UsageError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+TURN_SECONDS = 60.0
+DIALOGUE_SECONDS = 600.0
+MOST_THREADS = 256
+SWITCH_SECONDS = 0.05
+"""How long a thread may compute before another one gets its turn. Each of those that wait for it
+wakes up as often, which with 64 threads and the usual 5 ms costs a fifth of the computing."""
+SECONDS_TO_END = 5.0
+"""How long threads may take to notice that the run has ended."""
+SPARE = 1
+"""Dialogues that a process is given before it has a thread for them: it never waits for more."""
+_READY, _EVENT, _ENDED, _REFUSED, _RAISED = "ready", "event", "ended", "refused", "raised"
+_NEVER = float("inf")
+
+Done = tuple[Planned, Trajectory]
+
+
+class RunSetting(Protocol):
+    """Who talks to whom, about what, and what is kept of it.
+
+    In another process it is a copy: what it loads in `begin` belongs to that process alone. One
+    that asks a server may have `waits` (True), and `stop()`, which ends all waiting; `unhurried`
+    are the ends that are noted before calls without a limit of turns, because they wait for a
+    server and end by themselves.
+    """
+
+    @property
+    def benchmark(self) -> str:
+        """The name of the benchmark."""
+
+    @property
+    def items(self) -> Sequence[tuple[str, Any]]:
+        """Ids and goals, in the order of the file."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What the header says: agent, user, goals, limits, database."""
+
+    @property
+    def trusts(self) -> bool:
+        """Whether nobody's own code takes part: then nothing hangs, and no process is needed."""
+
+    def begin(self) -> None:
+        """Make ready what dialogues need, once a process, and check it. Raises `MwzevalError`."""
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        """Hold a dialogue; return how it ended. All that is to be kept goes to the record.
+
+        `record.note` is called before each call of user and agent with how the dialogue stands.
+        """
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        """Return whether the user got all that was wanted; None where nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Seconds that one turn of a side may take, and a whole dialogue; None for any time.
+
+    Raises `UsageError` for a limit that is not above 0.
+    """
+
+    turn: float | None = TURN_SECONDS
+    dialogue: float | None = DIALOGUE_SECONDS
+
+    def __post_init__(self) -> None:
+        for seconds in (self.turn, self.dialogue):
+            if seconds is not None and not seconds > 0:
+                raise UsageError(f"a time limit is a number of seconds above 0, not {seconds:g}")
+
+
+NO_LIMITS = TimeLimits(None, None)
+
+
+def add_pool_options(parser: _ActionsContainer) -> None:
+    """Add processes, threads, and how long sides may take."""
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes; changes no result",
+    )
+    parser.add_argument(
+        "--concurrency",
+        type=int,
+        metavar="N",
+        help="dialogues at a time in threads of all processes, where a server is waited for; "
+        "changes no result (default: 4 where a model is asked, else 1)",
+    )
+    parser.add_argument(
+        "--turn-seconds",
+        type=float,
+        default=TURN_SECONDS,
+        metavar="S",
+        help="a side of your own that takes longer for a turn has failed (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--dialogue-seconds",
+        type=float,
+        default=DIALOGUE_SECONDS,
+        metavar="S",
+        help="a dialogue that takes longer has met its limit (default: %(default)g)",
+    )
+
+
+class Threads:
+    """Holds dialogues in threads of this process, without any for a count of 1; a context.
+
+    Entering raises what `RunSetting.begin` raises. There are never more dialogues than threads of
+    which the trajectory was not taken yet. `tell` is called with all that happens in dialogues of
+    somebody's own code. At the end `RunSetting.stop` is called, and threads that hang are left.
+    """
+
+    def __init__(
+        self,
+        setting: RunSetting,
+        count: int = 1,
+        tell: Callable[[Event], object] | None = None,
+    ) -> None:
+        self._setting = setting
+        self._count = count
+        self._tell = tell
+        self._waiting: SimpleQueue[Planned | None] = SimpleQueue()
+        self._held: SimpleQueue[Done | BaseException] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Threads:
+        self._setting.begin()
+        self._switch_seconds = sys.getswitchinterval()
+        if self._count > 1:
+            sys.setswitchinterval(SWITCH_SECONDS)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        sys.setswitchinterval(self._switch_seconds)
+        for _ in self._threads:
+            self._waiting.put(None)
+        stop = getattr(self._setting, "stop", None)
+        if stop is not None:
+            stop()
+        end = time.monotonic() + SECONDS_TO_END  # of all of them, which may be many
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        self._threads.clear()
+
+    def held(self, waiting: Iterator[Planned]) -> Iterator[Done]:
+        """Yield dialogues as they end, in any order. Raises what the setting raises."""
+        if self._count == 1:
+            yield from map(self._hold, waiting)
+            return
+        busy = 0
+        for planned in waiting:
+            if busy == self._count:
+                yield self._next()
+                busy -= 1
+            elif busy == len(self._threads):
+                self._start()
+            self._waiting.put(planned)
+            busy += 1
+        for _ in range(busy):
+            yield self._next()
+
+    def finished(self) -> Iterator[Done]:
+        """Yield the dialogues that have ended and were not taken yet."""
+        with suppress(Empty):
+            while True:
+                done = self._held.get_nowait()
+                if not isinstance(done, BaseException):
+                    yield done
+
+    def _next(self) -> Done:
+        done = self._held.get()
+        if isinstance(done, BaseException):
+            raise done
+        return done
+
+    def _start(self) -> None:
+        name = f"dialogue-{len(self._threads) + 1}"
+        # What waits for a name server receives no signal; the program ends none the less.
+        thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        while (planned := self._waiting.get()) is not None:
+            self._held.put(self._tried(planned))
+
+    def _tried(self, planned: Planned) -> Done | BaseException:
+        try:
+            return self._hold(planned)
+        except BaseException as error:
+            return error
+
+    def _hold(self, planned: Planned) -> Done:
+        record = Record(self._tell)
+        try:
+            ending = self._setting.hold(planned, record)
+        except BaseException as error:
+            if self._tell is None or isinstance(error, Exception):
+                raise
+            # A cancelled task, or a panic of a library in another language.
+            ending = failed(record.ending.end, record.ending.user_turns, error)
+        return planned, record.trajectory(planned, ending)
+
+
+class Processes:
+    """Processes that hold dialogues in `threads`, all in all; a context that kills them at its end.
+
+    Where processes are copies (fork), the setting may be anything; elsewhere it is pickled. What
+    an agent prints goes to standard error: standard output has the result of the run. Entering
+    waits until one process is ready, and raises what `RunSetting.begin` raises there.
+    """
+
+    def __init__(
+        self, setting: RunSetting, count: int, threads: int = 1, limits: TimeLimits = NO_LIMITS
+    ) -> None:
+        self._setting = setting
+        self._limits = NO_LIMITS if setting.trusts else limits
+        share, more = divmod(threads, count)
+        self._threads = [max(1, share + (number < more)) for number in range(count)]
+        self._workers: list[_Worker] = []
+        self._is_given_all = False
+
+    def __enter__(self) -> Processes:
+        try:
+            self._workers = [self._worker(number) for number in range(len(self._threads))]
+            self._workers[0].wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for worker in self._workers:
+            worker.kill()
+        self._workers.clear()
+
+    def held(self, waiting: Iterator[Planned]) -> Iterator[Done]:
+        """Yield dialogues as they end, in any order.
+
+        One whose process is killed for taking too long, or dies, ends as the setting has noted.
+        Raises what the setting raises, and `MwzevalError` when a process cannot be started again.
+        """
+        from multiprocessing.connection import wait
+
+        while True:
+            self._give(waiting)
+            busy = {worker.connection: worker for worker in self._workers if worker.busy}
+            if not busy:
+                return
+            deadline = min(worker.deadline for worker in busy.values())
+            seconds = None if deadline == _NEVER else max(0.0, deadline - time.monotonic())
+            ready: Any = wait(list(busy), seconds)
+            for connection in ready:
+                if (done := busy[connection].receive()) is not None:
+                    yield done
+            for worker in busy.values():
+                if worker.is_late():
+                    yield worker.timed_out()
+
+    def finished(self) -> Iterator[Done]:
+        """Yield the dialogues that have ended and were not taken yet."""
+        for worker in self._workers:
+            while worker.busy and worker.is_alive and worker.connection.poll():
+                if (done := worker.receive()) is not None:
+                    yield done
+
+    def _give(self, waiting: Iterator[Planned]) -> None:
+        """Give dialogues to those that have the fewest; start anew those that were killed."""
+        while not self._is_given_all:
+            number, worker = max(enumerate(self._workers), key=lambda item: item[1].free)
+            if not worker.free:
+                return
+            planned = next(waiting, None)
+            if planned is None:
+                self._is_given_all = True
+                for worker in self._workers:
+                    worker.send(None)
+                return
+            if not worker.is_alive:
+                worker = self._workers[number] = self._worker(number)
+            worker.give(planned)
+
+    def _worker(self, number: int) -> _Worker:
+        is_one_of_many = len(self._threads) > 1
+        return _Worker(self._setting, self._threads[number], self._limits, is_one_of_many)
+
+
+class _Worker:
+    """A process as its parent sees it; `busy` is how many dialogues it was given."""
+
+    def __init__(
+        self, setting: RunSetting, threads: int, limits: TimeLimits, is_one_of_many: bool
+    ) -> None:
+        self._process, self.connection = _started(setting, threads, is_one_of_many)
+        self._limits = limits
+        self._trusts = setting.trusts
+        self._most = threads + SPARE if setting.trusts else 1
+        self._unhurried: Collection[End] = getattr(setting, "unhurried", ())
+        self.is_alive = True
+        self.busy = 0
+        self._is_ready = False
+        self._planned: Planned | None = None
+        self._record = Record()
+        self._turn_ends = self._dialogue_ends = _NEVER
+
+    @property
+    def free(self) -> int:
+        """How many more dialogues it can be given."""
+        return self._most - self.busy
+
+    @property
+    def deadline(self) -> float:
+        """When the process is to be killed."""
+        return min(self._turn_ends, self._dialogue_ends)
+
+    def wait_until_ready(self) -> None:
+        """Return when the setting has begun. Raises what it raises."""
+        while not self._is_ready:
+            self.receive()
+
+    def give(self, planned: Planned) -> None:
+        """Let the process hold a dialogue."""
+        self.busy += 1
+        self._planned, self._record = planned, Record()
+        self.send(planned)
+        if self._is_ready:
+            self._begin_dialogue()
+
+    def send(self, planned: Planned | None) -> None:
+        """Send a dialogue, or None after the last; a process that has died is noticed later."""
+        with suppress(OSError):
+            self.connection.send(planned)
+
+    def receive(self) -> Done | None:
+        """Read one message; return the dialogue if it has ended, by the process' end or not."""
+        try:
+            kind, value = self.connection.recv()
+        except (EOFError, OSError):
+            return self._finished(self._died())
+        match kind:
+            case "ready":
+                self._is_ready = True
+                if self.busy:
+                    self._begin_dialogue()
+            case "event":
+                self._record.add(value)
+                if value[0] == "note":
+                    limit = None if value[1].end in self._unhurried else self._limits.turn
+                    self._turn_ends = time.monotonic() + (limit or _NEVER)
+            case "ended" if isinstance(value, Ending):
+                return self._finished(value)
+            case "ended":
+                self.busy -= 1
+                done: Done = value
+                return done
+            case "refused":
+                raise value
+            case _:
+                raise RuntimeError(value)
+        return None
+
+    def is_late(self) -> bool:
+        """Tell whether the process took too long, and says nothing even now."""
+        late = self.busy > 0 and time.monotonic() >= self.deadline
+        return late and not self.connection.poll()
+
+    def timed_out(self) -> Done:
+        """Kill the process; return the dialogue."""
+        noted = self._record.ending
+        if self._dialogue_ends <= self._turn_ends:
+            late = Ending(LIMIT, noted.user_turns, f"{self._limits.dialogue:g} seconds")
+        else:
+            late = noted._replace(problem=f"no answer within {self._limits.turn:g} seconds")
+        self.kill()
+        return self._finished(late)
+
+    def kill(self) -> None:
+        """Kill the process with all that it has started."""
+        if not self.is_alive:
+            return
+        self.is_alive = False
+        if self._process.pid is not None and hasattr(os, "killpg"):
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+    def _begin_dialogue(self) -> None:
+        now = time.monotonic()
+        self._turn_ends = now + (self._limits.turn or _NEVER)
+        self._dialogue_ends = now + (self._limits.dialogue or _NEVER)
+
+    def _finished(self, ending: Ending) -> Done:
+        planned, record = self._planned, self._record
+        assert planned is not None
+        self.busy = 0
+        self._turn_ends = self._dialogue_ends = _NEVER
+        # Whether an agent fails after the user's last message does not matter any more.
+        if record.ending.end == USER_STOP:
+            ending = Ending(USER_STOP, record.ending.user_turns)
+        return planned, record.trajectory(planned, ending)
+
+    def _died(self) -> Ending:
+        self._process.join(1)  # an agent may have closed the connection, and go on
+        code = self._process.exitcode
+        how = "closed its connection" if code is None else f"ended with exit code {code}"
+        if code is not None and code < 0:
+            with suppress(ValueError):
+                how = f"was ended by {signal.Signals(-code).name}"
+        self.kill()
+        if self._trusts:
+            raise MwzevalError(
+                f"a process of the run {how}, perhaps for lack of memory: try fewer --jobs"
+            )
+        if not self._is_ready:
+            raise MwzevalError(f"the process of agent and user {how} when it was started")
+        return self._record.ending._replace(problem=f"the process {how}")
+
+
+def _started(
+    setting: RunSetting, threads: int, is_one_of_many: bool
+) -> tuple[BaseProcess, Connection]:
+    """Return a process that serves a setting, and the connection to it.
+
+    A copy of this one (fork) is ready at once, has the databases that are loaded, and needs no
+    agent that can be pickled. Of threads it knows nothing; but there are none that matter, since
+    agents are imported in the other processes only. Where copies are not safe it is as usual.
+    """
+    import multiprocessing
+
+    is_safe = sys.platform not in ("darwin", "win32")
+    context: Any = multiprocessing.get_context("fork" if is_safe else None)
+    connection, inner = context.Pipe()
+    # What is in the buffers would be written by each copy.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    process: BaseProcess = context.Process(target=_serve, args=(setting, threads, inner))
+    with one_thread_each() if is_one_of_many else nullcontext(), warnings.catch_warnings():
+        # Threads of NumPy's, which know that they are not copied.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with interrupts_held():  # the parent alone hears Ctrl-C, from the first moment on
+            process.start()
+    inner.close()
+    return process, connection
+
+
+def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
+    """Hold the dialogues that are asked for, in this process."""
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to stop
+    if hasattr(os, "setpgrp"):
+        os.setpgrp()  # with all that an agent starts, so that it is killed with it
+    with suppress(OSError):
+        os.dup2(2, 1)  # standard output is not for this process
+    sys.stdout = sys.stderr
+    process = os.getpid()
+    lock = threading.Lock()  # calls of a server of tools are recorded by the server's thread
+
+    def tell(event: Event) -> None:
+        if os.getpid() != process:
+            os._exit(1)  # a copy that the agent has made of this process, and not ended
+        with lock:
+            connection.send((_EVENT, event))
+
+    try:
+        with Threads(setting, threads, None if setting.trusts else tell) as pool:
+            connection.send((_READY, None))
+            for planned, held in pool.held(iter(connection.recv, None)):
+                # What was reported while it was held is not sent again.
+                whole = (planned, held) if setting.trusts else None
+                connection.send((_ENDED, whole or Ending(held.end, held.turns, held.problem)))
+            connection.recv()  # until the parent has all of them, and kills this process
+    except (KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionError):
+        pass
+    except MwzevalError as error:
+        connection.send((_REFUSED, error))
+    except Exception:
+        # What user and agent raise is theirs, and noted; this is a mistake of the setting.
+        with suppress(OSError):  # an agent has closed the connection: that is its end
+            connection.send((_RAISED, traceback.format_exc()))
+    os._exit(1)  # threads that wait for something are not waited for
