@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,14 +14,10 @@ from mwzeval.conversation.messages import calls_in
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
 from mwzeval.files.downloads import DataRoot
-from mwzeval.multiwoz.convlab.dialogue import hold_dialogue, judged, rule_system
-from mwzeval.multiwoz.convlab.resources import load_resources
-from mwzeval.multiwoz.convlab.scores import row
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
-from mwzeval.multiwoz.goals.goals import Goal
-from mwzeval.multiwoz.goals.selection import select_goals
 from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
 from mwzeval.multiwoz.live.scored.reading import Settings
+from mwzeval.multiwoz.live.settings.acts import ActSetting
 from mwzeval.multiwoz.live.settings.options import LiveOptions
 from mwzeval.multiwoz.live.settings.words import WordSetting
 from mwzeval.multiwoz.live.tools import DatabaseTools
@@ -36,26 +31,18 @@ GOALS = 500
 SCORED = 1000
 SCORED_SECONDS = 1.5
 
-Goals = Mapping[str, Goal]
-
 
 def rows(data: Path) -> Iterator[Row]:
     """Yield the rows of the table."""
     root = corpus_root(CORPUS, data, offline=True)
-    resources = load_resources(CORPUS, root)
     for source, what in (
         (f"corpus:{GOALS}", "test goals"),
         (f"sampled:{GOALS}", "sampled goals"),
     ):
-        goals = select_goals(source, corpus=CORPUS, root=root, database=resources.database).goals
-
-        def in_acts(seed: int, goals: Goals = goals) -> None:
-            for item, goal in goals.items():
-                system = partial(rule_system, resources, seed, item, 1)
-                dialogue = hold_dialogue(goal, system, resources, seed=seed, item=item)
-                dialogue.line(), row(judged(dialogue, resources.database))
-
-        rate = median_rate(len(goals), in_acts)
+        options = LiveOptions(
+            "rule-convlab", goals=source, corpus=CORPUS, data=str(data), strict_user=True
+        )
+        rate = held(ActSetting(options))
         yield at_least(f"{RATE} in acts, rule pair on {what}, judged", rate, ACT_A_SECOND)
     options = LiveOptions("rule", goals=f"corpus:{SCORED}", corpus=CORPUS, data=str(data))
     setting = WordSetting(options)
@@ -66,15 +53,22 @@ def rows(data: Path) -> Iterator[Row]:
 
 def in_words(setting: WordSetting) -> Row:
     """Return the rate of the rule agent with the user at the text level."""
-    goals = dict(setting.items[:GOALS])
+    return at_least(f"{RATE} in words, rule agent on test goals", held(setting), WORDS_A_SECOND)
+
+
+def held(setting: ActSetting | WordSetting) -> float:
+    """Return how many dialogues are held, and in acts judged, in a second."""
+    goals = setting.items[:GOALS]
 
     def hold(seed: int) -> None:
-        for item, goal in goals.items():
+        for item, goal in goals:
             record, planned = Record(), Planned(item, goal, seed=seed)
-            record.trajectory(planned, setting.hold(planned, record)).line()
+            trajectory = record.trajectory(planned, setting.hold(planned, record))
+            trajectory.line()
+            if isinstance(setting, ActSetting):
+                setting.judge(trajectory)
 
-    rate = median_rate(len(goals), hold)
-    return at_least(f"{RATE} in words, rule agent on test goals", rate, WORDS_A_SECOND)
+    return median_rate(len(goals), hold)
 
 
 def tool_calls(setting: WordSetting, root: DataRoot) -> Row:

@@ -19,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SNAPSHOT = ROOT / "tests" / "messages.txt"
 PHRASES = re.compile(
-    r"multiwoz/(words|grounding|template_system|convlab|answering)/|/rule_agent/|/agenda_user/"
-    r"|user_in_words|goal_words|generator|/reading/|crosswoz/systems/|pydial/dialogue/"
+    r"multiwoz/(words|grounding|template_system|convlab|answering)/|/rule_agent/|multiwoz/live/user\.py"
+    r"|user_in_words|goals/words|multiwoz/acts|generator|/reading/|crosswoz/systems/|pydial/dialogue/"
 )
 """Modules whose texts are utterances or linguistic cues."""
 WORDS = re.compile(r"[A-Za-z]{2,}\S* +\S+ +\S+")

@@ -48,8 +48,8 @@ COVERAGE, SECONDS, RESULTS = (
 TARGETS = re.compile(
     r"mwzeval/(scores|statistics|metrics|comparison)/"
     r"|mwzeval/multiwoz/(scoring|tracking|words|grounding|normalization)/"
-    r"|mwzeval/multiwoz/live/(agenda_user|judge|grounded|goal)"
-    r"|mwzeval/multiwoz/convlab/(agenda|rule_tracker)"
+    r"|mwzeval/multiwoz/live/(user|judge|grounded|goal)"
+    r"|mwzeval/multiwoz/convlab/(user|system)"
     r"|mwzeval/crosswoz/(scoring|simulation)/|mwzeval/dstc7/scoring/"
     r"|mwzeval/pydial/(dialogue|simulator)/"
 )

@@ -29,7 +29,7 @@ from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import CORPUS_USER, Fold
 from mwzeval.multiwoz.corpus.corpora import GoldFold, load_fold, read_tables
-from mwzeval.multiwoz.goals.goals import annotated_goals
+from mwzeval.multiwoz.goals.goal import annotated_goals
 from mwzeval.multiwoz.goals.selection import GoalSource, chosen_names, parse_goal_source
 from mwzeval.multiwoz.live.settings.agents import AgentSide, check_agent
 from mwzeval.multiwoz.live.settings.options import HUMAN, WORDS, LiveOptions

@@ -1,57 +1,55 @@
-"""What came of a dialogue, as the public evaluator of ConvLab-2 judges it, quirks and all.
+"""What came of a dialogue in acts, by the public evaluator of ConvLab-2 and by corrected rules.
 
-It knows the goal and the acts of both sides. What the system told counts by its form, a booking by
-the first record that was referred to, and success also by what the user believes to know. Source:
-Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its published evaluator.
+The public evaluator knows the goal and the acts of both sides. What the system told counts by its
+form, a booking by the first record that was referred to, and success also by what the user believes
+to know. Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its published
+evaluator.
+
+Its rules name superfluous slots otherwise than what is told, so that most never count; they judge
+the first booking of a domain by the venue alone, not by its day, people, time or direction; and who
+wants nothing that is scored can have no success. The corrected rules mend this. By them, too, what
+is told counts by its form, which is that of Cambridge, or because the database has it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.convlab.act_database import (
+from mwzeval.conversation.protocols import AnswerError
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.errors import shorten
+from mwzeval.multiwoz.acts import INFORMING, SYSTEM_SLOTS, Act, checked_acts
+from mwzeval.multiwoz.convlab.resources import (
     ANYTHING,
     REFERENCE,
     ActDatabase,
     Record,
     clock_number,
 )
-from mwzeval.multiwoz.convlab.acts import Act
 from mwzeval.multiwoz.convlab.scores import Outcome
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
-from mwzeval.multiwoz.schema import BOOKING_SLOTS, DAYS, UNANSWERED_VALUES
+from mwzeval.multiwoz.convlab.user import UserBookings
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun
+from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, BOOKING_SLOTS, DAYS, UNANSWERED_VALUES
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
 TAXI_BOOKED = "booked"
 """What stands for the reference of a taxi, which has none."""
 
-_CONTACT = {"addr": "address", "phone": "phone", "post": "postcode"}
-_VENUE = _CONTACT | {"area": "area", "name": "name"}
+_NEVER_TOLD = frozenset({"choice", "none", "people", "ref"})
+_JOURNEY = frozenset({"arrive", "depart", "dest", "leave"})
+_NOT_TOLD_OF = {"attraction": frozenset({"price"}), "taxi": _JOURNEY}
 TOLD: Mapping[str, Mapping[str, str]] = {
-    "attraction": _VENUE | {"fee": "entrance fee", "type": "type"},
-    "restaurant": _VENUE | {"food": "food", "price": "pricerange"},
-    "hotel": _VENUE
-    | {"price": "pricerange"}
-    | {slot: slot for slot in ("internet", "parking", "stars", "type")},
-    "train": {
-        "arrive": "arriveBy",
-        "day": "day",
-        "depart": "departure",
-        "dest": "destination",
-        "id": "trainID",
-        "leave": "leaveAt",
-        "ticket": "price",
-        "time": "duration",
-    },
-    "taxi": {"car": "car type", "phone": "phone"},
-    "hospital": _CONTACT | {"department": "department"},
-    "police": _CONTACT,
+    domain: {
+        slot: name
+        for slot, name in SYSTEM_SLOTS[domain].items()
+        if slot not in _NEVER_TOLD | _NOT_TOLD_OF.get(domain, frozenset())
+    }
+    for domain in DOMAINS
 }
 """Domain → slot of an act, in lower case → slot of a goal. Others do not count."""
-TELLING = frozenset({"inform", "recommend", "offerbook", "offerbooked"})
 
 SUPERFLUOUS: Mapping[str, frozenset[str]] = {
     "attraction": frozenset({"phone", "area", "type"}),
@@ -65,7 +63,14 @@ SUPERFLUOUS: Mapping[str, frozenset[str]] = {
 """What is told too much when nobody asked for it. The published lists name the slots as acts do and
 are compared with those of goals: so what is called otherwise there, as addresses are, never is."""
 
-BOOKING = frozenset(
+FOUND_BY = frozenset({"name", "day", "departure", "destination", "department"})
+"""Slots that a system tells to say what it speaks of: by corrected rules never superfluous."""
+CORRECTED_SUPERFLUOUS: Mapping[str, frozenset[str]] = {
+    domain: frozenset(slots.values()) - FOUND_BY for domain, slots in TOLD.items()
+}
+"""Slots of goals that corrected rules count as superfluous when nobody asked for them."""
+
+BOOKING_ACTS = frozenset(
     {
         ("booking", "book", "ref"),
         ("train", "inform", "ref"),
@@ -121,8 +126,8 @@ class _Meaning(NamedTuple):
 @lru_cache(maxsize=2**12)
 def _meaning(intent: str, domain: str, slot: str) -> _Meaning:
     intent, domain, slot = intent.lower(), domain.lower(), slot.lower()
-    told = TOLD.get(domain, {}).get(slot, "") if intent in TELLING else ""
-    books = domain if (domain, intent, slot) in BOOKING else ""
+    told = TOLD.get(domain, {}).get(slot, "") if intent in INFORMING else ""
+    books = domain if (domain, intent, slot) in BOOKING_ACTS else ""
     return _Meaning(domain if domain in DOMAINS else "", told, books)
 
 
@@ -280,3 +285,112 @@ def has(row: Record, slot: str, wanted: str) -> bool:
         return limit <= found if slot == "leaveAt" else limit >= found
     except (AttributeError, IndexError, ValueError):
         return True  # A time that cannot be read is no reason against the record.
+
+
+class CorrectedEvaluator(PublicEvaluator):
+    """Judges one dialogue as `PublicEvaluator` does, by corrected rules.
+
+    Superfluous are distinct values of slots that nobody asked for. The last booking of a domain
+    counts, by all of `info` and `book`: with what the system says that it has booked, else with
+    what the user had said of it by then. What is neither asked for nor booked is no failure.
+    """
+
+    def __init__(self, goal: Goal, database: ActDatabase) -> None:
+        super().__init__(goal, database)
+        self._values: dict[str, set[tuple[str, str]]] = {}
+        self._implausible_values: set[tuple[str, str, str]] = set()
+        self._said = UserBookings()
+        self._confirmed: dict[str, str] = {}
+        self._details: dict[str, dict[str, str]] = {}
+
+    def system(self, acts: Iterable[Act]) -> None:
+        """Take note of a turn of the system, once the user has heard it."""
+        acts = list(acts)
+        self._confirmed = {
+            slot.lower(): value
+            for intent, domain, slot, value in acts
+            if domain.lower() == "booking"
+            and intent.lower() in ("book", "inform")
+            and slot.lower() in ALL_BOOKING_SLOTS
+        }
+        super().system(acts)
+
+    def user(self, acts: Iterable[Act]) -> None:
+        """Take note of a turn of the user."""
+        acts = list(acts)
+        super().user(acts)
+        self._said.hear(acts)
+
+    def _tell(self, domain: str, slot: str, value: str) -> None:
+        value = value.strip().lower()
+        if is_plausible(domain, slot, value) or self._database.has(domain, slot, value):
+            self._told[domain].add(slot)
+            self._values.setdefault(domain, set()).add((slot, value))
+        elif (domain, slot, value) not in self._implausible_values:
+            self._implausible_values.add((domain, slot, value))
+            self._implausible += 1
+
+    def _inform(self, domain: str) -> tuple[int, int, int]:
+        found, _, missing = super()._inform(domain)
+        part = self.goal.get(domain, {})
+        counted = CORRECTED_SUPERFLUOUS[domain] - part.get("reqt", {}).keys()
+        counted -= part.get("info", {}).keys()
+        superfluous = sum(slot in counted for slot, _ in self._values.get(domain, ()))
+        return found, superfluous, missing
+
+    def _book(self, domain: str, reference: str) -> None:
+        record = self._record_of(domain, reference)
+        if record is not None:
+            self._booked[domain] = record
+            self._details[domain] = {**self._said.by_domain.get(domain, {}), **self._confirmed}
+
+    def _book_score(self, domain: str) -> float | None:
+        part = self.goal[domain]
+        book = part.get("book")
+        if not book:
+            return None
+        if domain not in self._booked:
+            return 0.0
+        row = self._booked[domain]
+        if row is None:
+            return 1.0
+        details = self._details[domain]
+        met = [has(row, slot, wanted) for slot, wanted in part.get("info", {}).items()]
+        met += [_equal(details.get(slot, ""), wanted) for slot, wanted in book.items()]
+        return sum(met) / len(met)
+
+    @staticmethod
+    def _succeeds(book: tuple[float, ...], found: int, missing: int) -> bool:
+        return all(score == 1 for score in book) and not missing
+
+
+def _equal(said: str, wanted: str) -> bool:
+    return said.strip().lower() == wanted.strip().lower()
+
+
+def judged(
+    dialogue: Trajectory, database: ActDatabase, judge: type[PublicEvaluator] = PublicEvaluator
+) -> Outcome:
+    """Return what came of a dialogue in acts.
+
+    Without the user's report its goal is judged as if it had understood no answer. Raises
+    `ValueError` for acts and goals that are none.
+    """
+    report = dialogue.more.get("user")
+    final = report.get("goal") if isinstance(report, Mapping) else None
+    try:
+        evaluator = judge(begun(dialogue.goal) if final is None else final, database)
+        heard: Sequence[Act] = ()
+        # What the system says to the user's last turn is heard by nobody.
+        for said, answer in dialogue.acts:
+            evaluator.system(heard)
+            evaluator.user(checked_acts(said))
+            heard = checked_acts(answer)
+        return evaluator.outcome()
+    except AnswerError as error:
+        raise ValueError(f'dialogue "{shorten(dialogue.name)}": {error}') from None
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f'dialogue "{shorten(dialogue.name)}": expected a goal of MultiWOZ, and acts such as '
+            '["Inform", "Hotel", "Area", "north"]'
+        ) from error

@@ -23,11 +23,7 @@ from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import expecting
 from mwzeval.multiwoz.choices import FOLDS, SAMPLE, Fold, known_name
 from mwzeval.multiwoz.corpus.gold import dialogue_id
-from mwzeval.multiwoz.goals.goal_model import GoalModel
-from mwzeval.multiwoz.goals.goal_model_file import find_goal_model, read_goal_model
-from mwzeval.multiwoz.goals.goal_statistics import estimated_model
-from mwzeval.multiwoz.goals.goal_words import goal_sentences
-from mwzeval.multiwoz.goals.goals import (
+from mwzeval.multiwoz.goals.goal import (
     ORDERING,
     Goal,
     Records,
@@ -36,6 +32,8 @@ from mwzeval.multiwoz.goals.goals import (
     satisfiable_failures,
     without,
 )
+from mwzeval.multiwoz.goals.model import PLACES, GoalModel, estimated_model, read_goal_model
+from mwzeval.multiwoz.goals.words import goal_sentences
 
 CORPUS, RAW, SAMPLED = "corpus", "corpus-raw", "sampled"
 KINDS = (CORPUS, RAW, SAMPLED)
@@ -186,5 +184,5 @@ def _goal_model(
     if file is None and corpus == SAMPLE:
         folds = (corpus_goals(corpus, fold, root).values() for fold in FOLDS)
         return "the goals of the sample", estimated_model(chain.from_iterable(folds))
-    path = find_goal_model(root) if file is None else Path(file)
+    path = root.require(*PLACES) if file is None else Path(file)
     return str(path), read_goal_model(path)

@@ -23,7 +23,7 @@ from mwzeval.files.writing import written_atomically
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import AUTO
 from mwzeval.multiwoz.formats.functions import tools_schema
-from mwzeval.multiwoz.goals.goals import Goal
+from mwzeval.multiwoz.goals.goal import Goal
 from mwzeval.multiwoz.live.judgement import Judgement
 from mwzeval.multiwoz.live.losses import of_end
 from mwzeval.multiwoz.live.scored.scores import faults_in, reported

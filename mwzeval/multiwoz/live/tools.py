@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.convlab.act_database import ADDED_FIELDS
+from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.database.facts import SAID_AS, VenueFacts
 from mwzeval.multiwoz.database.inventions import car, digest, phone_number, reference
 from mwzeval.multiwoz.database.venues import FUZZY_THRESHOLD, Database, FuzzyIndex, Row, id_column
 from mwzeval.multiwoz.formats.functions import RETURNED, Function, tools_schema
-from mwzeval.multiwoz.goals.goals import Goal
+from mwzeval.multiwoz.goals.goal import Goal
 from mwzeval.multiwoz.grounding.bookings import venues_called
 from mwzeval.multiwoz.live.tool_arguments import CallError, checked, function_called
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, AgentTurn
-from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.goals.goals import NAMED_AS, ORDERING, Goal
-from mwzeval.multiwoz.live.agenda_user.hearing import fits, heard_acts
-from mwzeval.multiwoz.live.agenda_user.user import BOOKED, TELLING
+from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, Goal
 from mwzeval.multiwoz.live.reading.calls import calls_of
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.reading.values import ACT_SLOTS
+from mwzeval.multiwoz.live.user import TELLING, fits, heard_acts
 from mwzeval.multiwoz.live.verdicts.answers import slot_of
 from mwzeval.multiwoz.live.verdicts.telling import requested_slots
 from mwzeval.multiwoz.normalization.normalize import normalize_slot
@@ -70,7 +69,7 @@ class _Dialogue:
         for act in heard_acts(acts, self._goal[ORDERING], self._context.domain):
             if act.intent in TELLING and act.value:
                 self.told.add((act.domain, slot_of(act.slot)))
-            if act.intent in BOOKED:
+            if act.intent in BOOKING:
                 self.booked.add(act.domain)
         self.booked.update(call.domain for call in calls_of(messages) if call.booked and text)
         for mention in mentions:

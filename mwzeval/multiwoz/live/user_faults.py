@@ -17,14 +17,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.endpoint.written_turns import DONE
+from mwzeval.multiwoz.acts import NONE, SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.choices import RULES
-from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.database.facts import comparable
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal, begun
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun
 from mwzeval.multiwoz.grounding.tool_results import folded
-from mwzeval.multiwoz.live.agenda_user.hearing import NO_VALUE, fits
 from mwzeval.multiwoz.live.losses import listed
 from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.user import NO_VALUE, fits
 from mwzeval.multiwoz.live.user_ends import left_open
 from mwzeval.multiwoz.live.user_inventions import GoalValues
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value

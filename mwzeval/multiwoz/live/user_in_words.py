@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from mwzeval.conversation.endpoint.written_turns import DONE, GIVES_UP
 from mwzeval.conversation.messages import AgentTurn, Message, user_message
-from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.goals.goals import begun
+from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.goals.goal import begun
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.user_faults import faults_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
 from mwzeval.multiwoz.words.value_spellings import SPELLED, clock, number

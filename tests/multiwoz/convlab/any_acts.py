@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.goals.goals import Goal
+from mwzeval.multiwoz.acts import SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.goals.goal import Goal
 
 SAID = st.sampled_from(
     [

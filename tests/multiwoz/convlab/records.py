@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.convlab.draws import SAME
-from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker, ValueSpellings
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.convlab.resources import ActDatabase, ActResources, SystemValues, UserValues
+from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, ActSystem, RuleTracker, hold_in_acts
+from mwzeval.multiwoz.convlab.user import SAME, AgendaUser, Draws
+from mwzeval.multiwoz.goals.goal import Goal
 from tests.places import read_json, shared
 
 DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
@@ -25,9 +28,31 @@ def real_database() -> ActDatabase:
 
 
 @lru_cache(maxsize=1)
-def spellings() -> ValueSpellings:
-    """Return the real value spellings."""
-    return ValueSpellings(read_json(shared("data", "live", "convlab2", "value_dict.json")))
+def real_resources() -> ActResources:
+    """Return the real database and value lists."""
+    folder = shared("data", "live", "convlab2")
+    return ActResources(
+        real_database(),
+        SystemValues(read_json(folder / "value_set.json")),
+        UserValues(read_json(folder / "value_dict.json")),
+    )
+
+
+def hold_dialogue(
+    goal: Goal,
+    make_system: Callable[[], ActSystem],
+    resources: ActResources,
+    *,
+    seed: int,
+    item: str,
+    trial: int = 1,
+) -> Trajectory:
+    """Return a dialogue of the agenda user about a goal, with the user's report."""
+    record = Record()
+    draws = Draws(seed, item, trial, "user")
+    user = AgendaUser(goal, resources.system_values, draws)
+    ending = hold_in_acts(lambda: user, make_system, record)
+    return record.trajectory(Planned(item, goal, trial, seed=seed), ending)
 
 
 def golden(name: str) -> Iterator[Trace]:
@@ -52,7 +77,7 @@ def belief(tracker: RuleTracker) -> dict[str, dict[str, dict[str, str]]]:
     return filled
 
 
-class Recorded:
+class RecordedDraws(Draws):
     """Gives back recorded choices; each must be of the kind that is asked for, and all are used."""
 
     def __init__(self) -> None:
@@ -65,44 +90,22 @@ class Recorded:
     def check_used_up(self) -> None:
         assert list(self._left) == []
 
-    def take(self, kind: str) -> Sequence[Any]:
-        found = next(self._left, None)
-        assert found is not None, f"no recorded choice is left for {kind}"
-        assert found[0] == kind
-        return found[1:]
-
-
-class RecordedUserDraws(Recorded):
-    """The recorded choices of a user."""
-
-    def order(self, slots: Sequence[str]) -> list[str]:
-        (order,) = self.take("order")
-        assert sorted(order) == sorted(slots)
-        return list(order)
-
-    def same(self) -> bool:
-        number, said = self.take("same")
-        assert (number < SAME) == said
-        return bool(said)
-
-    def pick(self, n: int) -> int:
-        count, index = self.take("pick")
-        assert count == n
-        return int(index)
-
-
-class RecordedSystemDraws(Recorded):
-    """The recorded choices of a system."""
+    def take(self, *kinds: str) -> Sequence[Any]:
+        kind, *found = next(self._left, (None,))
+        assert kind in kinds, f"{kind} is recorded where {kinds} is drawn"
+        return found
 
     def random(self) -> float:
-        (number,) = self.take("random")
+        number, *said = self.take("random", "same")
+        assert said in ([], [number < SAME])
         return float(number)
 
-    def randint(self) -> int:
-        (number,) = self.take("randint")
-        return int(number)
+    def pick(self, n: int) -> int:
+        *count, index = self.take("randint" if n == WHOLE_NUMBERS else "pick")
+        assert count in ([], [n])
+        return int(index)
 
     def shuffle(self, names: Sequence[str]) -> list[str]:
-        (order,) = self.take("shuffle")
+        (order,) = self.take("order", "shuffle")
         assert sorted(order) == sorted(names)
         return list(order)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
+from mwzeval.multiwoz.convlab.resources import ActDatabase
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.convlab.acts import USER_SLOTS, Act
-from mwzeval.multiwoz.convlab.agenda import Agenda
-from mwzeval.multiwoz.convlab.agenda_user import AgendaUser
-from mwzeval.multiwoz.convlab.draws import SeededUserDraws
-from mwzeval.multiwoz.convlab.said_values import SaidValues
-from mwzeval.multiwoz.goals.goals import Goal
+from mwzeval.multiwoz.acts import USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.resources import SystemValues
+from mwzeval.multiwoz.convlab.user import Agenda, AgendaUser, Draws
+from mwzeval.multiwoz.goals.goal import Goal
 from tests.cases import tabled
 from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
-from tests.multiwoz.convlab.records import RecordedUserDraws, Trace, acts, golden
-from tests.places import read_json, shared
+from tests.multiwoz.convlab.records import RecordedDraws, Trace, acts, golden, real_resources
 
 MOST_CALLS = 21
-
-
-@cache
-def public_values() -> SaidValues:
-    return SaidValues(read_json(shared("data", "live", "convlab2", "value_set.json")))
 
 
 def agenda_of(user: AgendaUser) -> list[list[str]]:
@@ -38,21 +29,21 @@ def goal_of(user: AgendaUser) -> Goal:
 
 def replay(trace: Trace) -> None:
     """Check a recorded dialogue, turn by turn."""
-    draws = RecordedUserDraws()
+    draws = RecordedDraws()
     draws.load(trace["agenda_draws"])
-    user = AgendaUser(trace["goal"], public_values(), draws)
+    user = AgendaUser(trace["goal"], real_resources().system_values, draws)
     draws.check_used_up()
     assert agenda_of(user) == trace["agenda"]
     for number, turn in enumerate(trace["turns"]):
         where = (trace["id"], number)
         draws.load(turn["user_draws"])
-        said = user.predict(acts(turn["system"]))
+        said = user.answer(acts(turn["system"]))
         draws.check_used_up()
         assert (where, said) == (where, acts(turn["user"]))
         assert (where, agenda_of(user)) == (where, turn["agenda"])
         assert (where, user.current_domain) == (where, turn["current_domain"])
         assert (where, goal_of(user)) == (where, turn["goal_state"])
-        assert (where, user.complete, user.over) == (where, turn["complete"], turn["over"])
+        assert (where, user.complete, user.is_done) == (where, turn["complete"], turn["over"])
     assert goal_of(user) == trace["goal_end"]
 
 
@@ -78,45 +69,45 @@ INN: Goal = {
         "fail_book": {"day": "sunday", "people": "2", "stay": "3"},
     },
 }
-TOWN = SaidValues({"hotel": {"area": ["north", "south"], "stars": ["3", "4"]}})
+TOWN = SystemValues({"hotel": {"area": ["north", "south"], "stars": ["3", "4"]}})
 
 
 def begin(goal: Goal, trial: int = 0) -> AgendaUser:
-    user = AgendaUser(goal, TOWN, SeededUserDraws(0, "goal", trial))
-    user.predict([])
+    user = AgendaUser(goal, TOWN, Draws(0, "goal", trial, "user"))
+    user.answer([])
     return user
 
 
 def test_a_refused_booking_is_tried_again_with_what_is_wanted_next() -> None:
     user = begin(INN)
-    asked = user.predict([Act("Inform", "Hotel", "Choice", "3")])
+    asked = user.answer([Act("Inform", "Hotel", "Choice", "3")])
     assert asked == [Act("Inform", "Hotel", "Choice", "any")]
-    named = user.predict([Act("Recommend", "Hotel", "Name", "x")])
+    named = user.answer([Act("Recommend", "Hotel", "Name", "x")])
     assert {(act.slot, act.value) for act in named} == {
         ("Day", "sunday"),
         ("People", "2"),
         ("Stay", "3"),
     }
-    again = user.predict([Act("NoBook", "Booking", "none", "none")])
+    again = user.answer([Act("NoBook", "Booking", "none", "none")])
     assert ("Day", "monday") in {(act.slot, act.value) for act in again}
     assert "fail_book" not in user.goal["hotel"]
     assert user.goal["hotel"]["fail_book_fail"] == INN["hotel"]["fail_book"]
-    assert user.predict([Act("NoBook", "Booking", "Day", "monday")])[0].intent == "bye"
-    assert (user.over, user.complete) == (True, False)
+    assert user.answer([Act("NoBook", "Booking", "Day", "monday")])[0].intent == "bye"
+    assert (user.is_done, user.complete) == (True, False)
 
 
 def test_what_a_booking_says_otherwise_is_put_right() -> None:
     user = begin(INN)
-    said = user.predict([Act("Book", "Booking", "Day", "tuesday")])
+    said = user.answer([Act("Book", "Booking", "Day", "tuesday")])
     assert Act("Inform", "Hotel", "Day", "sunday") in said
     assert user.goal["hotel"]["booked"] == "?"
-    assert user.predict([Act("Book", "Booking", "Ref", "anything")])[0].intent == "bye"
+    assert user.answer([Act("Book", "Booking", "Ref", "anything")])[0].intent == "bye"
     assert user.goal["hotel"]["booked"] == "yes"
 
 
 def test_a_refusal_is_heard_before_everything_else() -> None:
     user = begin(INN)
-    said = user.predict(
+    said = user.answer(
         [Act("Book", "Booking", "Day", "sunday"), Act("NoBook", "Booking", "none", "none")]
     )
     assert said[0] == Act("Inform", "Hotel", "Day", "monday")
@@ -126,8 +117,8 @@ def test_a_refusal_is_heard_before_everything_else() -> None:
 def test_the_name_is_asked_before_everything_else() -> None:
     hotel = {"info": {"area": "north"}, "reqt": ["phone", "name", "postcode"]}
     user = begin({"domain_ordering": ["hotel"], "hotel": hotel})
-    assert user.predict([]) == [Act("Request", "Hotel", "Name", "?")]
-    asked = user.predict([Act("Inform", "Hotel", "Name", "x")])
+    assert user.answer([]) == [Act("Request", "Hotel", "Name", "?")]
+    asked = user.answer([Act("Inform", "Hotel", "Name", "x")])
     assert [act.slot for act in asked] == ["Post", "Phone"]
 
 
@@ -135,15 +126,15 @@ def test_what_is_tried_first_has_the_very_time() -> None:
     train = {"info": {"arriveBy": "11:00"}, "fail_info": {"arriveBy": "10:00"}, "reqt": ["price"]}
     user = begin({"domain_ordering": ["train"], "train": train})
     earlier = [Act("OfferBook", "Train", "Arrive", "09:00")]
-    assert user.predict(earlier) == [Act("Inform", "Train", "Arrive", "10:00")]
-    user.predict([Act("NoOffer", "Train", "none", "none")])
-    assert user.predict(earlier) == [Act("Request", "Train", "Ticket", "?")]
+    assert user.answer(earlier) == [Act("Inform", "Train", "Arrive", "10:00")]
+    user.answer([Act("NoOffer", "Train", "none", "none")])
+    assert user.answer(earlier) == [Act("Request", "Train", "Ticket", "?")]
 
 
 def test_an_empty_fail_info_silences_a_domain() -> None:
     goal: Goal = {**INN, "hotel": {**INN["hotel"], "fail_info": {}}}
-    user = AgendaUser(goal, TOWN, SeededUserDraws(0, "goal", 0))
-    assert user.predict([]) == [Act("Inform", "Hotel", "none", "none")]
+    user = AgendaUser(goal, TOWN, Draws(0, "goal", 0, "user"))
+    assert user.answer([]) == [Act("Inform", "Hotel", "none", "none")]
 
 
 @tabled
@@ -159,7 +150,7 @@ def test_a_taxi_goes_between_the_places_that_were_spoken_of(
     }
     user = begin(goal)
     for slot, place in (("Dest", destination), ("Depart", departure)):
-        said = user.predict([Act("Request", "Taxi", slot, "?")])
+        said = user.answer([Act("Request", "Taxi", slot, "?")])
         assert said[0] == Act("Inform", "Taxi", slot, place)
 
 
@@ -173,7 +164,7 @@ def test_a_train_that_is_against_the_goal_is_refused(slot: str, said: str, viola
         },
     }
     user = begin(goal)
-    answer = user.predict([Act("OfferBook", "Train", slot, said)])
+    answer = user.answer([Act("OfferBook", "Train", slot, said)])
     # A day waits for a while: it counts as a slot of bookings, and the user asks first.
     waiting = {USER_SLOTS["train"].get(act.slot) for act in user.agenda}
     assert (slot in waiting | {act.slot for act in answer}) == violated
@@ -188,23 +179,23 @@ def test_the_user_says_goodbye_in_time_whatever_it_is_told(
     goal: Goal, system: list[list[Act]], trial: int
 ) -> None:
     untouched = repr(goal)
-    user = AgendaUser(goal, TOWN, SeededUserDraws(0, "goal", trial))
-    twin = AgendaUser(goal, TOWN, SeededUserDraws(0, "goal", trial))
+    user = AgendaUser(goal, TOWN, Draws(0, "goal", trial, "user"))
+    twin = AgendaUser(goal, TOWN, Draws(0, "goal", trial, "user"))
     for call, acts_said in enumerate([[], *system[1:]], start=1):
-        said = user.predict(acts_said)
-        assert said == twin.predict(acts_said)
+        said = user.answer(acts_said)
+        assert said == twin.answer(acts_said)
         assert said
         assert all(map(known_of_user, said))
         farewell = Act("bye", "general", "none", "none") in said
-        assert farewell == user.over
-        if user.over:
+        assert farewell == user.is_done
+        if user.is_done:
             break
         assert not user.complete
         assert call < MOST_CALLS
-    assert user.over
+    assert user.is_done
     assert repr(goal) == untouched
     with pytest.raises(ValueError, match="goodbye"):
-        user.predict([])
+        user.answer([])
 
 
 def known_of_user(act: Act) -> bool:
@@ -237,7 +228,7 @@ INFORMS = ("area", "food", "name", "pricerange", "type")
 def test_what_is_said_in_one_turn(
     waiting: list[tuple[str, str, str]], pushed: list[tuple[str, str, str]], said: int
 ) -> None:
-    agenda = Agenda(SeededUserDraws(0, "goal", 0))
+    agenda = Agenda(Draws(0, "goal", 0, "user"))
     for intent, slot, value in waiting:
         agenda.add(Act(intent, "hotel", slot, value))
     for intent, slot, value in pushed:

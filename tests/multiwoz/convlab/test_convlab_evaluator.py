@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
+from mwzeval.multiwoz.convlab.resources import ActDatabase
 from mwzeval.multiwoz.convlab.scores import Outcome
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from tests.multiwoz.convlab.records import golden, real_database
 
 HOTELS = [

@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.convlab.corrected import CorrectedEvaluator
-from mwzeval.multiwoz.convlab.dialogue import Judge, hold_dialogue, judged, rule_system
-from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
-from mwzeval.multiwoz.convlab.resources import load_resources
+from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
+from mwzeval.multiwoz.convlab.resources import ActDatabase, load_resources
 from mwzeval.multiwoz.convlab.scores import Outcome
+from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.corpus.corpora import corpus_root
-from mwzeval.multiwoz.goals.goals import ORDERING
+from mwzeval.multiwoz.goals.goal import ORDERING
 from mwzeval.multiwoz.goals.selection import select_goals
+from tests.multiwoz.convlab.records import hold_dialogue
 from tests.places import shared
 
 DATABASE = ActDatabase(
@@ -42,7 +41,7 @@ Turn = list[tuple[str, str, str, str]]
 def outcomes(parts: dict[str, Any], *turns: Turn) -> tuple[Outcome, Outcome]:
     """Return what the public and the corrected rules say; the user's turn is the first."""
     made = []
-    judges: tuple[Judge, Judge] = (PublicEvaluator, CorrectedEvaluator)
+    judges: tuple[type[PublicEvaluator], ...] = (PublicEvaluator, CorrectedEvaluator)
     for judge in judges:
         evaluator = judge({ORDERING: list(parts), **parts}, DATABASE)
         for number, turn in enumerate(turns):
@@ -180,9 +179,9 @@ def test_the_rule_pair_is_less_precise_and_as_successful() -> None:
     goals = select_goals("sampled:1000", corpus="multiwoz-2.1", root=root, database=database).goals
     dialogues = []
     for item, goal in goals.items():
-        system = partial(rule_system, resources, 0, item, 1)
+        system = partial(RuleSystem, resources, 0, item, 1)
         dialogues.append(hold_dialogue(goal, system, resources, seed=0, item=item))
-    judges: tuple[Judge, Judge] = (PublicEvaluator, CorrectedEvaluator)
+    judges: tuple[type[PublicEvaluator], ...] = (PublicEvaluator, CorrectedEvaluator)
     public, corrected = (
         figures_of([judged(dialogue, database, judge) for dialogue in dialogues])
         for judge in judges

@@ -14,24 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
+from mwzeval.multiwoz.acts import MOST_ACTS, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.convlab.corrected import CorrectedEvaluator
-from mwzeval.multiwoz.convlab.dialogue import (
-    MOST_ACTS,
-    USER_CALLS,
-    ActSystem,
-    Judge,
-    RefusedBookings,
-    hold_dialogue,
-    judged,
-    rule_system,
-)
-from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
+from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
+from mwzeval.multiwoz.convlab.system import USER_CALLS, ActSystem, RefusedBookings, RuleSystem
 from mwzeval.multiwoz.corpus.corpora import corpus_root
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import select_goals
+from tests.multiwoz.convlab.records import hold_dialogue
 
 HOTEL = {"domain_ordering": ["hotel"], "hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}
 
@@ -65,7 +56,7 @@ def held(goal: Goal, system: ActSystem, seed: int = 0, trial: int = 1) -> Trajec
 
 
 def of_rules(item: str, goal: Goal, seed: int = 0, trial: int = 1) -> Trajectory:
-    system = partial(rule_system, town(), seed, item, trial)
+    system = partial(RuleSystem, town(), seed, item, trial)
     return hold_dialogue(goal, system, town(), seed=seed, item=item, trial=trial)
 
 
@@ -153,7 +144,7 @@ def test_no_acts_of_either_side_break_the_judgement(
 ) -> None:
     goal = every_goal()[index % len(every_goal())]
     dialogue = Trajectory("goal", goal, acts=tuple(exchanges))
-    judges: tuple[Judge, Judge] = (PublicEvaluator, CorrectedEvaluator)
+    judges: tuple[type[PublicEvaluator], ...] = (PublicEvaluator, CorrectedEvaluator)
     for judge in judges:
         outcome = judged(dialogue, town().database, judge)
         assert outcome.steps == 2 * len(exchanges)
@@ -187,7 +178,7 @@ def test_bookings_that_the_goal_says_fail_are_refused_and_then_made() -> None:
     complete = {True: 0, False: 0}
     for refuses in complete:
         for item, goal in goals.items():
-            rules = partial(rule_system, town(), 0, item, 1)
+            rules = partial(RuleSystem, town(), 0, item, 1)
 
             def system(
                 rules: Callable[[], ActSystem] = rules, goal: Goal = goal, refuses: bool = refuses

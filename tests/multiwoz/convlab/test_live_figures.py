@@ -11,13 +11,15 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from mwzeval.metrics.measure import ScoredTable, named
-from mwzeval.multiwoz.convlab.dialogue import hold_dialogue, judged, rule_system
+from mwzeval.multiwoz.convlab.evaluator import judged
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.convlab.scores import COLUMNS, measures, row
+from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.corpus.corpora import corpus_root
 from mwzeval.multiwoz.goals.selection import select_goals
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
+from tests.multiwoz.convlab.records import hold_dialogue
 from tests.places import read_json, shared
 
 pytestmark = pytest.mark.integration
@@ -53,7 +55,7 @@ def figures_of(setting: str, seed: int, resources: ActResources) -> dict[str, fl
     goals = select_goals(SOURCES[setting], corpus=CORPUS, root=root, database=database, seed=seed)
     rows = []
     for item, goal in goals.goals.items():
-        system = partial(rule_system, resources, seed, item, 1)
+        system = partial(RuleSystem, resources, seed, item, 1)
         dialogue = hold_dialogue(goal, system, resources, seed=seed, item=item)
         rows.append((item, row(judged(dialogue, database))))
     assert len(rows) == 1000

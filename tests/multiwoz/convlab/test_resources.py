@@ -10,8 +10,12 @@ import pytest
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.convlab.resources import TABLES, load_act_database, load_resources
+from mwzeval.multiwoz.convlab.resources import (
+    TABLES,
+    ActDatabase,
+    load_act_database,
+    load_resources,
+)
 from mwzeval.multiwoz.corpus.corpora import corpus_root
 from tests.places import read_json, shared
 
@@ -21,8 +25,8 @@ from tests.places import read_json, shared
 def test_published_value_lists_are_found_beside_the_corpus(place: tuple[str, ...]) -> None:
     root = corpus_root("multiwoz-2.1", shared(*place), offline=True)
     resources = load_resources("multiwoz-2.1", root)
-    assert resources.said_values.understand("hotel", "stars", "4 stars") == "4"
-    assert resources.spellings.normalized("hotel", "area", "the north") == "north"
+    assert resources.system_values.understand("hotel", "stars", "4 stars") == "4"
+    assert resources.user_values.normalized("hotel", "area", "the north") == "north"
 
 
 def test_a_file_that_is_missing_is_named_with_its_address(tmp_path: Path) -> None:
@@ -45,8 +49,8 @@ def test_the_values_of_the_sample_are_those_of_its_database() -> None:
     resources = load_resources(SAMPLE, corpus_root(SAMPLE, None, offline=True))
     names = [str(row["name"]) for row in resources.database.records("restaurant")]
     for name in names:
-        assert resources.spellings.normalized("restaurant", "name", name.upper()) == name
-        assert resources.said_values.understand("restaurant", "name", f"{name}!") in names
+        assert resources.user_values.normalized("restaurant", "name", name.upper()) == name
+        assert resources.system_values.understand("restaurant", "name", f"{name}!") in names
 
 
 @pytest.mark.integration

@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws
-from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
-from mwzeval.multiwoz.convlab.rule_tracker import SEMI_SLOTS, RuleTracker
+from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.convlab.resources import ActDatabase
+from mwzeval.multiwoz.convlab.system import SEMI_SLOTS, WHOLE_NUMBERS, RuleTracker, policy_acts
+from mwzeval.multiwoz.convlab.user import SAME, Draws
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import (
-    RecordedSystemDraws,
+    RecordedDraws,
     belief,
     golden,
     real_database,
-    spellings,
+    real_resources,
 )
 
 SMALL = ActDatabase(
@@ -58,9 +57,9 @@ def act(text: str) -> Act:
 def answers(
     said: Sequence[str], state: Mapping[str, Mapping[str, str]], drawn: Sequence[Sequence[Any]]
 ) -> list[str]:
-    draws = RecordedSystemDraws()
+    draws = RecordedDraws()
     draws.load(drawn)
-    answer = RulePolicy(SMALL, draws).predict(state, [act(text) for text in said])
+    answer = policy_acts(SMALL, draws, state, [act(text) for text in said])
     draws.check_used_up()
     return [" ".join(one) for one in answer]
 
@@ -72,16 +71,15 @@ def answers(
 def test_replays_the_system_side_of_recorded_dialogues(name: str, turns: int) -> None:
     seen = 0
     for dialogue in golden(name.removesuffix(".jsonl")):
-        draws = RecordedSystemDraws()
-        tracker = RuleTracker(spellings())
-        policy = RulePolicy(real_database(), draws)
+        draws = RecordedDraws()
+        tracker = RuleTracker(real_resources().user_values)
         for number, turn in enumerate(dialogue["turns"]):
             place = dialogue["id"], number
             acts = [Act(*raw) for raw in turn["user"]]
             draws.load(turn["system_draws"])
             tracker.update(acts)
             assert belief(tracker) == turn["belief"], place
-            answer = policy.predict(tracker.semi, acts)
+            answer = policy_acts(real_database(), draws, tracker.semi, acts)
             assert [list(one) for one in answer] == turn["answer"], place
             draws.check_used_up()
             seen += 1
@@ -178,8 +176,8 @@ def test_a_seed_fixes_the_answers_of_a_trial() -> None:
     said = [act("Inform Restaurant Area south")]
 
     def dialogue(seed: int, goal: str, trial: int) -> list[list[Act]]:
-        policy = RulePolicy(SMALL, SeededSystemDraws(seed, goal, trial))
-        return [policy.predict(state, said) for _ in range(20)]
+        draws = Draws(seed, goal, trial, "system")
+        return [policy_acts(SMALL, draws, state, said) for _ in range(20)]
 
     assert dialogue(1, "sng0073", 0) == dialogue(1, "sng0073", 0)
     for other in ((2, "sng0073", 0), (1, "sng0074", 0), (1, "sng0073", 1)):
@@ -190,10 +188,9 @@ NAMES = ("area", "food", "name")
 
 
 def test_choices_are_the_same_for_the_same_dialogue_and_others_for_another() -> None:
-    def choices(seed: int, goal: str, trial: int) -> tuple[object, ...]:
-        user = SeededUserDraws(seed, goal, trial)
-        system = SeededSystemDraws(seed, goal, trial)
-        return (tuple(user.pick(1000) for _ in range(4)), tuple(system.randint() for _ in range(4)))
+    def choices(seed: int, goal: str, trial: int) -> list[tuple[int, ...]]:
+        sides = [Draws(seed, goal, trial, side) for side in ("user", "system")]
+        return [tuple(draws.pick(1000) for _ in range(4)) for draws in sides]
 
     keys = [(seed, goal, trial) for seed in (0, 1) for goal in ("a", "a/1") for trial in (0, 1)]
     seen = [choices(*key) for key in keys]
@@ -202,20 +199,13 @@ def test_choices_are_the_same_for_the_same_dialogue_and_others_for_another() -> 
     assert len({numbers for sides in seen for numbers in sides}) == 2 * len(keys)
 
 
-def test_choices_of_a_user_are_as_likely_as_they_should_be() -> None:
-    draws = SeededUserDraws(7, "goal", 0)
-    orders = Counter(tuple(draws.order(NAMES)) for _ in range(6000))
+def test_choices_are_as_likely_as_they_should_be() -> None:
+    draws = Draws(7, "goal", 0, "user")
+    orders = Counter(tuple(draws.shuffle(NAMES)) for _ in range(6000))
     assert len(orders) == 6
     assert all(abs(count - 1000) < 150 for count in orders.values())
-    assert abs(sum(draws.same() for _ in range(6000)) - 1800) < 180
+    assert abs(sum(draws.random() < SAME for _ in range(6000)) - 1800) < 180
     assert set(Counter(draws.pick(3) for _ in range(600))) == {0, 1, 2}
-
-
-def test_choices_of_a_system_are_in_their_ranges() -> None:
-    draws = SeededSystemDraws(7, "goal", 0)
-    assert all(0 <= draws.random() < 1 for _ in range(600))
-    numbers = [draws.randint() for _ in range(600)]
+    numbers = [draws.pick(WHOLE_NUMBERS) for _ in range(600)]
     assert 0 <= min(numbers) < 20_000
     assert 980_000 < max(numbers) < 1_000_000
-    assert sorted(draws.shuffle(NAMES)) == sorted(NAMES)
-    assert len({tuple(draws.shuffle(NAMES)) for _ in range(200)}) == 6

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker, ValueSpellings
-from mwzeval.multiwoz.convlab.said_values import SaidValues
+from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.convlab.resources import SystemValues, UserValues
+from mwzeval.multiwoz.convlab.system import RuleTracker
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import belief
 
@@ -20,7 +20,7 @@ LISTED: dict[str, dict[str, list[str]]] = {
     "train": {"leaveat": ["17:21", "17:15", "05:00"], "day": ["monday"]},
     "taxi": {"leaveat": []},
 }
-SPELLINGS = ValueSpellings(LISTED)
+SPELLINGS = UserValues(LISTED)
 
 
 @tabled
@@ -69,7 +69,7 @@ PUBLIC = {
     },
     "train": {"arriveBy": ["21:17", "17:15", "17:10"]},
 }
-VALUES = SaidValues(PUBLIC)
+VALUES = SystemValues(PUBLIC)
 
 
 @tabled

@@ -14,11 +14,16 @@ from typing import Any
 import pytest
 
 from mwzeval.errors import DataError
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.goals.goal_model import DomainModel, GoalModel, with_one_time
-from mwzeval.multiwoz.goals.goal_model_file import PARTS, read_goal_model
-from mwzeval.multiwoz.goals.goal_statistics import estimated_model
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.convlab.resources import ActDatabase
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
+from mwzeval.multiwoz.goals.model import (
+    PARTS,
+    DomainModel,
+    GoalModel,
+    estimated_model,
+    read_goal_model,
+    with_one_time,
+)
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared
 

@@ -9,9 +9,9 @@ import pytest
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.resources import load_act_database
 from mwzeval.multiwoz.corpus.corpora import corpus_root
-from mwzeval.multiwoz.goals.goal_words import goal_sentences
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import RunGoals, select_goals
+from mwzeval.multiwoz.goals.words import goal_sentences
 from tests.places import shared
 
 

@@ -11,12 +11,12 @@ from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.corpus.corpora import corpus_root
-from mwzeval.multiwoz.goals.given_goals import given_goal
-from mwzeval.multiwoz.goals.goals import (
+from mwzeval.multiwoz.goals.goal import (
     ORDERING,
     annotated_goals,
     begun,
     corpus_goals,
+    given_goal,
     goal_of,
     satisfiable_failures,
     without,

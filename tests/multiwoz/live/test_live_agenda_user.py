@@ -11,32 +11,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.convlab.acts import USER_SLOTS, Act
-from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws
+from mwzeval.multiwoz.acts import CHANGE, CORRECT, REPEAT, THANK, USER_SLOTS, Act, giving_up
 from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
-from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
-from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker
-from mwzeval.multiwoz.goals.goals import Goal, without
-from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, THANK, giving_up
-from mwzeval.multiwoz.live.agenda_user.user import MOST_MESSAGES, LiveUser
+from mwzeval.multiwoz.convlab.system import RuleSystem
+from mwzeval.multiwoz.convlab.user import Draws
+from mwzeval.multiwoz.goals.goal import Goal, without
+from mwzeval.multiwoz.live.user import MOST_MESSAGES, LiveUser
 from tests.cases import tabled
 from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
-from tests.multiwoz.convlab.records import acts, golden, real_database, spellings
+from tests.multiwoz.convlab.records import acts, golden, real_database, real_resources
 
 BYE = Act("bye", "general", "none", "none")
 
 
-class PlainDraws:
+class PlainDraws(Draws):
     """Draws without chance: everything at once, in the order of the goal."""
 
     def __init__(self, *, same: bool = False, pick: int = 2) -> None:
         self._same, self._pick = same, pick
 
-    def order(self, slots: Sequence[str]) -> list[str]:
-        return list(slots)
+    def shuffle(self, names: Sequence[str]) -> list[str]:
+        return list(names)
 
-    def same(self) -> bool:
-        return self._same
+    def random(self) -> float:
+        return 0 if self._same else 1
 
     def pick(self, n: int) -> int:
         return min(self._pick, n - 1)
@@ -168,8 +166,8 @@ def test_it_says_goodbye_in_time_whatever_it_is_told(
     goal: Goal, system: list[list[Act]], trial: int
 ) -> None:
     untouched = repr(goal)
-    user = LiveUser(goal, SeededUserDraws(0, "goal", trial))
-    twin = LiveUser(goal, SeededUserDraws(0, "goal", trial))
+    user = LiveUser(goal, Draws(0, "goal", trial, "user"))
+    twin = LiveUser(goal, Draws(0, "goal", trial, "user"))
     said = user.begin()
     assert said == twin.begin()
     for heard in system:
@@ -197,7 +195,7 @@ def is_known(act: Act) -> bool:
 @pytest.mark.parametrize("name", ["traces_user", "traces_pair"])
 def test_it_gets_through_recorded_turns_of_systems(name: str) -> None:
     for trace in golden(name):
-        user = LiveUser(trace["goal"], SeededUserDraws(0, trace["id"], 0))
+        user = LiveUser(trace["goal"], Draws(0, trace["id"], 0, "user"))
         user.begin()
         for turn in trace["turns"][1:]:
             if not user.is_done:
@@ -210,17 +208,15 @@ def test_the_rule_system_gets_it_what_it_wants() -> None:
     succeeded = counted = 0
     for line in list(golden("corpus_goals"))[::10]:
         goal = without(line["goal"], "fail_info", line["drop_fail_info"])
-        user = LiveUser(goal, SeededUserDraws(1, line["dialogue"], 0))
-        tracker = RuleTracker(spellings())
-        policy = RulePolicy(real_database(), SeededSystemDraws(1, line["dialogue"], 0))
+        user = LiveUser(goal, Draws(1, line["dialogue"], 0, "user"))
+        system = RuleSystem(real_resources(), 1, line["dialogue"], 0)
         evaluator = PublicEvaluator(user.goal, real_database())
         heard: list[Act] = []
         while not user.is_done:
             said = user.answer(heard)
             evaluator.system(heard)
             evaluator.user(said)
-            tracker.update(said)
-            heard = policy.predict(tracker.semi, said)
+            heard = system.answer(said)
         assert user.report()["ended"] != "limit"
         succeeded += evaluator.outcome().success
         counted += 1

@@ -14,7 +14,7 @@ from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
 from mwzeval.multiwoz.convlab.scores import COLUMNS, INFORM_COLUMNS, INFORM_SHARES
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
-from mwzeval.multiwoz.goals.goals import corpus_goals
+from mwzeval.multiwoz.goals.goal import corpus_goals
 from mwzeval.multiwoz.live.judgement import Judge
 from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
 from mwzeval.multiwoz.live.scored.reading import Settings, described

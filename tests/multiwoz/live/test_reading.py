@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.conversation.messages import AgentTurn
-from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
-from mwzeval.multiwoz.goals.goals import begun
+from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
+from mwzeval.multiwoz.goals.goal import begun
 from mwzeval.multiwoz.live.reading.context import ReadingContext
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from tests.cases import tabled

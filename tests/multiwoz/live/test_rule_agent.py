@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
-from mwzeval.multiwoz.convlab.draws import SeededUserDraws
+from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
+from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.goals.selection import select_goals
-from mwzeval.multiwoz.live.agenda_user.user import LiveUser
 from mwzeval.multiwoz.live.rule_agent.agent import CallingAgent, RuleAgent
 from mwzeval.multiwoz.live.rule_agent.convlab_policy import ConvlabPolicy
 from mwzeval.multiwoz.live.rule_agent.heard import Situation
@@ -25,6 +24,7 @@ from mwzeval.multiwoz.live.rule_agent.language import PLURAL, WORDING
 from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
 from mwzeval.multiwoz.live.rule_agent.understanding import understand
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
+from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.wordings.sentences import UserWordings
 from mwzeval.multiwoz.normalization.normalize import normalize_slots
 from tests.cases import tabled
@@ -336,7 +336,7 @@ def test_a_user_in_words_gets_what_it_wants() -> None:
     """The user hears the acts that the agent means, so that what fails is understood wrongly."""
     complete, wordings = [], UserWordings()
     for name, goal in live_goals():
-        user, talk = LiveUser(goal, SeededUserDraws(1, name, 1)), Talk(name)
+        user, talk = LiveUser(goal, Draws(1, name, 1, "user")), Talk(name)
         rng, acts = Random(name), user.begin()
         while True:
             talk.say(wordings.say(acts, rng))

@@ -15,18 +15,16 @@ from hypothesis import strategies as st
 from mwzeval.conversation.loop import converse
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.tool_session import ToolSession
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws
-from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
-from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker, ValueSpellings
+from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.convlab.system import RuleSystem
+from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
-from mwzeval.multiwoz.goals.goals import corpus_goals
-from mwzeval.multiwoz.live.agenda_user.user import LiveUser
+from mwzeval.multiwoz.goals.goal import corpus_goals
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.rule_agent.agent import RuleAgent
 from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
 from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import (
     EARLY,
     MISUNDERSTOOD,
@@ -39,7 +37,7 @@ from mwzeval.multiwoz.live.user_in_words import UserInWords
 from mwzeval.multiwoz.live.wordings.sentences import SystemWordings, UserWordings
 from tests.cases import tabled
 from tests.examples import examples
-from tests.multiwoz.convlab.records import golden
+from tests.multiwoz.convlab.records import golden, real_resources
 from tests.multiwoz.towns import TOWN
 from tests.places import read_json, shared
 
@@ -135,7 +133,7 @@ class Scripted:
 
 
 def user(seed: int = 1, goal: dict[str, Any] = GOAL) -> UserInWords:
-    live = LiveUser(goal, SeededUserDraws(seed, "mul0001", 1))
+    live = LiveUser(goal, Draws(seed, "mul0001", 1, "user"))
     return UserInWords(live, UserWordings(), reader(), Random(seed))
 
 
@@ -194,16 +192,14 @@ def test_no_words_break_a_user(answers: Sequence[str]) -> None:
 class RuleSystemInWords:
     """The rule system of ConvLab-2: it hears the acts of the user, and words its own."""
 
-    def __init__(self, talking: list[UserInWords], spellings: ValueSpellings, seed: int) -> None:
+    def __init__(self, talking: list[UserInWords], seed: int) -> None:
         self._talking = talking
-        self._tracker = RuleTracker(spellings)
-        self._policy = RulePolicy(database(), SeededSystemDraws(seed, "any", 1))
+        self._system = RuleSystem(real_resources(), seed, "any", 1)
         self._rng = Random(seed)
 
     def answer(self, said: str, /) -> AgentTurn:
         acts = [Act(*act) for act in self._talking[-1].report()["said"][-1]]
-        self._tracker.update(acts)
-        answer = self._policy.predict(self._tracker.semi, acts)
+        answer = self._system.answer(acts)
         text = SystemWordings().say(answer, self._rng)
         message = {"role": "assistant", "content": text, "acts": [list(act) for act in answer]}
         return AgentTurn((message,), text)
@@ -216,23 +212,17 @@ def tables() -> dict[str, Any]:
     return {domain: read_json(folder / f"{domain}_db.json") for domain in domains}
 
 
-@lru_cache
-def database() -> ActDatabase:
-    return ActDatabase(tables())
-
-
 @pytest.mark.integration
 def test_few_turns_of_a_rule_system_are_misunderstood() -> None:
-    spellings = ValueSpellings(read_json(shared("data", "live", "convlab2", "value_dict.json")))
     real = AgentReader(tables())
     turns = misunderstood = complete = 0
     goals = [record["goal"] for record, _ in zip(golden("corpus_goals"), range(25), strict=False)]
     for seed, goal in enumerate(goals):
-        live = LiveUser(goal, SeededUserDraws(seed, "any", 1))
+        live = LiveUser(goal, Draws(seed, "any", 1, "user"))
         talking = [UserInWords(live, UserWordings(), real, Random(seed))]
         converse(
             lambda talking=talking: talking[0],  # type: ignore[misc]
-            lambda talking=talking, seed=seed: RuleSystemInWords(talking, spellings, seed),  # type: ignore[misc]
+            lambda talking=talking, seed=seed: RuleSystemInWords(talking, seed),  # type: ignore[misc]
         )
         report = talking[0].report()
         turns += len(report["understood"])
@@ -260,7 +250,7 @@ def test_the_built_in_agent_is_understood_in_the_sample_town() -> None:
     goals = corpus_goals("sample", "test", corpus_root("sample", None, offline=True))
     turns = misunderstood = 0
     for seed, goal in enumerate(goals.values()):
-        live = LiveUser(goal, SeededUserDraws(seed, "any", 1))
+        live = LiveUser(goal, Draws(seed, "any", 1, "user"))
         talking = UserInWords(live, UserWordings(), sample()[0], Random(seed))
         converse(lambda talking=talking: talking, lambda seed=seed: rule_agent(seed))  # type: ignore[misc]
         report = talking.report()

@@ -9,8 +9,17 @@ from typing import Protocol
 
 import pytest
 
-from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, SAME, THANK, giving_up
+from mwzeval.multiwoz.acts import (
+    CHANGE,
+    CORRECT,
+    REPEAT,
+    SYSTEM_SLOTS,
+    THANK,
+    USER_SLOTS,
+    Act,
+    giving_up,
+)
+from mwzeval.multiwoz.live.user import SAME_VALUE
 from mwzeval.multiwoz.live.wordings import SystemWordings, UserWordings
 from mwzeval.multiwoz.live.wordings.phrases import (
     begun_small,
@@ -88,8 +97,8 @@ VALUES = {
     "Name": ("restaurant two two", "the place", "a and b guest house"),
     "Internet": ("yes", "no", "unknown"),
     "Parking": ("yes", "no", "unknown"),
-    "Day": ("monday", "the same day", SAME["day"].format("hotel")),
-    "People": ("1", "4", "the same", SAME["people"].format("hotel")),
+    "Day": ("monday", "the same day", SAME_VALUE["day"].format("hotel")),
+    "People": ("1", "4", "the same", SAME_VALUE["people"].format("hotel")),
     "Stay": ("1", "3"),
     "Fee": ("free", "?", "5 pounds"),
     "Department": ("cardiology", "emergency department", "oncology"),

@@ -11,7 +11,7 @@ from typing import Any
 from mwzeval.conversation.trajectory import header
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal, corpus_goals
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, corpus_goals
 from mwzeval.multiwoz.live.tools import DatabaseTools
 
 USED = ("smp0021", "smp0022", "smp0023", "smp0024")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mwzeval.multiwoz.convlab.rule_tracker import SEMI_SLOTS
+from mwzeval.multiwoz.convlab.system import SEMI_SLOTS
 from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKING_SLOTS
 from tools.samples.common import array_text, object_text
 from tools.samples.multiwoz.goals import Goal, described

@@ -12,7 +12,7 @@ from mwzeval.multiwoz.frameworks.inspect.dialogues import GOAL, KEY
 from mwzeval.multiwoz.frameworks.inspect.scorer import task_success
 from mwzeval.multiwoz.frameworks.inspect.user import multiwoz_user
 from mwzeval.multiwoz.frameworks.options import load
-from mwzeval.multiwoz.goals.goal_words import goal_sentences
+from mwzeval.multiwoz.goals.words import goal_sentences
 from mwzeval.multiwoz.live.settings.options import AGENDA, GOALS
 
 

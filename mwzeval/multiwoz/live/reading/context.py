@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from mwzeval.multiwoz.acts import USER_SLOTS, Act
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.convlab.acts import USER_SLOTS, Act
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
 from mwzeval.multiwoz.words.delexicalization import Context
 from mwzeval.multiwoz.words.gazetteer import Gazetteer

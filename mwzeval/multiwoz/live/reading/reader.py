@@ -19,10 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.conversation.messages import AgentTurn
+from mwzeval.multiwoz.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.convlab.wishes import correction
-from mwzeval.multiwoz.goals.goals import Goal
+from mwzeval.multiwoz.goals.goal import Goal, correction
 from mwzeval.multiwoz.live.reading import cues
 from mwzeval.multiwoz.live.reading.calls import calls_of
 from mwzeval.multiwoz.live.reading.context import ReadingContext

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
+from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.grounding.counts import SENTENCE
 from mwzeval.multiwoz.grounding.statements import GENERIC, Statements
 from mwzeval.multiwoz.live.reading import cues

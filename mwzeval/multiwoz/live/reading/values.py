@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.convlab.act_database import ADDED_FIELDS
+from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.schema import DAYS, SERVICES
 from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
 from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis

@@ -11,9 +11,9 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, USER_SLOTS, Act
-from mwzeval.multiwoz.convlab.dialogue import rule_system
+from mwzeval.multiwoz.acts import GENERAL, NONE, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.resources import ActResources
+from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.live.rule_agent.heard import Heard, Situation, plain
 from mwzeval.multiwoz.live.rule_agent.language import Speech
 from mwzeval.multiwoz.live.rule_agent.policy import Call, Calling
@@ -44,7 +44,7 @@ class ConvlabPolicy:
     ) -> None:
         self._vocabulary = vocabulary
         self._database = resources.database
-        self._system = rule_system(resources, seed, item, trial)
+        self._system = RuleSystem(resources, seed, item, trial)
         self._situation = Situation()
         self._wordings = SystemWordings()
         self._rng = Random(f"{seed}/{item}/{trial} words")

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, Act
+from mwzeval.multiwoz.acts import GENERAL, NONE, SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.schema import DONTCARE
 from mwzeval.multiwoz.template_system import language as templates
 from mwzeval.multiwoz.template_system.language import (

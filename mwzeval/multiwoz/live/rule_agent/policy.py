@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mwzeval.multiwoz.convlab.acts import NONE, Act
+from mwzeval.multiwoz.acts import NONE, Act
 from mwzeval.multiwoz.database.facts import OTHER_END
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.live.rule_agent.heard import Heard, Situation

@@ -10,7 +10,7 @@ from typing import Any
 
 from mwzeval.conversation.exchanges import CALLED, RETURNED, SAID, Exchange, Step
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import DomainJudgement, Judgement
 from mwzeval.multiwoz.live.losses import of_end
 from mwzeval.multiwoz.live.scored.scores import INFORM, SUCCESS, faults_in, reported

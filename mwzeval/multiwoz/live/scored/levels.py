@@ -14,14 +14,12 @@ from mwzeval.errors import did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.choices import CONVLAB2, Rules
 from mwzeval.multiwoz.convlab import scores as act_scores
-from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.convlab.corrected import CorrectedEvaluator
-from mwzeval.multiwoz.convlab.dialogue import judged
-from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
+from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
+from mwzeval.multiwoz.convlab.resources import ActDatabase
 from mwzeval.multiwoz.convlab.scores import Outcome
 from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.formats.functions import Tools
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.scored import scores

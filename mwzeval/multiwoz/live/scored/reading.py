@@ -30,8 +30,7 @@ from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, corpus_root, database
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
-from mwzeval.multiwoz.goals.given_goals import given_goal
-from mwzeval.multiwoz.goals.goals import Goal, annotated_goals
+from mwzeval.multiwoz.goals.goal import Goal, annotated_goals, given_goal
 from mwzeval.scores.findings import Findings
 
 _OF_SERVER = ("model", "host", "dialogue_seconds")

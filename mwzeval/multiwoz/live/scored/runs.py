@@ -23,7 +23,7 @@ from mwzeval.metrics.trials import of_items
 from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import LIVE, SAMPLE, WITHOUT_FAULTS
 from mwzeval.multiwoz.corpus.gold import dialogue_id
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.live.scored.explanation import with_facts
 from mwzeval.multiwoz.live.scored.reading import LiveRun, described
 from mwzeval.multiwoz.live.scored.scores import BY_SLOT, HEADLINE

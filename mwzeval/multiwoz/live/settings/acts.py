@@ -12,21 +12,16 @@ from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.convlab.corrected import CorrectedEvaluator
-from mwzeval.multiwoz.convlab.dialogue import (
+from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
+from mwzeval.multiwoz.convlab.resources import SystemValues, load_resources
+from mwzeval.multiwoz.convlab.system import (
     ActSystem,
-    ActUser,
     RefusedBookings,
+    RuleSystem,
     hold_in_acts,
-    judged,
-    rule_system,
 )
-from mwzeval.multiwoz.convlab.draws import SeededUserDraws
-from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
-from mwzeval.multiwoz.convlab.resources import load_resources
-from mwzeval.multiwoz.convlab.said_values import SaidValues
-from mwzeval.multiwoz.live.agenda_user import LiveUser
+from mwzeval.multiwoz.convlab.user import AgendaUser, Draws
 from mwzeval.multiwoz.live.settings.options import (
     ACTS,
     AGENDA,
@@ -35,6 +30,7 @@ from mwzeval.multiwoz.live.settings.options import (
     unknown_agent,
     unknown_user,
 )
+from mwzeval.multiwoz.live.user import LiveUser
 
 OFFERED = ("seed", "dialogue")
 A_SYSTEM = "a system of acts is a class whose objects have answer(acts)"
@@ -92,7 +88,7 @@ class ActSetting:
 
     def _user(self, planned: Planned) -> User[list[Act], Sequence[Act]]:
         is_strict = self._options.strict_user
-        return agenda_user(planned, self._resources.said_values if is_strict else None)
+        return agenda_user(planned, self._resources.system_values if is_strict else None)
 
     def _system(self, planned: Planned) -> ActSystem:
         system = self._made_system(planned)
@@ -100,14 +96,14 @@ class ActSetting:
 
     def _made_system(self, planned: Planned) -> ActSystem:
         if self._own is None:
-            return rule_system(self._resources, planned.seed, planned.item, planned.trial)
+            return RuleSystem(self._resources, planned.seed, planned.item, planned.trial)
         offered = dict(zip(OFFERED, (planned.number, planned.name), strict=True))
         return self._own(**given(self._own, offered))
 
 
-def agenda_user(planned: Planned, values: SaidValues | None) -> ActUser | LiveUser:
+def agenda_user(planned: Planned, values: SystemValues | None) -> AgendaUser | LiveUser:
     """Return the agenda user of a dialogue; with `values` the public one with its faults."""
-    drawn = planned.seed, planned.item, planned.trial
+    draws = Draws(planned.seed, planned.item, planned.trial, "user")
     if values is not None:
-        return ActUser(planned.goal, values, *drawn)
-    return LiveUser(planned.goal, SeededUserDraws(*drawn))
+        return AgendaUser(planned.goal, values, draws)
+    return LiveUser(planned.goal, draws)

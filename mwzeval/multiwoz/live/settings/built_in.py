@@ -11,8 +11,7 @@ from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.tool_session import Respond, ToolSession
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.convlab.resources import ActResources
-from mwzeval.multiwoz.convlab.said_values import SaidValues
+from mwzeval.multiwoz.convlab.resources import ActResources, SystemValues
 from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.rule_agent import (
@@ -70,7 +69,7 @@ class BuiltInUser:
     With `values` it is the public simulator with its faults.
     """
 
-    def __init__(self, tables: Tables, rules: Rules, values: SaidValues | None = None) -> None:
+    def __init__(self, tables: Tables, rules: Rules, values: SystemValues | None = None) -> None:
         self._reader = AgentReader(tables, rules)
         self._wordings = UserWordings()
         self._values = values

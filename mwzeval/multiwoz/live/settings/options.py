@@ -18,7 +18,7 @@ from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, Rules, known_name
 from mwzeval.multiwoz.corpus.corpora import corpus_root, database_files
-from mwzeval.multiwoz.goals.goals import Records
+from mwzeval.multiwoz.goals.goal import Records
 from mwzeval.multiwoz.goals.selection import RunGoals, select_goals
 
 Level = Literal["words", "acts"]

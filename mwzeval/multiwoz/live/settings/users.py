@@ -48,7 +48,7 @@ class RunUsers:
         elif options.user == AGENDA:
             values = None
             if options.strict_user:
-                values = load_resources(options.corpus_name, options.root).said_values
+                values = load_resources(options.corpus_name, options.root).system_values
             self._users = BuiltInUser(tables, options.rules, values)
 
     def begin(self) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from mwzeval.multiwoz.convlab.corrected import SUPERFLUOUS
+from mwzeval.multiwoz.convlab.evaluator import CORRECTED_SUPERFLUOUS
 from mwzeval.multiwoz.grounding.responses import Judged
 from mwzeval.multiwoz.live.verdicts.answers import REFERENCE, Answer, slot_of
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.text import Mention
 
 REQUESTABLE: Mapping[str, frozenset[str]] = {
-    domain: frozenset(map(slot_of, slots)) for domain, slots in SUPERFLUOUS.items()
+    domain: frozenset(map(slot_of, slots)) for domain, slots in CORRECTED_SUPERFLUOUS.items()
 }
 """The slots of each domain that count as told, asked for or not, as in acts by corrected rules."""
 

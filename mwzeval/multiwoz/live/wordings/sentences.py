@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from random import Random
 
-from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, Act
-from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, GIVE_UP, REPEAT
+from mwzeval.multiwoz.acts import CHANGE, CORRECT, GENERAL, GIVE_UP, NONE, REPEAT, Act
 from mwzeval.multiwoz.live.wordings.phrases import (
     Phrases,
     Values,

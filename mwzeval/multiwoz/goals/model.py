@@ -2,17 +2,25 @@
 
 The model is estimated on the train fold: how often domains come together, which slots are asked
 together, and which values they have. Source: Zhu et al., "ConvLab-2", ACL 2020 (system
-demonstrations), whose published goal model is read.
+demonstrations), whose published goal model is read. It is published as a pickle. Unpickling can run
+any code, so nothing but plain containers is made here; the same content as JSON is read as well.
+For a corpus without a published model one is estimated from its goals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
+from pathlib import Path
 from random import Random
 from typing import Any
 
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal, Records
+from mwzeval.errors import DataError, shorten
+from mwzeval.files.json_files import data_bytes, parse_data
+from mwzeval.multiwoz.goals.goal import ORDERING, DomainGoal, Goal, Records
 from mwzeval.multiwoz.schema import BOOKING_SLOTS, DAYS, PLACE_DOMAINS
 
 TRIES = 100
@@ -20,8 +28,26 @@ TRIES = 100
 TRAVEL = frozenset({"taxi", "train"})
 TOWN = "cambridge"
 
-Part = dict[str, Any]
-"""One domain of a goal."""
+PLACES = (
+    "convlab2/new_goal_model.pkl",
+    "goal_model.json",
+    "../live/goal_model.json",
+    "../live/convlab2/new_goal_model.pkl",
+)
+"""Places in a data root, or in a folder `live` beside it. Only the first is downloaded."""
+PARTS = (
+    "slot_probability",
+    "value_distribution",
+    "domain_orderings",
+    "book_probability",
+    "slot_counts",
+    "slot_combinations",
+)
+"""The parts of the published model, in the order of its pickle."""
+LARGEST_WEIGHT = 1e100
+"""Sums of larger weights would not be finite."""
+UNUSED = "slot_counts"
+"""A part that nothing is drawn by."""
 
 
 class Distribution:
@@ -90,13 +116,13 @@ class GoalModel:
         self._relate(goal, rng)
         return goal
 
-    def _part(self, domain: str, rng: Random) -> Part | None:
+    def _part(self, domain: str, rng: Random) -> DomainGoal | None:
         """Return one domain of a goal; None when it cannot be had or asks for nothing."""
         model = self._domains[domain]
         info = {} if domain == "police" else self._info(domain, rng)
         if not info and domain != "police":
             return None
-        part: Part = {"info": info}
+        part: DomainGoal = {"info": info}
         reqt = [
             slot
             for slot, share in model.reqt_probability.items()
@@ -213,3 +239,114 @@ def _train_of_the_stay(train: dict[str, str], hotel: Mapping[str, str]) -> None:
         train["day"] = hotel["day"]
     elif train["departure"] == TOWN:
         train["day"] = DAYS[(DAYS.index(hotel["day"]) + int(hotel["stay"])) % len(DAYS)]
+
+
+def read_goal_model(path: Path) -> dict[str, Any]:
+    """Return the goal model of a JSON file or of the published pickle (`*.pkl`), by part.
+
+    Keys that are combinations of slots or domains are joined by `|`. Raises `DataError` when the
+    file cannot be read, has objects of other classes in it, or lacks a part.
+    """
+    if path.suffix != ".pkl":
+        model: Any = parse_data(data_bytes(path), path)
+        if not isinstance(model, dict):
+            raise DataError(f"{path}: a goal model is an object with {', '.join(PARTS)}")
+    else:
+        model = _unpickled(path)
+    needed = (part for part in PARTS if part != UNUSED)
+    missing = [part for part in needed if not isinstance(model.get(part), Mapping)]
+    if missing:
+        raise DataError(f"{path}: the goal model has no {', '.join(missing)}")
+    for name in PARTS:
+        _check_numbers(model.get(name, {}), f"{path}: {name}")
+    return dict(model)
+
+
+def _check_numbers(part: Any, place: str) -> None:
+    """Raise `DataError` unless everything in a part is a number that can be a weight."""
+    if isinstance(part, Mapping):
+        for key, value in part.items():
+            _check_numbers(value, f"{place}, {shorten(str(key))}")
+    elif type(part) not in (int, float) or not 0 <= part <= LARGEST_WEIGHT:
+        raise DataError(f"{place}: expected a number from 0, a probability or a count")
+
+
+def _unpickled(path: Path) -> dict[str, Any]:
+    try:
+        parts = _PlainUnpickler(io.BytesIO(data_bytes(path))).load()
+        return {name: _plain(part) for name, part in zip(PARTS, parts, strict=True)}
+    except DataError:
+        raise
+    except Exception as error:  # a damaged pickle can raise anything
+        parts_expected = ", ".join(PARTS)
+        raise DataError(
+            f"{path} is not the published goal model, a pickle of the parts {parts_expected}"
+        ) from error
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Makes containers, texts and numbers, and nothing else; a `Counter` becomes a dict."""
+
+    def find_class(self, module: str, name: str) -> type:
+        """Return the class of an object in the pickle. Raises for all but one."""
+        if (module, name) == ("collections", "Counter"):
+            return dict
+        raise DataError(f"objects of {module}.{name} do not belong in a goal model")
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {_key(key): _plain(of_key) for key, of_key in value.items()}
+    return value
+
+
+def _key(key: object) -> str:
+    return "|".join(key) if isinstance(key, tuple) else str(key)
+
+
+def estimated_model(goals: Iterable[Goal]) -> dict[str, Any]:
+    """Return a goal model in the form that `GoalModel` reads, as frequent as in the goals.
+
+    Unlike in the published model, how often a domain is booked is told of the goals with the
+    domain. Nothing is drawn that no goal has.
+    """
+    goals = list(goals)
+    parts: dict[str, list[DomainGoal]] = {}
+    for goal in goals:
+        for domain in goal[ORDERING]:
+            parts.setdefault(domain, []).append(goal[domain])
+    by_domain = parts.items()
+    return {
+        "domain_orderings": _shares(("|".join(goal[ORDERING]) for goal in goals), len(goals)),
+        "slot_combinations": {
+            domain: {"info": dict(Counter("|".join(sorted(part["info"])) for part in its))}
+            for domain, its in by_domain
+        },
+        "slot_probability": {
+            domain: {
+                name: _shares((slot for part in its for slot in part.get(name, ())), len(its))
+                for name in ("info", "reqt", "book")
+            }
+            for domain, its in by_domain
+        },
+        "value_distribution": {
+            domain: {name: _values(its, name) for name in ("info", "book")}
+            for domain, its in by_domain
+        },
+        "book_probability": {
+            domain: sum("book" in part for part in its) / len(its) for domain, its in by_domain
+        },
+    }
+
+
+def _shares(names: Iterable[str], whole: int) -> dict[str, float]:
+    return {name: count / whole for name, count in Counter(names).items()}
+
+
+def _values(parts: Sequence[DomainGoal], name: str) -> dict[str, dict[str, int]]:
+    values: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for slot, value in part.get(name, {}).items():
+            counts = values.setdefault(slot, {})
+            counts[value] = counts.get(value, 0) + 1
+    return values

@@ -6,24 +6,165 @@ systems that were measured with it are only comparable so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, Act, spoken
-from mwzeval.multiwoz.convlab.agenda import INFORM, REQUEST, Agenda
-from mwzeval.multiwoz.convlab.draws import UserDraws
-from mwzeval.multiwoz.convlab.said_values import SaidValues
-from mwzeval.multiwoz.convlab.wishes import correction, missing_part, place_for, wish_for
-from mwzeval.multiwoz.goals.goals import Goal, begun
-from mwzeval.multiwoz.schema import UNANSWERED, UNANSWERED_VALUES
+from mwzeval.multiwoz.acts import (
+    BOOKING,
+    BYE,
+    GENERAL,
+    INFORM,
+    INFORMING,
+    NONE,
+    REQUEST,
+    Act,
+    goal_slot,
+    user_act,
+)
+from mwzeval.multiwoz.convlab.resources import SystemValues
+from mwzeval.multiwoz.goals.goal import (
+    ORDERING,
+    Goal,
+    begun,
+    correction,
+    missing_part,
+    place_for,
+    tried,
+    wish_for,
+)
+from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, UNANSWERED, UNANSWERED_VALUES
 
 TURN_LIMIT = 40
 """Turns of both sides, after which the user says goodbye."""
+INITIATIVE = 4
+"""How many acts a user says at most of its own accord."""
+SAME = 0.3
+"""How often a user says "the same day" for a value that it has said before."""
+_SAME_VALUE = {
+    "people": "the same",
+    "day": "the same day",
+    "area": "same area as the {}",
+    "pricerange": "in the same price range as the {}",
+}
+_SAME_BOOKING = frozenset({"the same", "the same day"})
+_MOST_BOOKED = 10
 _FOLLOWED = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
-_NOTHING = frozenset({"0", "zero"})
-_NO_CHOICE = frozenset({"0", "zero", "1", "one"})
-_NO_SLOTS: Mapping[str, str] = {}
+_NO_VENUE = frozenset({"0", "zero"})
+_NO_CHOICE = _NO_VENUE | {"1", "one"}
 
 Pairs = list[tuple[str, str]]
+"""Slots and values."""
+
+
+class Draws:
+    """The random choices of one side, `user` or `system`, of a dialogue.
+
+    They follow from seed, goal and trial alone, whatever runs at the same time.
+    """
+
+    def __init__(self, seed: int, goal_id: str, trial: int, side: str) -> None:
+        # The goal's id comes last: it may hold any character.
+        self._rng = random.Random(f"{seed}/{side}/{trial}/{goal_id}")
+
+    def random(self) -> float:
+        """Return a number from 0 to below 1."""
+        return self._rng.random()
+
+    def pick(self, n: int) -> int:
+        """Return one of 0, …, n - 1."""
+        return int(self._rng.random() * n)
+
+    def shuffle(self, names: Sequence[str]) -> list[str]:
+        """Return the names in random order."""
+        draw = self._rng.random
+        return sorted(names, key=lambda _: draw())
+
+
+class Agenda:
+    """A stack of acts, in lower case and with the slots of goals; the last is said first."""
+
+    def __init__(self, draws: Draws) -> None:
+        self._draws = draws
+        self._items: list[Act] = [BYE]
+        self.pushed = 0
+        """How many acts were pushed since the user was spoken to."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left to say."""
+        return not self._items
+
+    def __iter__(self) -> Iterator[Act]:
+        return iter(self._items)
+
+    def close(self) -> None:
+        """Leave nothing but the farewell."""
+        self._items = [BYE]
+        self.pushed = 0
+
+    def add(self, act: Act) -> None:
+        """Put an act on top. It is said before the others, so equal values become "the same"."""
+        _, domain, slot, value = act
+        same = _SAME_VALUE.get(slot)
+        if same is not None:
+            for index, older in enumerate(self._items):
+                if older[2:] == (slot, value) and self._draws.random() < SAME:
+                    self._items[index] = older._replace(value=same.format(domain))
+        self._items.append(act)
+
+    def push(self, act: Act) -> None:
+        """Put an act on top in place of the one with the same slot."""
+        self.remove(act.intent, act.domain, act.slot)
+        self.add(act)
+        self.pushed += 1
+
+    def remove(self, intent: str, domain: str, slot: str) -> None:
+        """Take the lowest act of the intent, domain and slot away, if there is one."""
+        for index, item in enumerate(self._items):
+            if item.slot == slot and item.domain == domain and item.intent == intent:
+                del self._items[index]
+                return
+
+    def asks(self, domain: str) -> bool:
+        """Return whether a request of the domain is still to be said."""
+        return any(item.domain == domain and item.intent == REQUEST for item in self._items)
+
+    def informs(self, domain: str, booking: bool = False) -> bool:
+        """Return whether a constraint (or a slot of a booking) is still to be said."""
+        return any(
+            item.domain == domain
+            and item.intent == INFORM
+            and (item.slot in ALL_BOOKING_SLOTS) == booking
+            for item in self._items
+        )
+
+    def pop(self) -> list[Act]:
+        """Take the acts from the top that are said in one turn: at least one, of one kind."""
+        items = self._items
+        top = items[-1]
+        booking = _is_booking(top)
+        if booking:
+            most = self.pushed or _MOST_BOOKED
+        else:
+            pushed = items[-self.pushed :] if self.pushed else ()
+            most = INITIATIVE if all(act.value == "dontcare" for act in pushed) else self.pushed
+        popped: list[Act] = []
+        while items:
+            act = items.pop()
+            popped.append(act)
+            if not items or len(popped) >= most:
+                break
+            following = items[-1]
+            if following.domain != top.domain or following.intent != top.intent:
+                break
+            if not _is_booking(following) if booking else act[::2] == (REQUEST, "name"):
+                break
+        return popped
+
+
+def _is_booking(act: Act) -> bool:
+    return act.intent == INFORM and act.slot in ALL_BOOKING_SLOTS
 
 
 class _GivesUpError(Exception):
@@ -36,61 +177,69 @@ class AgendaUser:
     `goal` is copied; the copy has what the user has learnt. `values` may serve many users.
     """
 
-    def __init__(self, goal: Goal, values: SaidValues, draws: UserDraws) -> None:
+    def __init__(self, goal: Goal, values: SystemValues, draws: Draws) -> None:
         self.goal = begun(goal)
         self.current_domain: str | None = None
         self._turns = 0
         self._understand = values.understand
         self._draws = draws
-        self._domains: list[str] = self.goal["domain_ordering"]
+        self._domains: list[str] = self.goal[ORDERING]
         self.agenda = Agenda(draws)
         for domain in reversed(self._domains):
             wanted = self.goal[domain]
-            info = wanted["fail_info"] if "fail_info" in wanted else wanted.get("info", {})
-            for slot in draws.order(list(info)):
+            info = tried(wanted, "info")
+            for slot in draws.shuffle(list(info)):
                 self.agenda.add(Act(INFORM, domain, slot, info[slot]))
             self.agenda.add(Act(INFORM, domain, NONE, NONE))
 
     @property
-    def over(self) -> bool:
+    def is_done(self) -> bool:
         """Whether the user has said goodbye."""
-        return not len(self.agenda)
+        return self.agenda.is_empty
 
     @property
     def complete(self) -> bool:
         """Whether the user believes that everything is answered and booked."""
         return all(missing_part(self.goal[domain]) is None for domain in self._domains)
 
-    def predict(self, system: Sequence[Act]) -> list[Act]:
-        """Return what the user says to the acts of the system; to nothing, what it says first.
+    def report(self) -> dict[str, Any]:
+        """Return whether the user believes to have everything, and its goal with the answers."""
+        return {"complete": self.complete, "goal": self.goal}
+
+    def begin(self) -> list[Act]:
+        """Return what the user says first."""
+        return self.answer(())
+
+    def answer(self, system: Sequence[Act], /) -> list[Act]:
+        """Return what the user says to the acts of the system.
 
         Raises `ValueError` when the user has said goodbye.
         """
-        if self.over:
+        if self.is_done:
             raise ValueError("the user has said goodbye: the dialogue is over")
         self._turns += 2
         if self._turns > TURN_LIMIT:
             self.agenda.close()
         else:
             try:
-                self._update(self._heard(system))
+                self._update(self._understood(system))
             except _GivesUpError:
                 self.agenda.close()
             if self.complete:
                 self.agenda.close()
-        said: list[Act] = []
-        while not said:
+        acts: list[Act] = []
+        while not acts:
             popped = self.agenda.pop()
             if popped[-1].domain in _FOLLOWED:
                 self.current_domain = popped[-1].domain
-            said = [act for act in map(spoken, popped) if act is not None]
-        return said
+            acts = [act for act in map(user_act, popped) if act is not None]
+        return acts
 
-    def _heard(self, system: Sequence[Act]) -> dict[tuple[str, str], Pairs]:
+    def _understood(self, system: Sequence[Act]) -> dict[tuple[str, str], Pairs]:
         """Return (domain, intent) → pairs of slot and value, as far as they are understood."""
         heard: dict[tuple[str, str], Pairs] = {}
         for intent, domain, slot, value in system:
-            if slot == "Choice" and value in _NOTHING:
+            if slot == "Choice" and value in _NO_VENUE:
                 intent, slot, value = "NoOffer", NONE, NONE
             domain, intent = domain.lower(), intent.lower()
             # The place of a group is that of its first act, whether or not that is understood.
@@ -98,10 +247,12 @@ class AgendaUser:
             if domain == GENERAL:
                 pairs.append((slot, value))
                 continue
-            name = SYSTEM_SLOTS.get(domain, _NO_SLOTS).get(slot.lower())
+            name = goal_slot(domain, slot)
             if name is not None:
-                asked = intent == REQUEST
-                pairs.append((name, UNANSWERED if asked else self._understand(domain, name, value)))
+                if intent == REQUEST:
+                    pairs.append((name, UNANSWERED))
+                else:
+                    pairs.append((name, self._understand(domain, name, value)))
         return {key: pairs for key, pairs in heard.items() if pairs}
 
     # What the system's acts do to the agenda
@@ -112,8 +263,7 @@ class AgendaUser:
             if domain in self._domains:
                 self.current_domain = domain
         later = []
-        for key, pairs in heard.items():
-            domain, intent = key
+        for (domain, intent), pairs in heard.items():
             if "nooffer" in intent:
                 self._follow(domain, intent, pairs)
             elif "nobook" in intent:
@@ -132,9 +282,9 @@ class AgendaUser:
     def _follow(self, domain: str, intent: str, pairs: Pairs) -> None:
         if domain not in self._domains:
             return
-        if intent in ("inform", "recommend", "offerbook", "offerbooked"):
+        if intent in INFORMING:
             self._on_inform(domain, intent, pairs)
-        elif intent == "request":
+        elif intent == REQUEST:
             self._on_request(domain, pairs)
         elif intent == "nooffer":
             self._fall_back(domain, "info", "reqt")
@@ -145,11 +295,11 @@ class AgendaUser:
         domain = self.current_domain
         if domain is None:
             return
-        if intent in ("book", "inform"):
+        if intent in ("book", INFORM):
             self._on_inform(domain, intent, pairs)
         elif intent == "nobook":
             self._fall_back(domain, "book", "booked")
-        elif intent == "request":
+        elif intent == REQUEST:
             self._on_request(domain, pairs)
 
     def _on_inform(self, domain: str, intent: str, pairs: Pairs) -> None:
@@ -169,7 +319,7 @@ class AgendaUser:
             if wish is not None:
                 agenda.push(Act(INFORM, domain, slot, wish))
                 right = False
-        if right and intent in ("book", "offerbooked") and "booked" in wanted:
+        if right and intent in BOOKING and "booked" in wanted:
             wanted["booked"] = "yes"
 
     def _on_request(self, domain: str, pairs: Pairs) -> None:
@@ -255,3 +405,22 @@ def _timed(domain: str, pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str,
             yield slot, value
         elif domain == "train":
             yield "duration", value
+
+
+class UserBookings:
+    """What a user has said of its bookings; "the same day" is resolved."""
+
+    def __init__(self) -> None:
+        self.by_domain: dict[str, dict[str, str]] = {}
+        """Domain → slot → value."""
+        self._last: dict[str, str] = {}
+
+    def hear(self, acts: Iterable[Act]) -> None:
+        """Take in a turn of the user."""
+        for intent, domain, slot, value in acts:
+            slot = slot.lower()
+            if intent.lower() == INFORM and slot in ALL_BOOKING_SLOTS:
+                if value in _SAME_BOOKING:
+                    value = self._last.get(slot, value)
+                self._last[slot] = value
+                self.by_domain.setdefault(domain.lower(), {})[slot] = value

@@ -1,8 +1,9 @@
-"""What the users of live dialogues want: the goals of a corpus' fold, in the simulator's form.
+"""Goals of users of live dialogues: those of a corpus' fold, and what a user still needs of one.
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
 (slots to ask for), `book` (slot → value), and, where the user first asks for what is not there,
-`fail_info` and `fail_book`. Sources: the `goal` annotation of Budzianowski et al., EMNLP 2018; its
+`fail_info` and `fail_book`. These stand in place of `info` and `book` for as long as the user's
+copy has them. Sources: the `goal` annotation of Budzianowski et al., EMNLP 2018; its
 reading by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
 """
 
@@ -13,18 +14,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mwzeval.errors import shorten
+from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.cache import derive
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import expecting
+from mwzeval.multiwoz.acts import INFORM, NONE, REQUEST
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus.annotations import fold_sources, read_fold
 from mwzeval.multiwoz.corpus.corpora import CORPORA
 from mwzeval.multiwoz.corpus.gold import BOOKING_FLAGS
-from mwzeval.multiwoz.schema import ALL_DOMAINS, UNANSWERED
+from mwzeval.multiwoz.schema import (
+    ALL_DOMAINS,
+    PLACE_DOMAINS,
+    UNANSWERED,
+    UNANSWERED_VALUES,
+)
+from mwzeval.scores.findings import OBJECT, found
 
 Goal = dict[str, Any]
 """A goal in the form above; `begun` makes the copy that a user writes its answers into."""
+
+DomainGoal = dict[str, Any]
+"""What a goal has of one domain."""
 
 Record = Mapping[str, Any]
 """A record of the database."""
@@ -39,6 +50,9 @@ class Records(Protocol):
 
 ORDERING = "domain_ordering"
 
+VALUE_PARTS = ("info", "fail_info", "book", "fail_book")
+"""Parts of a domain that have slots with values; `reqt` has slots alone."""
+
 NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("restaurant", "place to dine", "somewhere to eat"),
     "hotel": ("hotel", "place to stay", "somewhere to stay"),
@@ -48,8 +62,10 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
 """How sentences of MultiWOZ and of the sample speak of a domain; of the others, by their names."""
 
 GOALS_REVISION = 2
-GOAL_SHAPE = 'an object with "goal", the wishes by domain, and its "message", a list of sentences'
 """Raised when the same annotation becomes other goals."""
+GOAL_SHAPE = 'an object with "goal", the wishes by domain, and its "message", a list of sentences'
+EXAMPLE = '{"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}'
+_NOTHING: Mapping[str, str] = {}
 
 _TAG = re.compile(r"<[^>]*>")
 
@@ -148,6 +164,56 @@ def _in_order_of_mention(domains: Iterable[str], message: str | Sequence[str]) -
     return sorted(first, key=lambda domain: first[domain] or 0)
 
 
+def given_goal(raw: Any) -> Goal:
+    """Return a goal that another program has written, with `fail_book` where it is given.
+
+    Its domains come in the order that it tells, else as they stand. Raises `ValueError` with a
+    sentence for what is no goal.
+    """
+    _check_object("", raw, f"an object of domains such as {EXAMPLE}")
+    domains = [domain for domain in raw if domain in ALL_DOMAINS and raw[domain]]
+    if not domains:
+        near = next((str(key) for key in raw if key != ORDERING), "")
+        hint = did_you_mean(near, ALL_DOMAINS) or f" (known: {', '.join(ALL_DOMAINS)})"
+        raise ValueError(f"no domain has anything in it{hint}")
+    ordering = raw.get(ORDERING, domains)
+    if not isinstance(ordering, list | tuple) or sorted(map(str, ordering)) != sorted(domains):
+        told = shorten(str(ordering))
+        raise ValueError(f"{ORDERING} is {told}, and the domains are {', '.join(domains)}")
+    parts = {domain: goal_part(_checked(domain, raw[domain]), True) for domain in ordering}
+    return {ORDERING: list(ordering), **parts}
+
+
+def _checked(domain: str, raw: Any) -> dict[str, Any]:
+    _check_object(f"{domain}: ", raw, f"an object such as {EXAMPLE}")
+    part = {name: _slots(f"{domain}.{name}", raw[name]) for name in VALUE_PARTS if raw.get(name)}
+    asked = raw.get("reqt") or ()
+    # A user's copy of a goal has the answers beside the slots.
+    if not isinstance(asked, list | tuple | Mapping) or not all(isinstance(s, str) for s in asked):
+        raise ValueError(f"{domain}.reqt: expected a list of slots, {found(asked)}")
+    return {**part, "reqt": list(asked)}
+
+
+def _slots(place: str, raw: Any) -> dict[str, str]:
+    _check_object(f"{place}: ", raw, "an object of slots and values")
+    slots = {}
+    for slot, value in raw.items():
+        if slot in BOOKING_FLAGS:
+            continue
+        if isinstance(value, list | tuple) and value:
+            value = value[0]  # versions of the corpus differ in this
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise ValueError(f"{place}.{shorten(str(slot))}: a value is text, {found(value)}")  # noqa: TRY004
+        slots[str(slot)] = str(value)
+    return slots
+
+
+def _check_object(place: str, raw: Any, expected: str) -> None:
+    if not isinstance(raw, OBJECT):
+        message = f"{place}expected {expected}, {found(raw)}"
+        raise ValueError(message)  # noqa: TRY004 - the value is from a file
+
+
 def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
     """Return the domains whose `fail_info` finds something, in the order of the goal.
 
@@ -182,3 +248,77 @@ def begun(goal: Goal) -> Goal:
             part["booked"] = UNANSWERED
         copy[domain] = part
     return copy
+
+
+def wish_for(wanted: DomainGoal, slot: str) -> str | None:
+    """Return the value that is wanted of a slot; None when the goal does not say."""
+    for part in ("info", "book"):
+        value = tried(wanted, part).get(slot)
+        if value is not None:
+            return value
+    return None
+
+
+def correction(wanted: DomainGoal, slot: str, said: str) -> str | None:
+    """Return what is wanted in place of a said value; None when that will do."""
+    for part in ("info", "book"):
+        value = tried(wanted, part).get(slot)
+        if value is None or value == said:
+            continue
+        # Of what is tried first, a time has to be the very one.
+        bound = part == "info" and slot in ("arriveBy", "leaveAt") and "fail_info" not in wanted
+        if not bound or violates(slot, said, value):
+            return value
+    return None
+
+
+def tried(wanted: DomainGoal, part: str) -> Mapping[str, str]:
+    """Return the constraints of a part (`info` or `book`) that the user is after at present."""
+    constraints: Mapping[str, str] | None = wanted.get(f"fail_{part}")
+    if constraints is None:
+        constraints = wanted.get(part, _NOTHING)
+    return constraints
+
+
+def violates(slot: str, said: str, wanted: str) -> bool:
+    """Return whether a time is too late or too early; one that cannot be read never is."""
+    try:
+        (hour, minute), (last_hour, last_minute) = (
+            map(int, text.split(":")) for text in (said, wanted)
+        )
+    except ValueError:
+        return False
+    at, limit = hour * 100 + minute, last_hour * 100 + last_minute
+    return limit < at if slot == "arriveBy" else limit > at
+
+
+def places_before_taxi(goal: Goal) -> list[str]:
+    """Return the domains between which a taxi may go, in the order of the goal."""
+    domains: list[str] = goal[ORDERING]
+    return [domain for domain in domains[: domains.index("taxi")] if domain in PLACE_DOMAINS]
+
+
+def place_for(goal: Goal, slot: str) -> str | None:
+    """Return where a taxi goes: from the last but one of the places before it to the last."""
+    back = {"destination": 1, "departure": 2}.get(slot)
+    places = places_before_taxi(goal)
+    if back is None or len(places) < back:
+        return None
+    place = places[-back]
+    name: str = goal[place].get("info", _NOTHING).get("name", NONE)
+    return f"the {place}" if name in UNANSWERED_VALUES else name
+
+
+def missing_part(wanted: DomainGoal) -> tuple[str, Mapping[str, str]] | None:
+    """Return what a domain needs next, as intent and slots; None when it has everything.
+
+    Those are the requests without an answer, `name` before the others, or what is to be booked.
+    """
+    asked = [
+        slot for slot, value in wanted.get("reqt", _NOTHING).items() if value in UNANSWERED_VALUES
+    ]
+    if asked:
+        return REQUEST, dict.fromkeys(["name"] if "name" in asked else asked, UNANSWERED)
+    if wanted.get("booked") in UNANSWERED_VALUES:
+        return INFORM, tried(wanted, "book")
+    return None

@@ -1,22 +1,48 @@
-"""ConvLab-2's rule policy: what a system says, from the belief state and the user's last acts.
+"""ConvLab-2's rule system: a belief state from the user's acts, and a policy that answers them.
 
 It is a baseline whose published figures depend on its faults; these are kept and marked (odd).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
-from mwzeval.multiwoz.convlab.act_database import REFERENCE, ActDatabase, Record
-from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.convlab.draws import SystemDraws
-from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS
+from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.protocols import User
+from mwzeval.conversation.record import Record as DialogueRecord
+from mwzeval.conversation.record import hold
+from mwzeval.multiwoz.acts import (
+    GENERAL,
+    INFORM,
+    NONE,
+    SYSTEM_SLOTS,
+    USER_SLOTS,
+    Act,
+    checked_acts,
+    goal_slot,
+)
+from mwzeval.multiwoz.convlab.resources import (
+    REFERENCE,
+    ActDatabase,
+    ActResources,
+    Record,
+    UserValues,
+)
+from mwzeval.multiwoz.convlab.user import Draws, UserBookings
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal
+from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, BOOKING_SLOTS
 
 Semi = Mapping[str, Mapping[str, str]]
 """Domain → slot → value, "" where the user has said nothing (see `RuleTracker.semi`)."""
 Pairs = list[tuple[str, str]]
 """Slots and values of acts."""
+
+USER_CALLS = 21
+"""Turns of the user, the last of which is its farewell: by then it has given up by itself."""
+BOOKS = frozenset({("Booking", "Book"), ("Train", "OfferBooked")})
+"""Domain and intent of the acts that book."""
+NO_BOOKING = Act("NoBook", "Booking", NONE, NONE)
 
 CAR_TYPES = (
     "toyota",
@@ -31,10 +57,23 @@ CAR_TYPES = (
     "tesla",
 )
 PHONE_DIGITS = 11
+WHOLE_NUMBERS = 1_000_000
+"""A number that the policy draws is below this."""
 TRAIN_CONSTRAINTS = 4
 """From how many constraints on a train is offered: a time, the day and both stations."""
 RECOMMENDED = frozenset({"Attraction", "Hotel", "Police", "Restaurant"})
 BOOKING = ("Booking", "Book")
+
+SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
+    "restaurant": ("food", "pricerange", "name", "area"),
+    "hotel": ("name", "area", "parking", "pricerange", "stars", "internet", "type"),
+    "attraction": ("type", "name", "area"),
+    "train": ("leaveAt", "destination", "day", "arriveBy", "departure"),
+    "taxi": ("leaveAt", "destination", "departure", "arriveBy"),
+    "hospital": ("department",),
+    "police": (),
+}
+"""Domain → slots that describe what is looked for, in the order in which the policy tells them."""
 
 _TOLD_AS: Mapping[str, Mapping[str, str]] = {
     # (odd) The reference of a booking is recommended like any other field.
@@ -47,35 +86,55 @@ _FIELDS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class RulePolicy:
-    """Answers the user's acts. It remembers nothing: one serves a whole dialogue."""
+class RuleTracker:
+    """What the user has said in one dialogue: domain → slot → value, "" where nothing was.
 
-    def __init__(self, database: ActDatabase, draws: SystemDraws) -> None:
-        self._database = database
-        self._draws = draws
+    `semi` describes what is looked for, `book` the booking.
 
-    def predict(self, semi: Semi, user_acts: Iterable[Act]) -> list[Act]:
-        """Return the acts that answer the user's, which `semi` already takes into account."""
-        said: dict[tuple[str, str], list[str]] = {}
-        for intent, domain, slot, _ in user_acts:
-            said.setdefault((domain, intent), []).append(slot)
-        turn = _Turn(self._database, self._draws, semi)
-        for (domain, intent), slots in said.items():
-            turn.answer(domain, intent, slots)
-        return turn.acts()
+    (odd) "same area as the hotel" is a value like any other, and no record has it.
+    """
+
+    def __init__(self, values: UserValues) -> None:
+        self._normalized = values.normalized
+        self.semi = {domain: dict.fromkeys(slots, "") for domain, slots in SEMI_SLOTS.items()}
+        self.book = {domain: dict.fromkeys(slots, "") for domain, slots in BOOKING_SLOTS.items()}
+
+    def update(self, user_acts: Iterable[Act]) -> None:
+        """Take in what the user informs of; other intents and domains change nothing."""
+        for intent, raw_domain, raw_slot, value in user_acts:
+            domain = raw_domain.lower()
+            if intent.lower() != INFORM or domain not in self.semi:
+                continue
+            # The table is that of the system's acts, which lacks the slots of most bookings.
+            slot = goal_slot(domain, raw_slot) or raw_slot.lower()
+            if slot in self.semi[domain]:
+                self.semi[domain][slot] = self._normalized(domain, slot, value)
+            elif slot in self.book.get(domain, ()):
+                self.book[domain][slot] = value
 
 
-class _Turn:
-    """One answer in the making."""
+def policy_acts(
+    database: ActDatabase, draws: Draws, semi: Semi, user_acts: Iterable[Act]
+) -> list[Act]:
+    """Return the policy's answer to the user's acts, which `semi` already takes into account."""
+    slots_of: dict[tuple[str, str], list[str]] = {}
+    for intent, domain, slot, _ in user_acts:
+        slots_of.setdefault((domain, intent), []).append(slot)
+    answer = _Answer(database, draws, semi)
+    for (domain, intent), slots in slots_of.items():
+        answer.add(domain, intent, slots)
+    return answer.acts()
 
-    def __init__(self, database: ActDatabase, draws: SystemDraws, semi: Semi) -> None:
+
+class _Answer:
+    def __init__(self, database: ActDatabase, draws: Draws, semi: Semi) -> None:
         self._database = database
         self._draws = draws
         self._semi = semi
         self._found: dict[str, Sequence[Record]] = {}
         self._answer: dict[tuple[str, str], Pairs] = {}
 
-    def answer(self, domain: str, intent: str, slots: Sequence[str]) -> None:
+    def add(self, domain: str, intent: str, slots: Sequence[str]) -> None:
         """Add what answers the user's acts of one domain and intent."""
         if domain == GENERAL:
             self._greet(intent)
@@ -101,6 +160,9 @@ class _Turn:
             acts += [Act(intent, domain, slot, value) for slot, value in pairs]
         return acts
 
+    def _number(self) -> int:
+        return self._draws.pick(WHOLE_NUMBERS)
+
     def _pairs(self, domain: str, intent: str) -> Pairs:
         return self._answer.setdefault((domain, intent), [])
 
@@ -114,14 +176,13 @@ class _Turn:
 
     def _order_taxi(self) -> None:
         wanted = self._semi["taxi"]
-        draw = self._draws.randint
         # (odd) Nobody asks where the taxi goes.
         if not wanted["leaveAt"] and not wanted["arriveBy"]:
-            asked = ("Leave", "Arrive")[: draw() % 2 + 1]
+            asked = ("Leave", "Arrive")[: self._number() % 2 + 1]
             self._pairs("Taxi", "Request").extend((slot, "?") for slot in asked)
             return
-        car = CAR_TYPES[draw() % len(CAR_TYPES)]
-        phone = "".join(str(draw() % 10) for _ in range(PHONE_DIGITS))
+        car = CAR_TYPES[self._number() % len(CAR_TYPES)]
+        phone = "".join(str(self._number() % 10) for _ in range(PHONE_DIGITS))
         self._pairs("Taxi", "Inform").extend([("Car", car), ("Phone", phone)])
 
     def _find_train(self, intent: str, slots: Sequence[str]) -> None:
@@ -178,7 +239,7 @@ class _Turn:
         fields = tuple(self._semi[domain.lower()])
         if not fields:
             return
-        number = self._draws.randint() % len(fields) + 1
+        number = self._number() % len(fields) + 1
         told_as = _TOLD_AS[domain.lower()]
         self._pairs(domain, "Inform").extend(
             (told_as[field], str(venue.get(field, "unknown")))
@@ -190,10 +251,10 @@ class _Turn:
         draws.random()  # The published draws have one here that decides nothing.
         self._pairs(domain, "Inform").append(("Choice", str(len(venues))))
         # (odd) The candidate is forgotten: what is asked next is answered of the first venue.
-        candidate = venues[draws.randint() % len(venues)]
+        candidate = venues[self._number() % len(venues)]
         if domain not in RECOMMENDED:
             return
-        number = draws.randint() % 3
+        number = self._number() % 3
         told_as = _TOLD_AS[domain.lower()]
         self._pairs(domain, "Recommend").append(("Name", str(candidate["name"])))
         self._pairs(domain, "Recommend").extend(
@@ -220,3 +281,86 @@ def _value(record: Mapping[str, Any], domain: str, slot: str, missing: str) -> s
     """Return what a record says for the slot of an act."""
     field = _FIELDS[domain].get(slot.lower())
     return str(record.get(field, missing)) if field else missing
+
+
+class ActSystem(Protocol):
+    """A system that hears and says dialogue acts, one dialogue long."""
+
+    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
+        """Return what the system says to the acts of the user."""
+
+
+class RuleSystem:
+    """The rule tracker and the rule policy, one dialogue long; draws follow from the arguments."""
+
+    def __init__(self, resources: ActResources, seed: int, item: str, trial: int) -> None:
+        self.tracker = RuleTracker(resources.user_values)
+        self._database = resources.database
+        self._draws = Draws(seed, item, trial, "system")
+
+    def answer(self, acts: Sequence[Act], /) -> list[Act]:
+        """Return what the policy says to the acts of the user."""
+        self.tracker.update(acts)
+        return policy_acts(self._database, self._draws, self.tracker.semi, acts)
+
+
+class RefusedBookings:
+    """A system whose bookings are refused where the user says what its goal has in `fail_book`.
+
+    In place of all that the system says in such a turn the user hears that there is no booking.
+    """
+
+    def __init__(self, system: ActSystem, goal: Goal) -> None:
+        self._system = system
+        self._said = UserBookings()
+        self._domain = ""
+        self._refused = {
+            domain: {
+                (slot, value)
+                for slot, value in goal[domain].get("fail_book", {}).items()
+                if goal[domain].get("book", {}).get(slot) != value
+            }
+            for domain in goal[ORDERING]
+        }
+
+    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
+        """Return what the system says, or that it could not book."""
+        self._said.hear(acts)
+        for act in acts:
+            if act.domain.lower() in self._refused:
+                self._domain = act.domain.lower()
+        answer = checked_acts(self._system.answer(acts))
+        said = self._said.by_domain.get(self._domain, {}).items()
+        is_refused = not self._refused.get(self._domain, set()).isdisjoint(said)
+        if is_refused and any((act.domain, act.intent) in BOOKS for act in answer):
+            return [NO_BOOKING]
+        return answer
+
+
+class _Recorded:
+    """A system whose answers are checked, and kept with what they answer."""
+
+    def __init__(self, system: ActSystem, record: DialogueRecord) -> None:
+        self._system = system
+        self._record = record
+
+    def answer(self, said: list[Act], /) -> list[Act]:
+        self._record.said(said)
+        heard = checked_acts(self._system.answer(tuple(said)))
+        self._record.heard(heard)
+        return heard
+
+
+def hold_in_acts(
+    make_user: Callable[[], User[list[Act], list[Act]]],
+    make_system: Callable[[], ActSystem],
+    record: DialogueRecord,
+    *,
+    user_turns: int = USER_CALLS,
+) -> Ending:
+    """Hold a dialogue in acts, and return how it has ended.
+
+    What is said goes to the `record`, with the user's report. Nothing that the system does is an
+    error here: see `conversation.loop.converse`.
+    """
+    return hold(make_user, lambda: _Recorded(make_system(), record), record, user_turns=user_turns)

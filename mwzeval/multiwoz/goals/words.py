@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal
-from mwzeval.multiwoz.schema import DONTCARE_SPELLINGS, FLAG_SLOTS, PLACE_DOMAINS
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, places_before_taxi
+from mwzeval.multiwoz.schema import DONTCARE_SPELLINGS, FLAG_SLOTS
 
 TOGETHER = 3
 """Constraints in a sentence at most."""
@@ -86,8 +86,7 @@ def goal_sentences(goal: Goal) -> list[str]:
 
 def _way(goal: Goal) -> str:
     """Return where a taxi goes as far as the goal leaves that to its other domains."""
-    domains = goal[ORDERING]
-    places = [domain for domain in domains[: domains.index("taxi")] if domain in PLACE_DOMAINS]
+    places = places_before_taxi(goal)
     info = goal["taxi"].get("info", {})
     way = ""
     if "departure" not in info and len(places) > 1:

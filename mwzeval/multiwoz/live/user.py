@@ -1,0 +1,600 @@
+"""The agenda user of live dialogues, in acts: the public simulator's, with its faults mended.
+
+The rules, each of which has a test:
+
+* It says what it came for in messages of one to three constraints, then asks, then books; all
+  constraints, a train's day among them, are said before anything is asked.
+* An answer is remembered whenever it is given, until another venue is named.
+* Values are compared in one spelling; names, types and times as the scores compare them.
+* A value against the goal, or a booking with a wrong or missing detail, is corrected once. After
+  that the value is put up with, and what was to be booked is given up.
+* "The same day as the hotel" stands only for what was said before, and is said in full when the
+  system asks or finds nothing.
+* When nothing is found or the booking fails, the user turns to the goal's second wish. Without
+  one it insists once, saying everything again, and then gives up this domain and no other: what
+  else it wants can be had all the same, and success is counted by domain, too.
+* It gives up a domain in which it or the system has said the same thing three times, and nothing
+  has come of it.
+* It thanks when it says goodbye.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from mwzeval.multiwoz.acts import (
+    BOOKING,
+    BYE,
+    CHANGE,
+    CORRECT,
+    INFORM,
+    INFORMING,
+    NONE,
+    REPEAT,
+    REQUEST,
+    SYSTEM_SLOTS,
+    THANK,
+    USER_SLOTS,
+    Act,
+    giving_up,
+    goal_slot,
+    user_act,
+)
+from mwzeval.multiwoz.convlab.user import SAME, Draws
+from mwzeval.multiwoz.goals.goal import (
+    ORDERING,
+    DomainGoal,
+    Goal,
+    begun,
+    missing_part,
+    place_for,
+    tried,
+    violates,
+)
+from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import (
+    ALL_BOOKING_SLOTS,
+    FLAG_SLOTS,
+    UNANSWERED,
+    UNANSWERED_VALUES,
+    VENUE_DOMAINS,
+)
+from mwzeval.multiwoz.words.gazetteer import name_forms
+from mwzeval.multiwoz.words.text import fold
+
+MOST_MESSAGES = 20
+"""Messages of the user; with the next it says goodbye, whatever is left."""
+PATIENCE = 3
+"""How often the same is said before the user gives up."""
+MOST_IN_A_MESSAGE = 3
+"""Constraints and questions that a message has of the user's own accord."""
+TELLING = INFORMING | BOOKING
+"""Intents of acts with which a system informs of values."""
+SAME_VALUE = {
+    "people": "the same group of people as the {}",
+    "day": "the same day as the {}",
+    "area": "same area as the {}",
+    "pricerange": "in the same price range as the {}",
+}
+"""Slot → what is said in place of a value that was said before of the domain in the braces."""
+NO_OFFER, CHOICE = "nooffer", "choice"
+NO_VALUE = frozenset({"", "?", "none", "unknown", "dontcare", "not available", "n/a"})
+"""Values that say nothing of a venue."""
+_NO_VENUE, _ONE_VENUE = frozenset({"0", "zero", "no", "none"}), frozenset({"1", "one"})
+_OTHER_TIME = {"leaveAt": "arriveBy", "arriveBy": "leaveAt"}
+
+Said = Mapping[str, Sequence[str]]
+"""Slot → values that the system has informed of in one turn."""
+Reply = tuple[str, str]
+"""Slot and value."""
+
+
+class LiveUser:
+    """A user with a goal, one dialogue long, which talks in acts.
+
+    `goal` is copied; the copy has what the user has learnt. All choices are those of `draws`.
+    """
+
+    def __init__(self, goal: Goal, draws: Draws) -> None:
+        self.goal = begun(goal)
+        self.current_domain: str | None = None
+        self.gave_up: list[str] = []
+        """The domains that were given up, in that order."""
+        domains: list[str] = self.goal[ORDERING]
+        self._domains = {domain: ActiveDomain(domain, self.goal[domain]) for domain in domains}
+        self._draws = draws
+        self._messages = 0
+        self._done = False
+        self._corrected: set[Act] = set()
+        self._insisted: set[tuple[str, str]] = set()
+        # Since something last came of the dialogue:
+        self._said: Counter[Act] = Counter()
+        self._heard: Counter[frozenset[Act]] = Counter()
+        # Of the last message, and of this one:
+        self._spoken_of: set[str] = set()
+        self._replies: list[Act] = []
+        self._markers: list[Act] = []
+        self._in_full: set[str] = set()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the user has said goodbye."""
+        return self._done
+
+    @property
+    def complete(self) -> bool:
+        """Whether the user believes that everything is answered and booked."""
+        return all(missing_part(active.wanted) is None for active in self._domains.values())
+
+    def report(self) -> dict[str, Any]:
+        """Return what the user holds at the end, as JSON.
+
+        `complete`, `goal` with the answers, `gave_up` (domains), and `ended`: `complete`,
+        `gave_up`, `limit` (it ran out of messages) or `unfinished` (it was not yet done).
+        """
+        if not self._done:
+            ended = "unfinished"
+        elif self._subject() is not None:
+            ended = "limit"
+        else:
+            ended = "complete" if self.complete else "gave_up"
+        return {
+            "complete": self.complete,
+            "goal": self.goal,
+            "gave_up": list(self.gave_up),
+            "ended": ended,
+        }
+
+    def begin(self) -> list[Act]:
+        """Return what the user says first."""
+        return self.answer(())
+
+    def answer(self, heard: Sequence[Act], /) -> list[Act]:
+        """Return what the user says to the acts of the system.
+
+        Raises `ValueError` when the user has said goodbye.
+        """
+        if self._done:
+            raise ValueError("the user has said goodbye: the dialogue is over")
+        self._messages += 1
+        self._replies, self._markers, self._in_full = [], [], set()
+        self._hear(heard)
+        self._mind_repetition(heard)
+        while self._messages <= MOST_MESSAGES and (active := self._subject()) is not None:
+            acts = self._message(active)
+            if acts and all(self._said[act] < PATIENCE for act in acts):
+                return self._speak(acts)
+            self._give_up(active)
+        self._done = True
+        return [*dict.fromkeys(self._markers), THANK, BYE]
+
+    # What the system's acts do
+
+    def _hear(self, system: Iterable[Act]) -> None:
+        of_domain: dict[str, list[Act]] = defaultdict(list)
+        for act in heard_acts(system, self._domains, self.current_domain):
+            self.current_domain = act.domain
+            of_domain[act.domain].append(act)
+        for domain, acts in of_domain.items():
+            active = self._domains[domain]
+            # What was finished by the last message may turn out not to be.
+            if not active.is_finished or (domain in self._spoken_of and not active.given_up):
+                self._open(active)
+                self._follow(active, acts)
+
+    def _follow(self, active: ActiveDomain, acts: Sequence[Act]) -> None:
+        intents = {act.intent for act in acts}
+        if NO_OFFER in intents:
+            self._refused(active, "info")
+        if "nobook" in intents and "booked" in active.wanted:
+            self._refused(active, "book")
+        told = [act for act in acts if act.intent in TELLING]
+        self._learn(active, told)
+        replies = [
+            answer_to(active, slot)
+            for slot in dict.fromkeys(act.slot for act in acts if act.intent == REQUEST)
+        ]
+        if NO_OFFER not in intents:
+            offers = [act for act in acts if act.intent in (*TELLING, "select")]
+            replies.append(choice_among(active, offers, self._draws))
+        for reply in replies:
+            if reply is not None:
+                self._reply(active, *reply)
+
+    def _refused(self, active: ActiveDomain, part: str) -> None:
+        key = (active.domain, part)
+        if active.turn_to_second_wish(part):
+            self._markers.append(CHANGE)
+            self._progress()
+        elif key not in self._insisted:
+            self._insisted.add(key)
+            self._markers.append(REPEAT)
+            for slot in active.constraints if part == "info" else active.booking:
+                active.told.pop(slot, None)
+        else:
+            self._give_up(active)
+        self._in_full.add(active.domain)
+
+    def _learn(self, active: ActiveDomain, acts: Sequence[Act]) -> None:
+        """Take in values, put right what is against the goal, and see whether it is booked."""
+        said: dict[str, list[str]] = defaultdict(list)
+        for act in acts:
+            said[act.slot].append(act.value)
+        active.notice_venue(said)
+        wrong = active.against(said)
+        corrected = self._object(active, wrong)
+        if not corrected and active.take_answers(said):
+            self._progress()
+        if "booked" in active.wanted and any(act.intent in BOOKING for act in acts):
+            if not wrong:
+                self._check_booking(active, said)
+            elif corrected:
+                active.wanted["booked"] = UNANSWERED
+            else:
+                self._give_up(active)
+
+    def _object(self, active: ActiveDomain, wrong: Sequence[str]) -> bool:
+        """Put slots right; return whether any was not put right before.
+
+        A first wish that is still not met then is dropped for the second.
+        """
+        corrected = [slot for slot in wrong if self._correct(active, slot)]
+        if wrong and not corrected and "fail_info" in active.wanted:
+            self._refused(active, "info")
+            return True
+        return bool(corrected)
+
+    def _correct(self, active: ActiveDomain, slot: str) -> bool:
+        """Put a value right; return False when that was done before."""
+        wish = active.wishes[slot]
+        correction = Act(INFORM, active.domain, slot, wish)
+        if correction in self._corrected:
+            return False
+        if active.told.get(slot) == wish:
+            self._corrected.add(correction)
+            self._markers.append(CORRECT)
+        self._reply(active, slot, wish)
+        return True
+
+    def _check_booking(self, active: ActiveDomain, said: Said) -> None:
+        """Tell what a booking cannot have right yet; when there is nothing, it is booked."""
+        booking = active.booking
+        # What the booking says of itself need not be told any more.
+        active.told.update({slot: wish for slot, wish in booking.items() if slot in said})
+        missing = active.untold(booking)
+        for slot in missing:
+            self._reply(active, slot, booking[slot])
+        if not missing and not active.pending():
+            active.wanted["booked"] = "yes"
+            self._progress()
+
+    def _reply(self, active: ActiveDomain, slot: str, value: str) -> None:
+        act = Act(INFORM, active.domain, slot, value)
+        if act not in self._replies and user_act(act) is not None:
+            self._replies.append(act)
+
+    # Patience
+
+    def _progress(self) -> None:
+        self._said.clear()
+        self._heard.clear()
+
+    def _mind_repetition(self, system: Sequence[Act]) -> None:
+        """Give up what is spoken of when the system has said the same too often."""
+        active = self._subject()
+        if not system or active is None:
+            return
+        turn = frozenset(system)
+        self._heard[turn] += 1
+        if self._heard[turn] > PATIENCE:
+            self._give_up(active)
+
+    def _give_up(self, active: ActiveDomain) -> None:
+        if active.given_up:
+            return
+        active.given_up = True
+        self.gave_up.append(active.domain)
+        self._replies = [act for act in self._replies if act.domain != active.domain]
+        # Nothing of what was to follow is said any more.
+        self._markers = [act for act in self._markers if act not in (REPEAT, CORRECT, CHANGE)]
+        self._markers.append(giving_up(active.domain))
+        self._progress()
+
+    # What the user says
+
+    def _subject(self) -> ActiveDomain | None:
+        """Return what the next message is about: an answer, or the first that is unfinished."""
+        answered = (self._domains[act.domain] for act in self._replies)
+        for active in (*answered, *self._domains.values()):
+            if not active.is_finished:
+                return active
+        return None
+
+    def _open(self, active: ActiveDomain) -> None:
+        """Draw the order in which a domain is told, and see where a taxi goes."""
+        if active.order is not None:
+            return
+        if active.domain == "taxi":
+            for slot in ("departure", "destination"):
+                place = place_for(self.goal, slot)
+                if place is not None:
+                    # It may have got a name in the meantime.
+                    at = self._domains.get(place.removeprefix("the "))
+                    active.places[slot] = (at and at.venue) or place
+        slots = dict.fromkeys([*active.constraints, *active.wanted.get("info", ())])
+        active.order = self._draws.shuffle(list(slots))
+
+    def _message(self, active: ActiveDomain) -> list[Act]:
+        """Return what is said next: answers, then constraints, otherwise what is needed."""
+        domain = active.domain
+        self._open(active)
+        if not self._replies and not active.pending():
+            # Nothing is asked or booked of a venue that is known to be another than is wanted.
+            self._object(active, active.against(active.known))
+        acts = list(self._replies)
+        replied = {act.domain for act in acts}
+        room = 1 + self._draws.pick(MOST_IN_A_MESSAGE)
+        pending = [slot for slot in active.pending() if slot not in {act.slot for act in acts}]
+        if domain not in self._in_full:
+            pending = pending[: max(0, room - len(acts))]
+        constraints = active.constraints
+        acts += [Act(INFORM, domain, slot, constraints[slot]) for slot in pending]
+        if not acts:
+            acts = self._need(active, room)
+        # Behind the replies: they may be about what was spoken of before.
+        of_own_accord = len(self._replies)
+        if acts[of_own_accord:] and not active.spoken_of and domain not in replied:
+            acts.insert(of_own_accord, Act(INFORM, domain, NONE, NONE))
+        return acts
+
+    def _need(self, active: ActiveDomain, room: int) -> list[Act]:
+        """Return the questions or the booking that come next, as far as there are words."""
+        missing = missing_part(active.wanted)
+        if missing is None:
+            return []
+        intent, slots = missing
+        chosen = list(slots)[:room] if intent == REQUEST else active.untold(slots) or list(slots)
+        acts = [Act(intent, active.domain, slot, slots[slot]) for slot in chosen]
+        return [act for act in acts if user_act(act) is not None]
+
+    def _speak(self, acts: Sequence[Act]) -> list[Act]:
+        """Say acts: note what is told by them, and put some of it shorter."""
+        # Who is asked answers, however often.
+        if any(self._said[act] for act in acts if act not in self._replies):
+            self._markers.append(REPEAT)
+        said = list(dict.fromkeys(self._markers))
+        for act in acts:
+            active = self._domains[act.domain]
+            self._said[act] += 1
+            shorter = act
+            if act.intent == INFORM and active.wishes.get(act.slot) == act.value:
+                if act not in self._replies and act.domain not in self._in_full:
+                    shorter = self._shortened(act)
+                active.told[act.slot] = act.value
+            active.spoken_of = True
+            word = user_act(shorter)
+            if word is not None:
+                said.append(word)
+        self.current_domain = acts[-1].domain
+        self._spoken_of = {act.domain for act in acts}
+        return said
+
+    def _shortened(self, act: Act) -> Act:
+        """Refer to an equal value that was told of another domain, now and then."""
+        same = SAME_VALUE.get(act.slot)
+        if same is None or act.slot in self._domains[act.domain].told:
+            return act
+        earlier = [
+            active.domain
+            for active in self._domains.values()
+            if active.domain != act.domain
+            and not active.given_up
+            and active.told.get(act.slot) == act.value
+        ]
+        if not earlier or self._draws.random() >= SAME:
+            return act
+        return act._replace(value=same.format(earlier[-1]))
+
+
+class ActiveDomain:
+    """One domain of a goal. `wanted` is its part of the user's copy and is written to."""
+
+    def __init__(self, domain: str, wanted: DomainGoal) -> None:
+        self.domain = domain
+        self.wanted = wanted
+        for part in ("fail_info", "fail_book"):
+            # To want nothing first is to have no such wish.
+            if not wanted.get(part, True):
+                del wanted[part]
+        self.given_up = False
+        self.spoken_of = False
+        """Whether the user has said anything of this domain."""
+        self.order: list[str] | None = None
+        """Slots of constraints in the order in which they are told; None before that is drawn."""
+        self.places: dict[str, str] = {}
+        """Where a taxi goes, as far as the goal leaves that to what else it wants."""
+        self.told: dict[str, str] = {}
+        self.venue: str | None = None
+        """The venue or train that was last named."""
+        self.known: dict[str, Sequence[str]] = {}
+        """What was said of that since it was named."""
+
+    @property
+    def identity(self) -> str:
+        """The slot that says which venue or train is spoken of."""
+        return "trainID" if self.domain == "train" else "name"
+
+    @property
+    def constraints(self) -> Mapping[str, str]:
+        """What is looked for at present."""
+        return {**self.places, **tried(self.wanted, "info")}
+
+    @property
+    def booking(self) -> Mapping[str, str]:
+        """What is to be booked at present."""
+        return tried(self.wanted, "book")
+
+    @property
+    def wishes(self) -> Mapping[str, str]:
+        """All slots of which the goal says a value."""
+        return {**self.booking, **self.constraints}
+
+    @property
+    def requests(self) -> dict[str, str]:
+        """Requested slots with their answers, `?` without one."""
+        requests: dict[str, str] = self.wanted.get("reqt", {})
+        return requests
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the user has nothing more to say here."""
+        return self.given_up or (missing_part(self.wanted) is None and not self.pending())
+
+    def pending(self) -> list[str]:
+        """Return the slots of constraints that are still to be told, in their order."""
+        untold = self.untold(self.constraints)
+        return untold if self.order is None else [slot for slot in self.order if slot in untold]
+
+    def untold(self, wishes: Mapping[str, str]) -> list[str]:
+        """Return the slots whose wishes are still to be told."""
+        words = USER_SLOTS[self.domain]
+        return [
+            slot for slot, wish in wishes.items() if slot in words and self.told.get(slot) != wish
+        ]
+
+    def turn_to_second_wish(self, part: str) -> bool:
+        """Want `info` or `book` instead of what failed; return whether there is such a wish."""
+        failed = self.wanted.pop(f"fail_{part}", None)
+        if failed is None:
+            return False
+        self.wanted[f"fail_{part}_fail"] = failed
+        return True
+
+    def notice_venue(self, said: Said) -> None:
+        """Note what is said of a venue; forget the answers of another than is spoken of now."""
+        slot, before = self.identity, self.venue
+        named = [name for name in said.get(slot, ()) if name.lower() not in NO_VALUE]
+        if named and not (before and any(fits(self.domain, slot, name, before) for name in named)):
+            self.venue = named[-1]
+            self.known = {}
+            if before is not None:
+                self.requests.update(dict.fromkeys(self.requests, UNANSWERED))
+        if self.venue is not None:
+            self.known.update(said)
+
+    def against(self, said: Said) -> list[str]:
+        """Return the slots of which no said value is what is wanted."""
+        wishes = self.wishes
+        return [
+            slot
+            for slot, values in said.items()
+            if slot in wishes
+            and not any(fits(self.domain, slot, value, wishes[slot]) for value in values)
+        ]
+
+    def take_answers(self, said: Said) -> bool:
+        """Store answers; return whether anything is answered that was not.
+
+        Another number in each turn for the same taxi brings a user no further.
+        """
+        requests = self.requests
+        new = False
+        for slot in requests:
+            value = said.get(slot, ("",))[-1]
+            # In quotes it counts as an answer, although it says that there is none.
+            answer = f'"{value}"' if value in UNANSWERED_VALUES else value
+            if value and requests[slot] != answer:
+                new = new or requests[slot] in UNANSWERED_VALUES
+                requests[slot] = answer
+        return new
+
+
+def answer_to(active: ActiveDomain, slot: str) -> Reply | None:
+    """Return the answer to the question for a slot: what is wanted, or that it does not matter.
+
+    None for what the user itself wants to know.
+    """
+    if slot in active.requests or slot in ("ref", NONE):
+        return None
+    if slot == CHOICE:
+        return CHOICE, "any"
+    wishes = active.wishes
+    if slot in wishes:
+        return slot, wishes[slot]
+    other = _OTHER_TIME.get(slot, "")
+    if other in active.pending():
+        return other, wishes[other]
+    if slot in ALL_BOOKING_SLOTS and "book" not in active.wanted:
+        return "NotBook", NONE
+    return slot, "dontcare"
+
+
+def choice_among(active: ActiveDomain, told: Sequence[Act], draws: Draws) -> Reply | None:
+    """Return the choice among several that are offered: a wish, or when all is told, any.
+
+    What is chosen is the venue that is spoken of from then on. None where there is no choice.
+    """
+    offers = [act for act in told if act.intent == "select" and act.slot not in (CHOICE, NONE)]
+    if offers and offers[0].slot in active.wishes:
+        return offers[0].slot, active.wishes[offers[0].slot]
+    if active.pending():
+        return None
+    if not offers:
+        several = any(act.slot == CHOICE and act.value.lower() not in _ONE_VENUE for act in told)
+        return (CHOICE, "any") if several and active.venue is None else None
+    slot = offers[0].slot
+    values = [act.value for act in offers if act.slot == slot]
+    value = values[draws.pick(len(values))]
+    if slot == active.identity:
+        if active.venue in values:
+            return slot, active.venue  # Who has chosen before stays with that.
+        active.venue = value
+    return slot, value
+
+
+def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | None) -> list[Act]:
+    """Return the acts about a goal's domains, intents in lower case and slots as in goals.
+
+    Acts about a booking are about the domain that was last spoken of, at first `current`. To have
+    found nothing is `nooffer`. What has no meaning in the domain is left out.
+    """
+    acts = []
+    for raw_intent, raw_domain, raw_slot, value in system:
+        intent, domain = raw_intent.lower(), raw_domain.lower()
+        # A booking's slots may also be said of the domain itself.
+        slot = goal_slot(domain, raw_slot) or goal_slot("booking", raw_slot)
+        if domain not in SYSTEM_SLOTS or slot is None:
+            continue
+        value = value.strip()
+        if slot == CHOICE and value.lower() in _NO_VENUE:
+            intent, slot, value = NO_OFFER, NONE, NONE
+        if domain in domains:
+            current = domain
+        if domain == "booking" and current is not None:
+            domain = current
+        if domain in domains:
+            if slot in FLAG_SLOTS and value.lower() == "none":
+                value = "yes"  # A car park without a fee.
+            acts.append(Act(intent, domain, slot, value))
+    return acts
+
+
+def fits(domain: str, slot: str, said: str, wanted: str) -> bool:
+    """Return whether a said value is the wanted one, or says nothing against it.
+
+    Times of trains are limits. Spelling does not count: neither in names, nor in types and times.
+    """
+    said, wanted = said.strip().lower(), wanted.strip().lower()
+    if said == wanted or said in NO_VALUE or wanted in NO_VALUE:
+        return True
+    column = normalize_slot(slot)
+    said, wanted = (normalize_value(column, value, "2023") for value in (said, wanted))
+    if said == wanted:
+        return True
+    if slot == "name" and domain in VENUE_DOMAINS and fold(said) and fold(wanted):
+        return not name_forms(said, domain).isdisjoint(name_forms(wanted, domain))
+    if domain == "train" and slot in ("arriveBy", "leaveAt"):
+        return not violates(slot, said, wanted)
+    return False
