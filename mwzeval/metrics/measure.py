@@ -216,3 +216,28 @@ def named(scores: Sequence[Score], name: str, scope: str = WHOLE) -> Score:
         if (score.name, score.scope) == (name, scope):
             return score
     raise KeyError(name)
+
+
+def ratio(numerator: str, denominator: str, sums: Sums) -> NDArray[np.float64]:
+    """Return the quotient of the sums of two columns, 0 where the denominator is 0."""
+    return quotient(sums[numerator], sums[denominator])
+
+
+def f_score(right: str, predicted: str, gold: str, sums: Sums) -> NDArray[np.float64]:
+    """Return F1 from counts: 2·right / (predicted + gold), 0 when nothing is right."""
+    precision = quotient(sums[right], sums[predicted])
+    recall = quotient(sums[right], sums[gold])
+    return harmonic_mean(precision, recall)
+
+
+def harmonic_mean(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 2·first·second / (first + second), 0 where both are 0."""
+    return quotient(2 * first * second, first + second)
+
+
+def quotient(
+    numerator: NDArray[np.float64], denominator: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return numerator / denominator, 0 where the denominator is 0."""
+    zeros = np.zeros(np.broadcast(numerator, denominator).shape)
+    return np.divide(numerator, denominator, out=zeros, where=denominator > 0)

@@ -29,8 +29,7 @@ from mwzeval.crosswoz.scoring.scopes import (
 )
 from mwzeval.crosswoz.systems.policy_vector import delexicalized, lexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
-from mwzeval.metrics.measure import Measure, percentage
-from mwzeval.metrics.ranking import f_score, ratio
+from mwzeval.metrics.measure import Measure, f_score, percentage, ratio
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics.bootstrap import Sums
 

@@ -24,8 +24,7 @@ from mwzeval.crosswoz.scoring.scopes import (
     Sign,
     turn_scopes,
 )
-from mwzeval.metrics.measure import Measure, percentage
-from mwzeval.metrics.ranking import f_score, ratio
+from mwzeval.metrics.measure import Measure, f_score, percentage, ratio
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics.bootstrap import Sums
 

@@ -12,10 +12,10 @@ from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_from
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.dstc7.scoring.measures import ANSWERABLE, NOTHING, ranked_ids, rows, scored_table
+from mwzeval.dstc7.scoring.ranking import CUTOFFS, found_positions
 from mwzeval.errors import Problem
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Resampling, ScoredTable
-from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from mwzeval.dstc7.reading.loading import Loaded
 from mwzeval.dstc7.reading.tracks import NONE
 from mwzeval.dstc7.scoring.measures import NOTHING, ranked_ids, select
+from mwzeval.dstc7.scoring.ranking import CUTOFFS, found_positions
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE
 

@@ -20,23 +20,20 @@ from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.reading.submission import Ranking, Submission
 from mwzeval.dstc7.reading.targets import Targets
 from mwzeval.dstc7.reading.tracks import CHOICES, NONE, Options, Track
-from mwzeval.metrics.measure import Measure, ScoredTable
-from mwzeval.metrics.ranking import (
+from mwzeval.dstc7.scoring.ranking import (
     CUTOFFS,
     EXAMPLES,
     Selection,
     abstention_table,
     covering,
-    f_score,
     first_ranks,
     found_positions,
-    harmonic_mean,
     mean,
     only,
     ranking_table,
-    ratio,
     selection_table,
 )
+from mwzeval.metrics.measure import Measure, ScoredTable, f_score, harmonic_mean, ratio
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import ScoreFunction, Sums

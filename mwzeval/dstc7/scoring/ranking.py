@@ -1,7 +1,4 @@
-"""Rankings: how far up the right answers stand, and how well a short selection hits them.
-
-Dataset-blind: units have ranked ids without repeats and the set of those that are relevant; here
-is what follows from that for a unit, and what sums over units are worth. All scores are 0 to 1.
+"""Scores of rankings and of selections: rows of examples and formulas of their sums, 0 to 1.
 
 Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8;
 Voorhees, TREC-8 (reciprocal rank).
@@ -16,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.metrics.measure import harmonic_mean, quotient
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import Sums
 
@@ -133,7 +131,7 @@ def selection_table(units: Sequence[str], selections: Sequence[Selection]) -> Ta
     counts = np.array(selections, dtype=np.float64).reshape(-1, len(Selection._fields)).T
     selected, right, correct = counts
     columns = {EXAMPLES: np.ones(len(units)), **dict(zip(Selection._fields, counts, strict=True))}
-    precision, recall = _ratio(right, selected), _ratio(right, correct)
+    precision, recall = quotient(right, selected), quotient(right, correct)
     scores = {"precision": precision, "recall": recall, "f_score": harmonic_mean(precision, recall)}
     return _table(units, columns | scores)
 
@@ -141,28 +139,6 @@ def selection_table(units: Sequence[str], selections: Sequence[Selection]) -> Ta
 def mean(column: str, of: str, sums: Sums) -> NDArray[np.float64]:
     """Return the sum of a column divided by that of another; NaN where that is 0."""
     return sums[column] / sums[of]
-
-
-def ratio(numerator: str, denominator: str, sums: Sums) -> NDArray[np.float64]:
-    """Return the same, but 0 where the denominator is 0, as precision and recall have it."""
-    return _ratio(sums[numerator], sums[denominator])
-
-
-def f_score(right: str, predicted: str, gold: str, sums: Sums) -> NDArray[np.float64]:
-    """Return F1 from counts: 2·right / (predicted + gold), 0 when nothing is right."""
-    precision = _ratio(sums[right], sums[predicted])
-    recall = _ratio(sums[right], sums[gold])
-    return harmonic_mean(precision, recall)
-
-
-def harmonic_mean(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 2·first·second / (first + second), 0 where both are 0."""
-    return _ratio(2 * first * second, first + second)
-
-
-def _ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray[np.float64]:
-    zeros = np.zeros(np.broadcast(numerator, denominator).shape)
-    return np.divide(numerator, denominator, out=zeros, where=denominator > 0)
 
 
 def _table(units: Sequence[str], columns: dict[str, NDArray[np.float64]]) -> Table:

@@ -12,18 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.ranking import (
+from mwzeval.dstc7.scoring.ranking import (
     CUTOFFS,
     Selection,
     abstention_table,
     covering,
-    f_score,
     found_positions,
     only,
     ranking_table,
-    ratio,
     selection_table,
 )
+from mwzeval.metrics.measure import f_score, ratio
 from mwzeval.scores.table import Table
 
 IDS = [f"c{number:03d}" for number in range(30)]
