@@ -62,7 +62,7 @@ def rows(data: Path) -> Iterator[Row]:
 
 def _start() -> Iterator[Row]:
     """Yield the CPU time of a process beyond that of an empty program."""
-    evaluate = "import mwzeval.commands.evaluate, mwzeval.multiwoz.input_scorer"
+    evaluate = "import mwzeval.commands.evaluate, mwzeval.multiwoz.file_scorer"
     for what, limit, arguments in (
         ("`mwzeval --help`", 60, ["-m", "mwzeval", "--help"]),
         ("the imports of `evaluate.py -b -s -r`", None, ["-c", evaluate]),

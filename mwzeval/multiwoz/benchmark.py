@@ -21,8 +21,7 @@ from mwzeval.multiwoz.choices import (
 from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, NUMBERS, PRESETS
 
 if TYPE_CHECKING:
-    from mwzeval.multiwoz.file_scorer import PredictionsScorer
-    from mwzeval.multiwoz.input_scorer import InputScorer
+    from mwzeval.multiwoz.file_scorer import MultiWozScorer
 
 
 def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] = ()) -> None:
@@ -185,7 +184,6 @@ WITH_CEILING = ("bleu", "success", "richness", "dst", "grounded")
 """Metrics under which gold data do not have 100 percent by definition."""
 
 _OF_CORPUS = ("corpus", "fold", "rules", "data")
-_BY_DEFAULT = tuple(name for _, name, _ in METRICS)
 
 
 def add_arguments(parser: ArgumentParser, verb: str) -> None:
@@ -235,49 +233,43 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
             add_accounting(parser)
 
 
-def scorer_of(arguments: Namespace) -> InputScorer:
+def scorer_of(arguments: Namespace) -> MultiWozScorer:
     """Return what scores predictions and live dialogues. Raises `UsageError`."""
     from mwzeval.conversation.accounting.prices import read_prices
-    from mwzeval.multiwoz.input_scorer import InputScorer
+    from mwzeval.multiwoz.file_scorer import MultiWozScorer
 
-    predictions = _scorer_of_predictions(arguments)
-    given = predictions.arguments
-    names = (*_OF_CORPUS, "tools")
-    settings = {name: given[name] for name in names if name in given}
-    prices = getattr(arguments, "prices", None)
-    of_live = {
-        "compat": getattr(arguments, "compat", None),
-        "refusal": _refusal_of_live(arguments),
-        "prices": None if prices is None else read_prices(prices),
-        "exclude_user_faults": getattr(arguments, "exclude_user_faults", False),
-    }
-    return InputScorer(predictions, settings, of_live, given.get("input_format", AUTO))
-
-
-def _scorer_of_predictions(arguments: Namespace) -> PredictionsScorer:
-    from mwzeval.multiwoz.file_scorer import PredictionsScorer
-
+    verb, rules = arguments.verb, getattr(arguments, "dst_rule", [])
     asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
-    rules = getattr(arguments, "dst_rule", [])
     of_verb = {
         "validate": asked,
         "explain": asked if rules else asked or ("success",),
         "leaderboard": ("bleu", "success", "richness"),
         "claims": ("grounded",),
     }
-    if arguments.verb == "ceiling" and not files_of(arguments, required=False):
+    if verb == "ceiling" and not files_of(arguments, required=False):
         of_verb["ceiling"] = asked or WITH_CEILING
-    metrics = of_verb.get(arguments.verb, asked)
-    by_default = () if metrics or rules or arguments.verb in of_verb else _BY_DEFAULT
-    if arguments.verb == "compare":
-        by_default = tuple(name for name in by_default if name != "grounded")
-    given = reading(arguments) | {
-        "dst_rules": rules,
-        "references": getattr(arguments, "references", None),
-        "rollouts": getattr(arguments, "rollouts", False),
-    }
-    need_states = arguments.verb in ("compare", "explain") and bool(rules or "dst" in asked)
-    return PredictionsScorer(given, metrics, by_default, need_states)
+    metrics = of_verb.get(verb, asked)
+    allowed = () if metrics or rules or verb in of_verb else tuple(name for _, name, _ in METRICS)
+    if verb == "compare":
+        allowed = tuple(name for name in allowed if name != "grounded")
+    prices = getattr(arguments, "prices", None)
+    return MultiWozScorer(
+        arguments=reading(arguments)
+        | {
+            "dst_rules": rules,
+            "references": getattr(arguments, "references", None),
+            "rollouts": getattr(arguments, "rollouts", False),
+        },
+        metrics=metrics,
+        allowed=allowed,
+        need_states=verb in ("compare", "explain") and bool(rules or "dst" in asked),
+        live_options={
+            "compat": getattr(arguments, "compat", None),
+            "refusal": _refusal_of_live(arguments),
+            "prices": None if prices is None else read_prices(prices),
+            "exclude_user_faults": getattr(arguments, "exclude_user_faults", False),
+        },
+    )
 
 
 def _refusal_of_live(arguments: Namespace) -> str | None:

@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, DELEXICALIZED, LEXICALIZED, OWN_FORMAT
-from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
+from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import CANONICAL
-from mwzeval.multiwoz.scoring.scored_dialogues import Metrics
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import Signature
 
 if TYPE_CHECKING:
-    from mwzeval.multiwoz.file_scorer import PredictionsScorer
+    from mwzeval.multiwoz.file_scorer import MultiWozScorer
     from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
 
 GOLD = "gold responses and states"
+METRICS = {DELEXICALIZED: ("bleu", "success", "richness", "dst"), LEXICALIZED: ("grounded",)}
+"""What gold responses of either kind are scored by; under further rules states are right anyway."""
 
 # Longest first: TRAINID is not TRAIN and an ID. All other text of a reference is in lower case.
 _CANONICAL_NAME = re.compile("|".join(sorted(CANONICAL, key=len, reverse=True)))
@@ -39,28 +40,22 @@ def gold_predictions(
     """Return gold responses and states as raw predictions, to be scored as any system is.
 
     Placeholders are spelled as systems spell them, and `in_words` there are none; active domains
-    are not predicted. `of` are the
-    dialogues that a system predicted: of each, as many turns are returned as it has. Raises
-    `KeyError` for a dialogue that the fold does not have.
+    are not predicted. `of` are the dialogues that a system predicted: of each, as many turns are
+    returned as it has. Raises `KeyError` for a dialogue that the fold does not have.
     """
-    turns_of = _turns_in_words if in_words else _turns
+
+    def turns_of(dialogue: GoldDialogue) -> list[dict[str, Any]]:
+        responses = dialogue.system_utterances
+        if not in_words:
+            responses = tuple(map(with_placeholders, dialogue.references))
+        return [
+            {"response": response, "state": state}
+            for response, state in zip(responses, dialogue.states, strict=True)
+        ]
+
     if of is None:
         return {name: turns_of(dialogue) for name, dialogue in gold.dialogues.items()}
     return {name: turns_of(gold.dialogues[name])[: len(turns)] for name, turns in of.items()}
-
-
-def _turns(dialogue: GoldDialogue) -> list[dict[str, Any]]:
-    return [
-        {"response": with_placeholders(reference), "state": state}
-        for reference, state in zip(dialogue.references, dialogue.states, strict=True)
-    ]
-
-
-def _turns_in_words(dialogue: GoldDialogue) -> list[dict[str, Any]]:
-    return [
-        {"response": response, "state": state}
-        for response, state in zip(dialogue.system_utterances, dialogue.states, strict=True)
-    ]
 
 
 def with_placeholders(reference: str) -> str:
@@ -69,38 +64,36 @@ def with_placeholders(reference: str) -> str:
 
 
 def ceiling_of(
-    scorer: PredictionsScorer, of: ScoredPredictions | None, resampling: Resampling | None
+    scorer: MultiWozScorer, system: ScoredPredictions | None, resampling: Resampling | None
 ) -> Report:
-    """Return the report of the gold annotation: of predicted turns, or of a whole fold.
+    """Return the report of the gold annotation: of the turns of a system, or of a whole fold.
 
-    Its table is that of the scores of placeholders where any are asked for, else of words.
+    Its table is that of the scores of placeholders where any are requested, else of words.
     """
-    like = scorer.evaluator(*scorer.metrics)
-    if of is not None:
-        metrics, gold = of.dialogues.metrics, of.checked.scorer.gold
-        dialogues: Mapping[str, Sequence[object]] | None = of.checked.dialogues
-    else:
-        chosen = scorer.arguments["corpus"]
-        corpus = DEFAULT_CORPUS if chosen == AUTO else chosen
-        gold = load_fold(corpus, like.fold, corpus_root(corpus, like.data, offline=like.offline))
+    if system is None:
+        like = scorer.evaluator(*scorer.metrics)
         metrics, dialogues = like.metrics, None
+        corpus = DEFAULT_CORPUS if like.corpus == AUTO else like.corpus
+    else:
+        metrics, dialogues = system.rows.metrics, system.checked.dialogues
+        corpus = system.checked.scorer.gold.corpus
+    arguments = {**scorer.arguments, "corpus": corpus, "input_format": OWN_FORMAT}
+    arguments |= {"tools": None, "unfilled": (), "dst_rules": ()}
     reports = []
-    for in_words in (False, True):
-        evaluator = _for_gold(like, metrics, gold.corpus, in_words=in_words)
-        if evaluator.metrics != Metrics():
-            predictions = gold_predictions(gold, dialogues, in_words=in_words)
-            scored = evaluator.score(predictions, progress=of is None)
+    for responses, names in METRICS.items():
+        requested = {name: True for name in names if getattr(metrics, name)}
+        if requested:
+            evaluator = Evaluator(**{**arguments, **requested, "responses": responses})
+            gold = evaluator.scorer(corpus).gold
+            predictions = gold_predictions(gold, dialogues, in_words=responses == LEXICALIZED)
+            scored = evaluator.score(predictions, progress=system is None)
             reports.append(scored.report(resampling))
-    return reports[0] if len(reports) == 1 else _joined(*reports)
-
-
-def _joined(placeholders: Report, words: Report) -> Report:
-    """Return the report with the grounded scores of the other."""
-    return replace(
-        placeholders,
-        metrics={**placeholders.metrics, "grounded": words.metrics["grounded"]},
-        scores=(*placeholders.scores, *words.scores),
-    )
+    report = reports[0]
+    for words in reports[1:]:
+        grounded = {"grounded": words.metrics["grounded"]}
+        scores = (*report.scores, *words.scores)
+        report = replace(report, metrics={**report.metrics, **grounded}, scores=scores)
+    return report
 
 
 def signed_as_gold(report: Report) -> Report:
@@ -113,27 +106,3 @@ def signed_as_gold(report: Report) -> Report:
         signature = Signature.of(score.signature.metric, choices | {"predictions": "gold"})
         scores.append(replace(score, signature=signature))
     return replace(report, scores=tuple(scores), meta={**report.meta, "predictions": GOLD})
-
-
-def _for_gold(evaluator: Evaluator, asked: Metrics, corpus: str, *, in_words: bool) -> Evaluator:
-    """Return what scores the gold data of a corpus by the metrics of words, or by the others.
-
-    Not by state tracking under further rules, in which gold data are right by definition.
-    """
-    chosen = (
-        {"grounded": asked.grounded}
-        if in_words
-        else {name: getattr(asked, name) for name in ("bleu", "success", "richness", "dst")}
-    )
-    return Evaluator(
-        **chosen,
-        corpus=corpus,
-        fold=evaluator.fold,
-        rules=evaluator.rules,
-        data=evaluator.data,
-        offline=evaluator.offline,
-        references=evaluator.references,
-        input_format=OWN_FORMAT,
-        responses=LEXICALIZED if in_words else DELEXICALIZED,
-        rollouts=evaluator.rollouts,
-    )

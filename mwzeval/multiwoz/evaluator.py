@@ -7,15 +7,14 @@ result is that of `Evaluator.evaluate` on all of it, to the last bit.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from dataclasses import fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.choices import (
@@ -48,9 +47,8 @@ from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
 from mwzeval.multiwoz.formats.functions import Tools, read_tools
 from mwzeval.multiwoz.predictions.census import (
     Census,
-    Coverage,
+    check_coverage,
     check_fit,
-    coverage,
     with_ids_of_fold,
 )
 from mwzeval.multiwoz.predictions.evidence import Evidence, check_evidence
@@ -67,22 +65,16 @@ from mwzeval.multiwoz.predictions.shapes import PredictedTurn, Predictions
 from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
 from mwzeval.multiwoz.predictions.wording import answers_alike, check_each_turn
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
-from mwzeval.multiwoz.scoring.measures import scored_table
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, Reward, RewardWeights
-from mwzeval.multiwoz.scoring.richness import Richness
-from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
+from mwzeval.multiwoz.scoring.rows import Metrics, Rows, scored_table
 from mwzeval.multiwoz.scoring.scored_predictions import (
-    CheckedPart,
     CheckedPredictions,
     ScoredPredictions,
 )
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import parse_rules
-from mwzeval.multiwoz.tracking.joint_goals import Confusion
 from mwzeval.output import followed
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import Signature
-from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import SAMPLES, SEED
 
 UNREAD = ("missing-response", "shape")
@@ -200,14 +192,10 @@ class Evaluator:
         with no_garbage_collection():
             checked = self.checked(predictions, file=file)
             names = followed(checked.dialogues, "dialogues", shown=progress)
-            dialogues = ScoredDialogues.of(
-                checked.scorer,
-                checked.dialogues,
-                self.metrics,
-                names=names,
-                sources=Sources.of_census(checked.census),
-            )
-            return ScoredPredictions(checked, dialogues, scored_table(dialogues), self.resampling)
+            sources = Sources.of_census(checked.census)
+            rows = Rows.of(checked.scorer, checked.dialogues, self.metrics, sources, names)
+            table = scored_table(checked.scorer, rows)
+            return ScoredPredictions(checked, rows, table, self.resampling)
 
     def check_metrics(self) -> None:
         """Raise `UsageError` when no metric was asked for."""
@@ -235,11 +223,8 @@ class Evaluator:
         checked = self._check(predictions, findings)
         if checked is None:
             return findings.problems
-        lexicalized = checked.scorer.delexicalizes(Sources.of(checked.dialogues.values()))
-        return [
-            *findings.problems,
-            *check_each_turn(checked.dialogues, lexicalized, findings),
-        ]
+        lexicalized = checked.scorer.delexicalizes(Sources.of_census(checked.census))
+        return [*findings.problems, *check_each_turn(checked.dialogues, lexicalized, findings)]
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
         """Return Inform and Success of one dialogue, whichever metrics were chosen.
@@ -320,11 +305,10 @@ class Evaluator:
         if part is None:
             return None
         findings.sort_warnings()
-        covered = self.conclude(part.scorer, part.census, findings)
-        warnings = tuple(findings.warnings)
-        return CheckedPredictions(part.dialogues, part.scorer, covered, warnings, part.census)
+        self.conclude(part.scorer, part.census, findings)
+        return replace(part, warnings=tuple(findings.warnings))
 
-    def part(self, predictions: Any, findings: Findings) -> CheckedPart | None:
+    def part(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
         """Check what can be said of a part of an input as of the whole; None when it is empty."""
         need_responses = self.metrics.need_responses
         predictions = adapt(predictions, self.input_format, findings, self.tools)
@@ -341,13 +325,14 @@ class Evaluator:
         check_turns(dialogues, self.rules, findings)
         census = Census.of(dialogues, scorer.reference_sets, scorer.gold)
         census.evidence = Evidence.of(dialogues, scorer.gold, self.rules, findings.positions)
-        return CheckedPart(dialogues, scorer, census)
+        return CheckedPredictions(dialogues, scorer, census)
 
-    def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> Coverage:
-        """Check what only the whole input tells, and return how much of the fold it is."""
+    def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> None:
+        """Check what only the whole input tells."""
         findings.other_files(scorer.gold.corpus, scorer.gold.checksum, scorer.gold.other_files)
         if any(error.kind in UNREAD for error in findings.errors):
-            return coverage(census, scorer.gold, findings)
+            check_coverage(census, scorer.gold, findings)
+            return
         # Without any metric, an input is only validated, for whatever it may be scored by.
         metrics = self.metrics
         judges_goals = metrics.success or metrics.grounded or metrics == Metrics()
@@ -366,7 +351,7 @@ class Evaluator:
             informative=not answers_alike(census.answers),
         )
         check_references(census, scorer.reference_sets, scorer.gold.reference_set, findings)
-        return coverage(census, scorer.gold, findings)
+        check_coverage(census, scorer.gold, findings)
 
     def _scorer_of(self, dialogues: Dialogues) -> Scorer:
         """Return the scorer for the corpus that these dialogues are of."""
@@ -397,7 +382,15 @@ class Evaluator:
         `states` ("predicted" or "gold") and `active_domains` ("predicted" or "estimated") tell
         beforehand what an input shows at its end, which saves scoring a part for either case.
         """
-        return IncrementalEvaluator(self, declared(states, active_domains))
+        declared = {}
+        for name, what, source, other in (
+            ("predicted_states", "states", states, "gold"),
+            ("predicted_domains", "active_domains", active_domains, "estimated"),
+        ):
+            if source is not None:
+                known = known_name(f"source of {what}", source, ("predicted", other))
+                declared[name] = known == "predicted"
+        return IncrementalEvaluator(self, declared)
 
     def _load(self, corpus: str) -> Scorer:
         root = corpus_root(corpus, self.data, offline=self.offline)
@@ -422,105 +415,45 @@ class Evaluator:
         )
 
 
-FOLDED = "all"
-"""The unit of the one row that is left of many."""
-
-
-@dataclass(slots=True)
-class Sums:
-    """What is left of the evaluations of parts, under one choice of sources."""
-
-    table: Table | None = None
-    richness: Richness = field(default_factory=Richness)
-    turns: int = 0
-    confusions: dict[str, Counter[Confusion]] = field(default_factory=dict)
-
-    def add(self, part: ScoredDialogues) -> None:
-        """Add the evaluation of the next part."""
-        self._add(part.table, part.turns, part.confusions)
-        self.richness.update(part.words)
-
-    def merge(self, later: Sums) -> None:
-        """Add the sums of parts that came after these."""
-        if later.table is not None:
-            self._add(later.table, later.turns, later.confusions)
-            self.richness.merge(later.richness)
-
-    def _add(self, table: Table, turns: int, confusions: Mapping[str, Counter[Confusion]]) -> None:
-        rows = table if self.table is None else self.table + table
-        self.table = rows.folded_into(FOLDED)
-        self.turns += turns
-        for rule, counted in confusions.items():
-            self.confusions.setdefault(rule, Counter()).update(counted)
-
-    def scored_dialogues(
-        self, scorer: Scorer, metrics: Metrics, sources: Sources
-    ) -> ScoredDialogues:
-        """Return the evaluation of the whole; its table is one row for all dialogues.
-
-        Raises `ValueError` when there was no part.
-        """
-        if self.table is None:
-            raise ValueError("nothing has been added")
-        table, richness = self.table, Richness()
-        richness.merge(self.richness)
-        values = table.values.copy()
-        # The windows of the whole text, which no part knew.
-        for column, total in richness.totals().items():
-            if column in table.columns:
-                values[:, table.columns.index(column)] = total
-        whole = replace(table, values=values)
-        confusions = {rule: Counter(counted) for rule, counted in self.confusions.items()}
-        return ScoredDialogues(
-            scorer, metrics, sources, whole, richness, self.turns, confusions=confusions
-        )
-
-
-def decided(choices: Iterable[Sources], census: Census) -> Sources:
-    """Return, of the choices that remain, the one that the whole input leads to."""
-    lexicalized = Sources.of_census(census).lexicalized
-
-    def fits(sources: Sources) -> tuple[bool, bool, bool]:
-        kind = sources.lexicalized == lexicalized
-        return kind, sources.predicted_states, sources.predicted_domains
-
-    return max(choices, key=fits)
-
-
-def possible_sources(census: Census) -> tuple[Sources, ...]:
-    """Return the choices that an input with such a part may lead to, the part's own first."""
+def possible_sources(census: Census, responses: Responses = AUTO) -> tuple[Sources, ...]:
+    """Return the sources that an input with such a part may lead to, the part's own first."""
     own = Sources.of_census(census)
+    kinds = (own.lexicalized, not own.lexicalized) if responses == AUTO else (False,)
     return tuple(
         Sources(predicted_states=states, predicted_domains=domains, lexicalized=lexicalized)
         for states in ((True, False) if own.predicted_states else (False,))
         for domains in ((True, False) if own.predicted_domains else (False,))
-        for lexicalized in (own.lexicalized, not own.lexicalized)
+        for lexicalized in kinds
     )
 
 
-OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses"})
+OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses", "bookings"})
 """Keys of signatures that depend on the input and not on how it is scored."""
-
-Choose = Callable[[Census], Sequence[Sources]]
-"""Returns the choices of sources under which a part is to be scored, given its counts."""
 
 
 class IncrementalEvaluator:
     """Scores an input part by part.
 
-    Parts are told apart by their dialogues: one that comes a second time is an error, also when it
-    comes from another process. Made by `Evaluator.incremental`; `merge` takes another one's
-    parts as if they had come after the own ones. It pickles without gold data.
+    Parts are told apart by their dialogues: a repeated dialogue is an error, also when it comes
+    from another process. `Evaluator.incremental` makes it; `merge` adds another one's parts as if
+    they had come after the own ones. It pickles without gold data.
 
     Where states and domains come from, and whether responses are taken to be lexicalised, depends
-    on every turn of an input. So sums are kept for each choice that may still turn out to be the
-    right one: with gold states, in case a turn without a state comes, as well as with predicted
-    ones as long as none has come; in words and with placeholders, unless the evaluator's options
-    state what responses are. That is up to eight times the work where all turns have states and
-    domains. A declaration (see `Evaluator.incremental`) avoids it.
+    on every turn of an input. So rows are summed under all sources that may still turn out to be
+    those of the input: with gold states, in case a turn without a state comes, as well as with
+    predicted ones as long as none has come; in words and with placeholders, unless the evaluator's
+    options state what responses are. That is up to eight times the work where all turns have
+    states and domains. A declaration (see `Evaluator.incremental`) avoids it; `sources` are
+    then the only ones, whatever the turns have.
     """
 
-    def __init__(self, evaluator: Evaluator, choose: Choose = possible_sources) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        declared: Mapping[str, bool] = MappingProxyType({}),
+        *,
+        sources: Sources | None = None,
+    ) -> None:
         if evaluator.resampling is not None:
             raise UsageError(
                 "intervals need the numbers of each dialogue, and only sums are kept: leave out "
@@ -528,20 +461,21 @@ class IncrementalEvaluator:
             )
         evaluator.check_metrics()
         self._evaluator = evaluator
-        self._choose = choose
+        self._declared = dict(declared)
+        self._sources = sources
         self.reset()
 
     def reset(self) -> None:
         """Forget all parts."""
         self.census = Census()
         self._findings = Findings()
-        self._sums: dict[Sources, Sums] = {}
+        self._rows: dict[Sources, Rows] = {}
         self._corpus: str | None = None
-        self._how: dict[str, Signature] = {}
+        self._signed: dict[tuple[str, str], str] = {}
 
     def blank(self) -> IncrementalEvaluator:
         """Return one that scores alike and has no part yet."""
-        return IncrementalEvaluator(self._evaluator, self._choose)
+        return IncrementalEvaluator(self._evaluator, self._declared, sources=self._sources)
 
     def update(self, predictions: Predictions, *, file: str | None = None) -> None:
         """Add a part: predictions as `Evaluator.evaluate` takes them, in order.
@@ -553,27 +487,18 @@ class IncrementalEvaluator:
             part = self._evaluator.part(predictions, findings)
             if part is None or findings.errors:
                 raise InputError(findings.errors)
-            choices = self._choose(part.census)
-            if not choices:
-                raise InputError([_undeclared(part.census, file)])
-            scorer, metrics = part.scorer, self._evaluator.metrics
-            corpus = scorer.gold.corpus
-            remaining = self._remaining(corpus, {}, part.census, choices, file)
-            evaluations: dict[Sources, ScoredDialogues] = {}
-            for sources in remaining:
-                # Two choices that make the same of responses are scored once.
-                alike = replace(sources, lexicalized=scorer.delexicalizes(sources))
-                if alike not in evaluations:
-                    evaluations[alike] = ScoredDialogues.of(
-                        scorer, part.dialogues, metrics, sources=sources, is_part=True
-                    )
-            how = self._how or _how_scored(evaluations.values())
-            for sources, sums in remaining.items():
-                alike = replace(sources, lexicalized=scorer.delexicalizes(sources))
-                sums.add(evaluations[alike])
-            self._sums, self._corpus, self._how = remaining, corpus, how
-            self.census.merge(part.census)
-            self._findings.merge(findings)
+            remaining = self._remaining(self._possible(part.census, file))
+            self._check(part.scorer.gold.corpus, {}, part.census, remaining, file)
+            metrics, scorer = self._evaluator.metrics, part.scorer
+            rows = {s: Rows.of(scorer, part.dialogues, metrics, s) for s in remaining}
+            signed = self._signed or {
+                (measure.name, key): value
+                for of_sources in rows.values()
+                for measure in scored_table(scorer, of_sources).measures
+                for key, value in measure.signature.choices
+                if key not in OF_THE_INPUT
+            }
+            self._add(scorer.gold.corpus, signed, rows, part.census, findings)
 
     def merge(self, later: IncrementalEvaluator) -> None:
         """Add the parts of another one, as if they had come after those of this one.
@@ -582,15 +507,11 @@ class IncrementalEvaluator:
         differently (another corpus, other metrics, rules or versions).
         """
         if later._corpus is not None:
-            remaining = self._remaining(
-                later._corpus, later._how, later.census, later._sums, later._findings.file
-            )
-            for sources, sums in remaining.items():
-                sums.merge(later._sums[sources])
-            self._sums, self._corpus = remaining, later._corpus
-            self._how = {**self._how, **later._how}
-            self.census.merge(later.census)
-            self._findings.merge(later._findings)
+            remaining = self._remaining(later._rows)
+            file = later._findings.file
+            self._check(later._corpus, later._signed, later.census, remaining, file)
+            rows = {sources: later._rows[sources] for sources in remaining}
+            self._add(later._corpus, later._signed, rows, later.census, later._findings)
 
     def compute(self, *, file: str | None = None) -> Report:
         """Return the scores of all parts, as `Evaluator.evaluate` does; more may follow.
@@ -601,38 +522,60 @@ class IncrementalEvaluator:
         """
         if self._corpus is None:
             raise InputError([Problem("empty", "there is no dialogue in it")])
-        census, evaluator = self.census, self._evaluator
-        scorer = evaluator.scorer(self._corpus)
-        sources = decided(self._sums, census)
+        lexicalized = Sources.of_census(self.census).lexicalized
+        # Predicted states and domains as long as no turn has lacked them.
+        sources = max(
+            self._rows,
+            key=lambda s: (s.lexicalized == lexicalized, s.predicted_states, s.predicted_domains),
+        )
+        scorer, rows = self._evaluator.scorer(self._corpus), self._rows[sources].with_windows()
         findings = Findings(file)
         findings.merge(self._findings)
         findings.sort_warnings()
-        covered = evaluator.conclude(scorer, census, findings)
-        checked = CheckedPredictions({}, scorer, covered, tuple(findings.warnings), census)
-        evaluation = self._sums[sources].scored_dialogues(scorer, evaluator.metrics, sources)
-        return ScoredPredictions(checked, evaluation, scored_table(evaluation)).report()
+        self._evaluator.conclude(scorer, self.census, findings)
+        checked = CheckedPredictions({}, scorer, self.census, tuple(findings.warnings))
+        return ScoredPredictions(checked, rows, scored_table(scorer, rows)).report()
 
-    def _remaining(
+    def _possible(self, census: Census, file: str | None) -> Sequence[Sources]:
+        """Return the sources that a part may be scored with. Raises `InputError` if none."""
+        if self._sources is not None:
+            return (self._sources,)
+        possible = [
+            sources
+            for sources in possible_sources(census, self._evaluator.responses)
+            if all(getattr(sources, name) == value for name, value in self._declared.items())
+        ]
+        if possible:
+            return possible
+        there = {"state": census.with_state, "active_domains": census.with_domains}
+        lacking = ", ".join(
+            f'{census.turns - number} of {census.turns} turns have no "{key}"'
+            for key, number in there.items()
+            if number < census.turns
+        )
+        message = f"{lacking}, which was declared to be predicted"
+        raise InputError([Problem("undeclared", message, file=file)])
+
+    def _remaining(self, possible: Iterable[Sources]) -> list[Sources]:
+        """Return the sources under which all parts so far are summed, and a part can be, too."""
+        return [sources for sources in possible if self._corpus is None or sources in self._rows]
+
+    def _check(
         self,
         corpus: str,
-        how: Mapping[str, Signature],
+        signed: Mapping[tuple[str, str], str],
         census: Census,
-        choices: Iterable[Sources],
+        remaining: Sequence[Sources],
         file: str | None,
-    ) -> dict[Sources, Sums]:
-        """Return the sums to which a part is added: those that its `choices` do not rule out.
-
-        Raises what keeps the part from being added.
-        """
+    ) -> None:
+        """Raise what keeps a part from being added."""
         if self._corpus is None:
-            return {sources: Sums() for sources in choices}
+            return
         different = {} if corpus == self._corpus else {"corpus": f"{self._corpus} and {corpus}"}
-        for name, signature in how.items():
-            if name in self._how:
-                mine, theirs = dict(self._how[name].choices), dict(signature.choices)
-                for key in self._how[name].differences(signature):
-                    if key in mine and key in theirs:
-                        different.setdefault(key, f"{mine[key]} and {theirs[key]}")
+        for (name, key), value in signed.items():
+            own = self._signed.get((name, key), value)
+            if own != value:
+                different.setdefault(key, f"{own} and {value}")
         if different:
             listed = "; ".join(f"{key}: {values}" for key, values in different.items())
             raise UsageError(f"parts that are scored differently do not add up ({listed})")
@@ -641,64 +584,31 @@ class IncrementalEvaluator:
             raise InputError(
                 Problem("repeated-dialogue", message, file=file, dialogue=name) for name in repeated
             )
-        remaining = {s: self._sums[s] for s in choices if s in self._sums}
         if not remaining:
             raise UsageError(
                 "parts that were declared to have predicted states or domains do not add up with "
                 "parts that were declared to have none"
             )
-        return remaining
+
+    def _add(
+        self,
+        corpus: str,
+        signed: Mapping[tuple[str, str], str],
+        rows: Mapping[Sources, Rows],
+        census: Census,
+        findings: Findings,
+    ) -> None:
+        """Add rows of a part to the sums under the same sources; sums under others are dropped."""
+        if self._corpus is None:
+            self._rows = {sources: later.folded() for sources, later in rows.items()}
+        else:
+            self._rows = {sources: self._rows[sources] for sources in rows}
+            for sources, later in rows.items():
+                self._rows[sources].merge(later)
+        self._corpus = corpus
+        self._signed = {**self._signed, **signed}
+        self.census.merge(census)
+        self._findings.merge(findings)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_evaluator": self._evaluator.unloaded()}
-
-
-def _how_scored(evaluations: Iterable[ScoredDialogues]) -> dict[str, Signature]:
-    """Return the signature of each score without the keys that depend on the input."""
-    signatures = {}
-    for evaluation in evaluations:
-        for measure in scored_table(evaluation).measures:
-            full = measure.signature
-            kept = tuple((key, value) for key, value in full.choices if key not in OF_THE_INPUT)
-            signatures[measure.name] = Signature(full.metric, kept)
-    return signatures
-
-
-def declared(states: str | None, active_domains: str | None) -> Choose:
-    """Return the choices of sources that remain when it is said beforehand where both come from.
-
-    Raises `UsageError` for a word that is neither.
-    """
-    return partial(
-        _declared,
-        _is_predicted("states", states, "gold"),
-        _is_predicted("active_domains", active_domains, "estimated"),
-    )
-
-
-def _declared(
-    states: bool | None, active_domains: bool | None, census: Census
-) -> tuple[Sources, ...]:
-    return tuple(
-        sources
-        for sources in possible_sources(census)
-        if states in (None, sources.predicted_states)
-        and active_domains in (None, sources.predicted_domains)
-    )
-
-
-def _is_predicted(what: str, source: str | None, other: str) -> bool | None:
-    known = ("predicted", other)
-    if source is not None and source not in known:
-        hint = did_you_mean(source, known)
-        raise UsageError(f'unknown source of {what} "{source}"{hint} (known: {", ".join(known)})')
-    return None if source is None else source == "predicted"
-
-
-def _undeclared(census: Census, file: str | None) -> Problem:
-    lacking = ", ".join(
-        f'{census.turns - there} of {census.turns} turns have no "{key}"'
-        for key, there in (("state", census.with_state), ("active_domains", census.with_domains))
-        if there < census.turns
-    )
-    return Problem("undeclared", f"{lacking}, which was declared to be predicted", file=file)

@@ -1,59 +1,128 @@
-"""Predictions scored for the verbs, with the metrics that are asked for or allowed."""
+"""Files of MultiWOZ scored for the verbs: predictions, or dialogues that were held live."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property, partial
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
-from mwzeval.errors import Problem, UsageError
+from mwzeval.benchmark import recognised
+from mwzeval.conversation.files import is_live, live_text
+from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.files.json_files import beginning_value, decoded
+from mwzeval.files.reading import expand, first_line, read_bytes
 from mwzeval.libraries import no_garbage_collection
+from mwzeval.multiwoz import NAME, TITLE
+from mwzeval.multiwoz.choices import AUTO, LIVE
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions.reading import Findings, predictions_of_text
 from mwzeval.multiwoz.predictions.wording import Wording
-from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import ScoredFile
+    from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+    from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
+    from mwzeval.scores.report import Report
+
+OF_LIVE = ("corpus", "fold", "rules", "data", "tools")
+"""Arguments of an `Evaluator` that live dialogues are scored by as well."""
 
 
 @dataclass(frozen=True, eq=False)
-class PredictionsScorer:
-    """Scores predictions; each evaluator is made once.
+class MultiWozScorer:
+    """Scores a file as what it is, or as what its `input_format` says that it is.
 
-    `metrics` are those asked for; of those in `allowed` a file gets what it allows.
+    `arguments` are those of an `Evaluator`. Predictions get the `metrics` requested; without any
+    those of `allowed` that their content allows. `live_options` are those of a `LiveScorer`.
     """
 
     arguments: Mapping[str, Any]
     metrics: tuple[str, ...]
     allowed: tuple[str, ...] = ()
     need_states: bool = False
+    live_options: Mapping[str, Any] = field(default_factory=dict)
     _evaluators: dict[tuple[str, ...], Evaluator] = field(default_factory=dict)
 
-    def score(self, text: str, file: str, *, progress: bool = False) -> ScoredPredictions:
-        """Return the text of a file scored. Raises `InputError`, `DataError`, `UsageError`."""
-        with no_garbage_collection():
-            predictions = predictions_of_text(text, file)
-            evaluator = self._evaluator_for(predictions)
-            scored = evaluator.score(predictions, file=file, progress=progress)
-        if self.need_states and not scored.dialogues.sources.predicted_states:
-            raise UsageError(
-                f"state tracking needs a state in every turn; not so in {file}: leave it out, or "
-                "leave out --dst"
-            )
-        return scored
+    @cached_property
+    def live(self) -> LiveScorer:
+        """What scores live dialogues; its modules take a tenth of a second to import."""
+        from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+        from mwzeval.multiwoz.live.scored.reading import Settings
 
-    def validate(self, text: str, file: str) -> list[Problem]:
-        """Return every problem of the text of a file."""
-        predictions = predictions_of_text(text, file)
+        settings = {name: self.arguments[name] for name in OF_LIVE if name in self.arguments}
+        return LiveScorer(Settings.of(**settings), **self.live_options)
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredFile:
+        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        raw = read_bytes(file)
+        if self._is_live(raw):
+            return self.live.score(live_text(raw, file), file, progress=progress)
+        for name in ("prices", "exclude_user_faults"):
+            if self.live_options.get(name):
+                option = name.replace("_", "-")
+                raise UsageError(
+                    f"--{option} is about live dialogues, and {file} is of predictions"
+                )
+        return self._score_predictions(decoded(raw, file), file, progress=progress)
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of a file. Raises `InputError` for one that cannot be read."""
+        raw = read_bytes(file)
+        if self._is_live(raw):
+            return self.live.validate(live_text(raw, file), file)
+        predictions = predictions_of_text(decoded(raw, file), file)
         return self.evaluator(*self.metrics).validate(predictions, file=file)
 
-    def evaluator_of_shards(self) -> Evaluator:
-        """Return the evaluator of shards, by default with the metrics of responses and states.
+    def score_shards(
+        self,
+        files: Sequence[str],
+        *,
+        dask: str | None = None,
+        workers: int | None = None,
+        skip_bad: bool = False,
+        progress: bool = False,
+    ) -> Report:
+        """Return the report of predictions in many files, patterns among them, as one input.
 
-        Which metrics the shards allow would only be known at their end.
+        `dask` is the address of a Dask scheduler, or `local` for a cluster of `workers` processes.
+        Raises as `evaluate_shards` and `cluster`, and `UsageError` for live dialogues
+        and files of other benchmarks.
         """
-        asked = self.metrics or self.arguments["dst_rules"]
-        metrics = self.metrics if asked else tuple(m for m in self.allowed if m != "grounded")
-        return self.evaluator(*metrics)
+        from mwzeval.multiwoz.shards import evaluate_shards
+
+        shards = expand(files)
+        with suppress(InputError):  # of a bad shard, which is listed later
+            if self._is_live(first_line(shards[0])):
+                raise UsageError(
+                    f"{shards[0]} is of live dialogues, and shards are for predictions: join the "
+                    "files of a run (`cat part-*.jsonl > run.jsonl`), and evaluate that file"
+                )
+            if other := recognised(beginning_value(shards[0]), but=NAME):
+                raise UsageError(
+                    f"{shards[0]} is of {other.title}, and shards are for predictions of {TITLE}: "
+                    "put the dialogues or examples into one file, and evaluate that file"
+                )
+        metrics = self.metrics
+        if not (metrics or self.arguments["dst_rules"]):
+            # Only the end shows which metrics the content allows.
+            metrics = tuple(metric for metric in self.allowed if metric != "grounded")
+        evaluate = partial(
+            evaluate_shards,
+            *(self.evaluator(*metrics), shards),
+            skip_bad=skip_bad,
+            file=" ".join(PurePath(file).name for file in files),
+            progress=progress,
+        )
+        if dask is None:
+            return evaluate()
+        from mwzeval.cluster import cluster
+
+        with cluster(dask, workers) as client:
+            return evaluate(client=client)
 
     def evaluator(self, *metrics: str) -> Evaluator:
         """Return what scores predictions by these metrics."""
@@ -62,34 +131,47 @@ class PredictionsScorer:
             self._evaluators[metrics] = Evaluator(**asked, **self.arguments)
         return self._evaluators[metrics]
 
-    def _evaluator_for(self, predictions: Any) -> Evaluator:
-        if not self.allowed:
-            return self.evaluator(*self.metrics)
-        adapted = adapt(
-            predictions, self.arguments["input_format"], Findings(), self.arguments["tools"]
-        )
-        return self.evaluator(*(m for m in _possible(adapted) if m in self.allowed))
+    def _score_predictions(self, text: str, file: str, *, progress: bool) -> ScoredPredictions:
+        metrics = self.metrics
+        with no_garbage_collection():
+            predictions = predictions_of_text(text, file)
+            if self.allowed:
+                tools, input_format = self.arguments["tools"], self.arguments["input_format"]
+                adapted = adapt(predictions, input_format, Findings(), tools)
+                metrics = tuple(m for m in _possible_metrics(adapted) if m in self.allowed)
+            scored = self.evaluator(*metrics).score(predictions, file=file, progress=progress)
+        if self.need_states and not scored.rows.sources.predicted_states:
+            raise UsageError(
+                f"state tracking needs a state in every turn; not so in {file}: leave it out, or "
+                "leave out --dst"
+            )
+        return scored
+
+    def _is_live(self, raw: bytes) -> bool:
+        input_format = self.arguments.get("input_format", AUTO)
+        return input_format == LIVE or (input_format == AUTO and is_live(raw))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the evaluators behind: another process reads the gold data itself."""
         return {**self.__dict__, "_evaluators": {}}
 
 
-def _possible(predictions: Any) -> tuple[str, ...]:
+def _possible_metrics(predictions: Any) -> tuple[str, ...]:
     """Return the metrics that predictions allow: of responses, states, responses in words.
 
     Those of responses when there is neither, whose absence is an error then.
     """
     keys: set[str] = set()
-    said: list[str] = []
+    responses: list[str] = []
     for turn in _turns(predictions):
         keys.update(turn)
-        said.append(str(turn.get("response", "")))
-    wording = Wording.of(said)
-    responses = ("bleu", "success", "richness")
-    states = ("dst",) if "state" in keys else ()
-    words = ("grounded",) if "response" in keys and wording.lexicalized else ()
-    return (*(responses if "response" in keys or not states else ()), *states, *words)
+        responses.append(str(turn.get("response", "")))
+    metrics: tuple[str, ...] = ("dst",) if "state" in keys else ()
+    if "response" in keys or not metrics:
+        metrics = ("bleu", "success", "richness", *metrics)
+    if "response" in keys and Wording.of(responses).lexicalized:
+        metrics += ("grounded",)
+    return metrics
 
 
 def _turns(predictions: Any) -> Iterator[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from mwzeval.multiwoz import NAME, TITLE
 
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
-    from mwzeval.multiwoz.input_scorer import InputScorer
+    from mwzeval.multiwoz.file_scorer import MultiWozScorer
     from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
@@ -109,7 +109,7 @@ class MultiWoz(Benchmark):
 
         add_arguments(parser, verb)
 
-    def scorer(self, arguments: Namespace) -> InputScorer:
+    def scorer(self, arguments: Namespace) -> MultiWozScorer:
         """Return what scores predictions and live dialogues. Raises `UsageError`."""
         from mwzeval.multiwoz.benchmark import scorer_of
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 from uuid import uuid4
 
@@ -19,7 +19,6 @@ from mwzeval.files.json_files import parse_json, read_text
 from mwzeval.files.reading import first_line, lines, shortest_ends
 from mwzeval.libraries import no_garbage_collection, required
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
-from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import (
     Findings,
     called_lines,
@@ -66,48 +65,22 @@ class MergedShards:
             self.repeated += tuple(problem.dialogue or "" for problem in error.problems)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShardScorer:
-    """Scores shards under one choice of sources, whether or not their turns lead to it.
+def score_shard(evaluator: Evaluator, sources: Sources, shard: str) -> MergedShards:
+    """Return the sums of one shard, or all its errors. Raises `DataError`, `UsageError`.
 
-    It pickles without gold data, which another process reads once, whatever the choice.
+    It is scored with these sources, whether or not its turns lead to them.
     """
-
-    evaluator: Evaluator
-    sources: Sources
-
-    def score(self, shard: str) -> MergedShards:
-        """Return the sums of one shard, or all its errors. Raises `DataError`, `UsageError`."""
-        scored = IncrementalEvaluator(self.evaluator, partial(_fixed, self.sources))
-        problems: list[Problem] = []
-        with no_garbage_collection():
-            for batch in _batches(shard, problems):
-                try:
-                    scored.update(batch, file=shard)
-                except InputError as error:
-                    problems += error.problems
-                if len(problems) >= PROBLEMS_OF_A_SHARD:
-                    break
-        return MergedShards(bad={shard: tuple(problems)}) if problems else MergedShards(scored)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (pickle.dumps(self.evaluator.unloaded()), self.sources)
-
-
-def _received(evaluator: bytes, sources: Sources) -> ShardScorer:
-    return ShardScorer(_loaded(evaluator), sources)
-
-
-@lru_cache(maxsize=4)
-def _loaded(settings: bytes) -> Evaluator:
-    """Return the evaluator of this process, which reads its gold data once for all shards."""
-    evaluator = pickle.loads(settings)
-    assert isinstance(evaluator, Evaluator)
-    return evaluator
-
-
-def _fixed(sources: Sources, census: Census) -> tuple[Sources, ...]:
-    return (sources,)
+    scored = IncrementalEvaluator(evaluator, sources=sources)
+    problems: list[Problem] = []
+    with no_garbage_collection():
+        for batch in _batches(shard, problems):
+            try:
+                scored.update(batch, file=shard)
+            except InputError as error:
+                problems += error.problems
+            if len(problems) >= PROBLEMS_OF_A_SHARD:
+                break
+    return MergedShards(bad={shard: tuple(problems)}) if problems else MergedShards(scored)
 
 
 def evaluate_shards(
@@ -130,26 +103,25 @@ def evaluate_shards(
     metric; `DataError`; `DependencyError`, `MwzevalError` if the cluster fails.
     """
     evaluator.incremental()  # raises errors about the options before anything is read
-    scorer = ShardScorer(evaluator, _first_sources(evaluator, shards))
+    sources = _first_sources(evaluator, shards)
     bad: dict[str, tuple[Problem, ...]] = {}
     while True:
         good = [shard for shard in shards if shard not in bad]
         if client is None:
             merged = MergedShards()
             for shard in followed(good, "shards", shown=progress):
-                merged.merge(scorer.score(shard))
+                merged.merge(score_shard(evaluator, sources, shard))
         else:
-            merged = on_cluster(client, scorer, good, progress=progress)
+            merged = on_cluster(client, evaluator, sources, good, progress=progress)
         bad |= merged.bad
         if merged.sums is None or (bad and not skip_bad):
             raise InputError(problem for problems in bad.values() for problem in problems)
         if merged.repeated:
             raise InputError(_repeated_in(evaluator, good, merged.repeated))
         # Only the end shows that some turn lacks what the first ones have; it counts for all.
-        sources = Sources.of_census(merged.sums.census)
-        if sources == scorer.sources:
+        tried, sources = sources, Sources.of_census(merged.sums.census)
+        if sources == tried:
             return _with_skipped(merged.sums.compute(file=file), shards, bad)
-        scorer = replace(scorer, sources=sources)
 
 
 def _first_sources(evaluator: Evaluator, shards: Sequence[str]) -> Sources:
@@ -207,7 +179,12 @@ def _with_skipped(
 
 
 def on_cluster(
-    client: Any, scorer: ShardScorer, shards: Sequence[str], *, progress: bool = False
+    client: Any,
+    evaluator: Evaluator,
+    sources: Sources,
+    shards: Sequence[str],
+    *,
+    progress: bool = False,
 ) -> MergedShards:
     """Return the merged sums of shards, scored by the workers of a Dask cluster.
 
@@ -218,10 +195,10 @@ def on_cluster(
     without Dask or if workers lack a library.
     """
     distributed: Any = required("distributed", "distributed", "evaluating on a cluster needs Dask")
-    settings = pickle.dumps(scorer)
+    settings = pickle.dumps(evaluator.unloaded())
     run = uuid4().hex
     shard_of = {
-        client.submit(_scored, settings, shard, key=f"mwzeval-shard-{run}-{number}"): shard
+        client.submit(_scored, settings, sources, shard, key=f"mwzeval-shard-{run}-{number}"): shard
         for number, shard in enumerate(shards)
     }
     single = list(shard_of)
@@ -259,9 +236,16 @@ def on_cluster(
     return total
 
 
-def _scored(scorer: bytes, shard: str) -> MergedShards:
-    found: MergedShards = pickle.loads(scorer).score(shard)
-    return found
+def _scored(settings: bytes, sources: Sources, shard: str) -> MergedShards:
+    return score_shard(_loaded(settings), sources, shard)
+
+
+@lru_cache(maxsize=4)
+def _loaded(settings: bytes) -> Evaluator:
+    """Return the evaluator of this process, which reads its gold data once for all shards."""
+    evaluator = pickle.loads(settings)
+    assert isinstance(evaluator, Evaluator)
+    return evaluator
 
 
 def _merged(parts: Sequence[MergedShards]) -> MergedShards:

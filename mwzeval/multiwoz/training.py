@@ -14,7 +14,7 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
-from mwzeval.multiwoz.scoring.scored_dialogues import Metrics
+from mwzeval.multiwoz.scoring.rows import Metrics
 from mwzeval.scores.report import Report
 
 TurnDict = Mapping[str, Any]

@@ -1,61 +1,19 @@
-"""On a cluster of separate processes: the same bytes, also when one of them is killed."""
+"""Dask clusters: their workers start, and ignore Ctrl-C."""
 
 from __future__ import annotations
 
 import os
-import resource
 import signal
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Event, Thread
-from typing import Any
 
 import pytest
 
 from mwzeval.cluster import cluster
-from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
-from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.scoring.scorer import Sources
-from mwzeval.multiwoz.shards import ShardScorer, evaluate_shards, on_cluster
-from mwzeval.text import to_json
-from tests.parts import Predictions, cut, rollouts, write_shards
-from tests.places import sample_predictions
-from tests.waiting import HANGING
+from mwzeval.errors import MwzevalError
 
 pytestmark = pytest.mark.integration
-
 WORKERS = 2
-SOURCES = Sources(predicted_states=True, predicted_domains=True)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with cluster("local", WORKERS) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def of_rollouts() -> Evaluator:
-    return Evaluator(True, True, True, True, corpus="sample", rollouts=True)
-
-
-def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
-    return to_json(evaluate_shards(evaluator, paths, client=client, **options).to_dict())
-
-
-def test_a_cluster_finds_what_one_process_finds(
-    client: Any, evaluator: Evaluator, tmp_path: Path
-) -> None:
-    predictions = sample_predictions("weak-tracker")
-    endings = (".jsonl.zst", ".json", ".jsonl.gz")
-    paths = write_shards(tmp_path, cut(predictions, range(3, 62, 3)), endings)
-    assert len(paths) > 16, "more than one sum of neighbours"
-    expected = to_json(evaluator.evaluate(predictions).to_dict())
-    assert on(client, evaluator, paths) == on(None, evaluator, paths) == expected
 
 
 def _held_signals() -> set[int]:
@@ -63,191 +21,12 @@ def _held_signals() -> set[int]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal is held there")
-def test_ctrl_c_is_not_for_workers(client: Any) -> None:
-    workers = client.run(_held_signals, nanny=False)
+def test_ctrl_c_is_not_for_workers() -> None:
+    with cluster("local", WORKERS) as client:
+        workers = client.run(_held_signals, nanny=False)
     assert len(workers) == WORKERS
     assert all(signal.SIGINT in held for held in workers.values())
     assert signal.SIGINT not in _held_signals()
-
-
-def test_bad_shards_are_named_and_can_be_skipped(
-    client: Any, evaluator: Evaluator, tmp_path: Path
-) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
-    Path(paths[1]).write_bytes(b"{")
-    with pytest.raises(InputError, match=r"part-001\.jsonl"):
-        on(client, evaluator, paths)
-    found = on(client, evaluator, paths, skip_bad=True)
-    assert found == on(None, evaluator, paths, skip_bad=True)
-    assert "skipped_shards" in found
-
-
-def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-    lost = Evaluator(success=True, corpus="multiwoz-2.2", data=tmp_path / "nowhere")
-    with pytest.raises(DataError, match="nowhere"):
-        on_cluster(client, ShardScorer(lost, SOURCES), paths)
-    # The cluster is none the worse for it.
-    sound = Evaluator(success=True, corpus="sample")
-    assert on(client, sound, paths) == on(None, sound, paths)
-
-
-def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path) -> None:
-    # So many that both workers get some of those that are added up together.
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), range(1, 62)))
-
-    def pretend(version: str) -> None:
-        import mwzeval.multiwoz.scoring.measures
-
-        mwzeval.multiwoz.scoring.measures.__version__ = version  # type: ignore[attr-defined]
-
-    from mwzeval.version import __version__
-
-    evaluator = Evaluator(success=True, corpus="sample")
-    one = next(iter(client.scheduler_info()["workers"]))
-    client.run(pretend, "9.9", workers=[one])
-    try:
-        with pytest.raises(UsageError, match=r"version: .*9\.9"):
-            on(client, evaluator, paths)
-    finally:
-        client.run(pretend, __version__)
-
-
-def long_run(folder: Path) -> tuple[list[str], Predictions]:
-    """Shards that keep two workers busy for some seconds."""
-    predictions = rollouts(sample_predictions("good"), 80)
-    return write_shards(folder, cut(predictions, range(124, len(predictions), 124))), predictions
-
-
-def test_the_shards_of_a_killed_worker_are_done_again(
-    client: Any, of_rollouts: Evaluator, tmp_path: Path
-) -> None:
-    paths, predictions = long_run(tmp_path)
-    killed: list[int] = []
-    ended = Event()
-
-    def kill_a_busy_worker() -> None:
-        pids = client.run(os.getpid)
-        while not (killed or ended.is_set()):
-            done = client.run_on_scheduler(_finished_shards)
-            busy = {worker for worker, tasks in client.processing().items() if tasks}
-            if done >= 5 and busy:
-                killed.append(pids[min(busy)])
-                os.kill(killed[0], signal.SIGKILL)
-            time.sleep(0.01)
-
-    killer = Thread(target=kill_a_busy_worker)
-    killer.start()
-    found = on(client, of_rollouts, paths)
-    ended.set()
-    killer.join()
-    assert found == to_json(of_rollouts.evaluate(predictions).to_dict())
-    assert killed
-    client.wait_for_workers(WORKERS, timeout=HANGING)
-    assert killed[0] not in client.run(os.getpid).values()
-
-
-def _finished_shards(dask_scheduler: Any) -> int:
-    return sum(
-        str(key).startswith("mwzeval-shard") and task.state in ("memory", "released")
-        for key, task in dask_scheduler.tasks.items()
-    )
-
-
-def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
-    with cluster("local", 1) as alone:
-        alone.run_on_scheduler(_allow_no_death)
-        evaluator = _DeadlyEvaluator(success=True, corpus="sample")
-        paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-        with pytest.raises(MwzevalError, match=r"part-00\d\.jsonl"):
-            on_cluster(alone, ShardScorer(evaluator, SOURCES), paths)
-
-
-def _allow_no_death(dask_scheduler: Any) -> None:
-    dask_scheduler.allowed_failures = 0
-
-
-class _DeadlyEvaluator(Evaluator):
-    """Ends the process that scores with it, as running out of memory does."""
-
-    def part(self, predictions: Any, findings: Any) -> Any:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_the_memory_of_a_worker_does_not_grow_with_the_dialogues(
-    client: Any, of_rollouts: Evaluator, tmp_path: Path
-) -> None:
-    predictions = rollouts(sample_predictions("good"), 100)
-    (tmp_path / "few").mkdir()
-    (tmp_path / "many").mkdir()
-    few = write_shards(tmp_path / "few", cut(predictions, range(62, 620, 62))[:9])
-    many = write_shards(tmp_path / "many", cut(predictions, [3100]))
-    on(client, of_rollouts, few)
-    before = client.run(_peak_megabytes)
-    on(client, of_rollouts, many)
-    after = client.run(_peak_megabytes)
-    # Ten times as many dialogues, and fifty times as many in a shard, of some 6 kB each as text.
-    assert max(after[worker] - before[worker] for worker in before) < 24
-
-
-def _peak_megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-@pytest.mark.parametrize("listens", [False, True])
-def test_an_unreachable_scheduler_is_named(listens: bool, tmp_path: Path) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-        if listens:  # and never answers
-            listener.listen()
-        arguments = ["-bs", "--dask", address, "-o", str(tmp_path / "report.json"), *paths]
-        program = [sys.executable, "-m", "mwzeval", "shards", *arguments]
-        done = subprocess.run(program, capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert address in done.stderr
-
-
-def test_the_command_line_takes_a_cluster_by_its_address(
-    client: Any, evaluator: Evaluator, tmp_path: Path
-) -> None:
-    predictions = sample_predictions("good")
-    write_shards(tmp_path, cut(predictions, [20, 40]))
-    report = tmp_path / "report.json"
-    program = [sys.executable, "-m", "mwzeval", "shards", "-bsrd", "--corpus", "sample"]
-    program += ["--dask", client.scheduler.address, "-o", str(report), str(tmp_path / "part-*")]
-    done = subprocess.run(program, capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
-    assert report.read_text(encoding="utf-8") == to_json(evaluator.evaluate(predictions).to_dict())
-
-
-WITHOUT_DASK = """
-import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("dask", "distributed", "fsspec"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Absent())
-from mwzeval.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "library"), [(["--dask", "local"], "Dask"), (["memory://part-*"], "fsspec")]
-)
-def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], library: str) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-    report = str(tmp_path / "report.json")
-    verb = ["shards", "-bs", "-o", report, *paths]
-    program = [sys.executable, "-c", WITHOUT_DASK, *verb]
-    done = subprocess.run(program, capture_output=True, check=False, text=True)
-    assert done.returncode == 0, "shards of this machine need no extra"
-    done = subprocess.run([*program, *arguments], capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert library in done.stderr
-    assert "mwzeval[distributed]" in done.stderr
 
 
 def test_workers_that_do_not_start_are_told(

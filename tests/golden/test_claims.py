@@ -97,7 +97,7 @@ def test_claims_in_logs(log: str, flagged: int, names: int, inform: float, succe
         reports[which] = scored.report()
         scorer = scored.checked.scorer
         for name, turns in scored.checked.dialogues.items():
-            dialogue = scorer.normalize(name, turns, scored.dialogues.sources)
+            dialogue = scorer.normalize(name, turns, scored.rows.sources)
             reading.add(chosen[name]["facts"], scorer.grounded(dialogue).judged)
     true, false, invented = (
         reading.total(True),

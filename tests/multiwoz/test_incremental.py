@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import fields
 from multiprocessing import get_context
 from typing import Any
 
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
-from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.scores.findings import MORE_WARNINGS, MOST_WARNINGS
 from mwzeval.scores.table import Table
 from mwzeval.text import to_json
@@ -259,13 +257,6 @@ def test_it_pickles_without_gold_data_and_goes_on(evaluator: Evaluator) -> None:
     received = pickle.loads(sent)
     received.update(second)
     assert computed(received) == whole(evaluator, predictions)
-
-
-def test_nothing_that_an_evaluation_finds_is_forgotten() -> None:
-    # What is added to `ScoredDialogues` must be added up in `mwzeval.multiwoz.evaluator.Sums`.
-    kept = {"table", "richness", "turns", "confusions"}
-    of_the_input = {"scorer", "metrics", "sources", "words"}
-    assert {field.name for field in fields(ScoredDialogues)} == kept | of_the_input
 
 
 def test_folded_tables_need_whole_numbers() -> None:

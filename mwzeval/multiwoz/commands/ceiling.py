@@ -40,12 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     resampling = Resampling(arguments.ci) if arguments.ci else None
     if files := files_of(arguments, at_most=1, required=False):
         system: Any = scorer.score(files[0], progress=True)
-        ceiling = ceiling_of(scorer.predictions, system, None)
+        ceiling = ceiling_of(scorer, system, None)
         report = system.report(resampling)
         report = replace(report, meta={**report.meta, "ceiling": dict(ceiling.metrics)})
         document = summary(report, ceiling)
     else:
-        report = signed_as_gold(ceiling_of(scorer.predictions, None, resampling))
+        report = signed_as_gold(ceiling_of(scorer, None, resampling))
         document = summary(report)
         heading = (*document.heading, f"These are {GOLD}, as a system's.")
         document = replace(document, heading=heading)

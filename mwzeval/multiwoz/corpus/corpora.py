@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +188,7 @@ def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = 
     return locate(data, offline=offline, table=table, name="multiwoz", sample=f"--corpus {SAMPLE}")
 
 
-@cache
+@lru_cache(maxsize=16)
 def _warn_of_unread(data: str) -> None:
     logger.warning("--data %s is not read: the sample corpus is part of mwzeval", shorten(data))
 

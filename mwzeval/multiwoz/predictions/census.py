@@ -191,8 +191,8 @@ def _unknown_dialogue(name: str, gold: GoldFold, *, hint: bool) -> str:
     return f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
 
 
-def coverage(census: Census, gold: GoldFold, findings: Findings) -> Coverage:
-    """Return how much of the fold is there; warn when it is not all of it."""
+def coverage(census: Census, gold: GoldFold) -> Coverage:
+    """Return how much of the fold is there."""
     domains: dict[str, list[int]] = {}
     turns = rollouts = 0
     for name, annotated in gold.dialogues.items():
@@ -203,17 +203,21 @@ def coverage(census: Census, gold: GoldFold, findings: Findings) -> Coverage:
             counts = domains.setdefault(domain, [0, 0])
             counts[0] += times > 0
             counts[1] += 1
-    result = Coverage(
+    return Coverage(
         (len(census.seen), len(gold.dialogues)),
         (census.turns, turns),
         {domain: (there, of) for domain, (there, of) in sorted(domains.items())},
         rollouts if gold.rollouts else None,
     )
-    for what, (there, of) in (("dialogues", result.dialogues), ("turns", result.turns)):
+
+
+def check_coverage(census: Census, gold: GoldFold, findings: Findings) -> None:
+    """Warn when dialogues or turns of the fold are missing."""
+    found = coverage(census, gold)
+    for what, (there, of) in (("dialogues", found.dialogues), ("turns", found.turns)):
         if there < of:
             findings.warning(
                 f"fewer-{what}",
                 f"{of - there} of the fold's {of} {what} are not in the predictions; the scores "
                 f"are of the {there} that are, and not comparable to those of the whole fold",
             )
-    return result

@@ -191,6 +191,9 @@ class Richness:
 
     def merge(self, later: Richness) -> None:
         """Add what `later` has seen, as if it had come after what this one has seen."""
+        if not later._turns:
+            self.update([later._waiting])
+            return
         self._count()
         later._count()
         self._turns += later._turns

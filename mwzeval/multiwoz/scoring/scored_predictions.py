@@ -19,7 +19,7 @@ from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.normalization.spacing import natural_spacing
-from mwzeval.multiwoz.predictions.census import Census, Coverage
+from mwzeval.multiwoz.predictions.census import Census, coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
@@ -27,10 +27,9 @@ from mwzeval.multiwoz.scoring.goal_success import (
     Progress,
 )
 from mwzeval.multiwoz.scoring.losses import losses, spelled
-from mwzeval.multiwoz.scoring.measures import plain_metrics
 from mwzeval.multiwoz.scoring.reasons import KINDS, ON_OFFER, PROVIDED
 from mwzeval.multiwoz.scoring.repairs import Case
-from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
+from mwzeval.multiwoz.scoring.rows import Rows, plain_metrics
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.state_errors import StateErrors
 from mwzeval.scores.explanation import (
@@ -233,26 +232,16 @@ SAMPLE_NOTE = "The sample corpus is an invented town: these are not MultiWOZ sco
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CheckedPart:
-    """Predictions that may be all of an input or some, what scores them, and what they have."""
-
-    dialogues: Dialogues
-    scorer: Scorer
-    census: Census
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class CheckedPredictions:
-    """A whole input that can be scored, what scores it, and what was noticed about it.
+    """Predictions that can be scored, what scores them, their counts, and warnings.
 
     `dialogues` is empty where they came in parts, of which sums are kept.
     """
 
     dialogues: Dialogues
     scorer: Scorer
-    coverage: Coverage
-    warnings: tuple[Problem, ...]
     census: Census
+    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,7 +252,7 @@ class ScoredPredictions:
     """
 
     checked: CheckedPredictions
-    dialogues: ScoredDialogues
+    rows: Rows
     scored_table: ScoredTable
     resampling: Resampling | None = None
 
@@ -278,7 +267,7 @@ class ScoredPredictions:
         with no_garbage_collection():
             scores = self.scored_table.scores(resampling or self.resampling)
         return Report(
-            metrics=plain_metrics(self.dialogues, scores),
+            metrics=plain_metrics(scorer, self.rows, scores),
             scores=scores,
             table=self.scored_table.table,
             warnings=checked.warnings,
@@ -289,11 +278,11 @@ class ScoredPredictions:
                 "sources": scorer.gold.checksum,
                 "rules": scorer.rules,
                 "responses": {
-                    "taken_as": scorer.kind(self.dialogues.sources),
+                    "taken_as": scorer.kind(self.rows.sources),
                     "said": scorer.responses != AUTO,
                     **checked.census.wording.plain(),
                 },
-                "coverage": checked.coverage.to_json(),
+                "coverage": coverage(checked.census, scorer.gold).to_json(),
                 "versions": {name: library_version(name) for name in DEPENDENCIES}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
@@ -321,12 +310,12 @@ class ScoredPredictions:
 
         Raises `UsageError` if responses were read as text with placeholders.
         """
-        if not self.checked.scorer.delexicalizes(self.dialogues.sources):
+        if not self.checked.scorer.delexicalizes(self.rows.sources):
             raise UsageError(
                 "claims are read in responses in words, and these were taken to have placeholders "
                 "(--responses lexicalized says otherwise)"
             )
-        scorer, sources = self.checked.scorer, self.dialogues.sources
+        scorer, sources = self.checked.scorer, self.rows.sources
         for unit in self.units():
             dialogue = scorer.normalize(unit, self.checked.dialogues[unit], sources)
             for claim in words_of(scorer, dialogue).claims:
@@ -334,7 +323,7 @@ class ScoredPredictions:
 
     def _explained(self, units: Iterable[str]) -> Iterator[Explanation]:
         scorer, dialogues = self.checked.scorer, self.checked.dialogues
-        sources, metrics = self.dialogues.sources, self.dialogues.metrics
+        sources, metrics = self.rows.sources, self.rows.metrics
         with_responses = metrics.need_responses and any(
             turn.response is not None for turns in dialogues.values() for turn in turns
         )
