@@ -1,46 +1,91 @@
-"""Faults of a user, told by code from what was said: a dialogue may be lost through its user.
+"""Faults of a user, found by code in what was said: a dialogue may fail through its user.
 
-* `misunderstood`: the user took a turn of the agent for something else. It is told where the agent
-  adds its acts to its message (key `acts`). What counts is what changes what the user does next:
-  an answer to something that its goal asks for, a value against its goal, the name of a venue, a
-  question, a booking with its reference, that something is not there or cannot be booked. A turn is
-  misunderstood when one of these was missed, invented or heard with another value.
+* `misunderstood`: the user took a turn of the agent for something else. It is found where the
+  agent adds its acts to its message (key `acts`). What counts is what changes what the user does
+  next: an answer to something that its goal asks for, a value against its goal, the name of a
+  venue, a question, a booking with its reference, that something is not there or cannot be booked.
+  A turn is misunderstood when one of these was missed, invented or heard with another value.
 * `invented`: the user says a value that is neither in its goal nor said by the agent before.
 * `early`: the user says that it is done, and something of its goal is not answered or not booked:
-  in its copy of the goal, or, of a user that reports none, as far as words tell (`user_ends`).
+  in its copy of the goal, or, of a user that reports none, as far as words tell.
 * `repeated`: a message of the user is its last one again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.endpoint.written_turns import DONE
-from mwzeval.multiwoz.acts import NONE, SYSTEM_SLOTS, Act
+from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, AgentTurn
+from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, goal_slot
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.database.facts import comparable
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun
+from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, DomainGoal, Goal, begun
+from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.grounding.tool_results import folded
 from mwzeval.multiwoz.live.losses import listed
+from mwzeval.multiwoz.live.reading.calls import calls_of
 from mwzeval.multiwoz.live.reading.reader import AgentReader
-from mwzeval.multiwoz.live.user import NO_VALUE, fits
-from mwzeval.multiwoz.live.user_ends import left_open
-from mwzeval.multiwoz.live.user_inventions import GoalValues
+from mwzeval.multiwoz.live.reading.values import ACT_SLOTS
+from mwzeval.multiwoz.live.user import NO_VALUE, TELLING, fits, heard_acts
+from mwzeval.multiwoz.live.verdicts.answers import slot_of
+from mwzeval.multiwoz.live.verdicts.telling import requested_slots
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
-from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, UNANSWERED, UNANSWERED_VALUES
-from mwzeval.multiwoz.words.text import fold
+from mwzeval.multiwoz.schema import (
+    ALL_BOOKING_SLOTS,
+    DONTCARE_SPELLINGS,
+    FLAG_SLOTS,
+    UNANSWERED,
+    UNANSWERED_VALUES,
+)
+from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
+from mwzeval.multiwoz.words.value_spellings import SPELLED, clock, number
 
 MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early", "repeated"
-FAULTS = (MISUNDERSTOOD, INVENTED, EARLY, REPEATED)
-
-_TELLING = frozenset({"inform", "recommend", "offerbook", "offerbooked", "select", "book"})
-_BOOKED = frozenset({"book", "offerbooked"})
 _COMPARED = {"entrance fee": "entrancefee", "leaveAt": "leaveat", "arriveBy": "arriveby"}
 _NAMING = frozenset({"name", "trainID"})
-_PARTS = ("info", "fail_info", "book", "fail_book")
+HOME = "cambridge"
+"""Where every user is."""
+_WITHOUT_VALUE = frozenset({"choice", "internet", "parking", LANDMARK, "openhours"})
+"""Slots of mentions that say no value of their own: "thanks a lot" is a number of venues, too."""
+_TIMES = frozenset({"time", "leaveAt", "arriveBy"})
+_LIKE: Mapping[str, frozenset[str]] = {
+    "leaveat": _TIMES,
+    "arriveby": _TIMES,
+    "booktime": _TIMES,
+    "bookpeople": frozenset({"people"}),
+    "bookstay": frozenset({"stay"}),
+    "stars": frozenset({"stars"}),
+}
+"""Slot of a mention that is a number or a time → slots of goals that may be meant."""
+_SPELLED: Mapping[str, Callable[[str], str]] = {
+    **SPELLED,
+    "booktime": clock,
+    "bookpeople": number,
+    "bookstay": number,
+}
+_FACILITIES = {"internet": (" internet ", " wifi ", " wi fi "), "parking": (" parking ",)}
+"""Slot → folded words that ask for it."""
+_ASKED_WITH: Mapping[str, tuple[str, ...]] = {
+    "phone": ("phone", "number", "contact"),
+    "postcode": ("postcode", "post", "zip"),
+    "pricerange": ("price", "expensive"),
+    "entrance fee": ("fee", "cost", "price"),
+    "trainID": ("id",),
+    "duration": ("duration", "long", "travel"),
+    "price": ("price", "cost", "fare"),
+    "leaveAt": ("leave", "depart", "departure"),
+    "arriveBy": ("arrive", "arrival"),
+    "car type": ("car", "type"),
+    "internet": ("internet", "wifi"),
+    "parking": ("parking", "park"),
+}
+"""Slot → words with which it may be asked for, beside its name."""
 
+Message = Mapping[str, Any]
 Effect = tuple[str, ...]
+"""What an act changes: a kind, and domain, slot and value as far as they count."""
 
 
 class Fault(NamedTuple):
@@ -52,7 +97,108 @@ class Fault(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the fault as it stands in a report."""
-        return {"kind": self.kind, "turn": self.turn, "detail": self.detail}
+        return self._asdict()
+
+
+def faults_of(dialogue: Message, reader: AgentReader) -> list[Fault]:
+    """Return the faults of the user in a dialogue, in the order of its turns.
+
+    `dialogue` is a line of a trajectory file: its `messages`, its `goal` as the user got it, and
+    what it reports at the end as `user`, of which `understood`, `token` and `goal` are used. What
+    is not there is not judged.
+    """
+    goal = begun(dialogue["goal"])
+    report = dialogue.get("user") or {}
+    understood = [_lists_in(turn) for turn in _lists_in(report.get("understood"))]
+    values = _GoalValues(goal)
+    turns = _turns_of(dialogue["messages"])
+    faults = []
+    words_of_agent, last = " ", ""
+    named: set[Effect] = set()
+    turn = -1
+    for agent, text in turns:
+        meant = _meant_acts(agent)
+        if meant is not None and 0 <= turn < len(understood):
+            problem = misunderstanding(meant, understood[turn], goal, named)
+            named |= {effect for effect in effects(meant, goal) if effect[0] == "named"}
+            if problem is not None:
+                faults.append(Fault(MISUNDERSTOOD, turn, problem))
+        words_of_agent += _padded(_texts_of(agent))
+        if text is None:
+            continue
+        turn += 1
+        words = " ".join(fold(text))
+        if words and words == last:
+            faults.append(Fault(REPEATED, turn, text))
+        last = words
+        invented = values.invented(text, reader.mentions_of(text), words_of_agent)
+        faults += (Fault(INVENTED, turn, value) for value in invented)
+    if report.get("token") == DONE:
+        held = report.get("goal")
+        if isinstance(held, Mapping):
+            missing = tuple(_open_in_goal(held))
+        else:
+            missing = tuple(_open_in_words(goal, turns, reader))
+        if missing:
+            faults.append(Fault(EARLY, turn, listed(missing)))
+    return faults
+
+
+def _turns_of(messages: Iterable[Message]) -> list[tuple[list[Message], str | None]]:
+    """Return what the agent sends before each message of the user, and that, at the end None."""
+    turns: list[tuple[list[Message], str | None]] = []
+    agent: list[Message] = []
+    for message in messages:
+        if message.get("role") != USER_ROLE:
+            agent.append(message)
+            continue
+        text = message.get("content")
+        turns.append((agent, text if isinstance(text, str) else None))
+        agent = []
+    return [*turns, (agent, None)]
+
+
+def _texts_of(agent: Iterable[Message]) -> list[str]:
+    said = (one.get("content") for one in agent if one.get("role") == ASSISTANT_ROLE)
+    return [text for text in said if isinstance(text, str)]
+
+
+def _padded(texts: Iterable[str]) -> str:
+    """Return the folded words of texts, with a blank after each."""
+    return "".join(f"{word} " for text in texts for word in fold(text))
+
+
+def _lists_in(value: Any) -> list[Any]:
+    """Return the lists in what a user reports, which may be anything."""
+    given = value if isinstance(value, list | tuple) else ()
+    return [item for item in given if isinstance(item, list | tuple)]
+
+
+# Misunderstood
+
+
+def _meant_acts(messages: Iterable[Message]) -> list[Sequence[str]] | None:
+    """Return the acts that an agent has added to the messages of a turn; None where it has none."""
+    added = [message["acts"] for message in messages if isinstance(message.get("acts"), list)]
+    if not added:
+        return None
+    return [act for acts in added for act in _lists_in(acts)]
+
+
+def misunderstanding(
+    meant: Iterable[Sequence[str]],
+    understood: Iterable[Sequence[str]],
+    goal: Goal,
+    named: Collection[Effect] = (),
+) -> str | None:
+    """Return what of a turn was misunderstood, in words; None when nothing was.
+
+    `named` are effects of names that the user has heard before: to hear them again is none.
+    """
+    wanted, got = (effects(acts, goal).difference(named) for acts in (meant, understood))
+    missed = [f"missed {' '.join(effect)}" for effect in sorted(wanted - got)]
+    invented = [f"invented {' '.join(effect)}" for effect in sorted(got - wanted)]
+    return "; ".join([*missed, *invented]) or None
 
 
 def effects(acts: Iterable[Sequence[str]], goal: Goal) -> frozenset[Effect]:
@@ -69,7 +215,7 @@ def effects(acts: Iterable[Sequence[str]], goal: Goal) -> frozenset[Effect]:
 
 def _of_act(act: Act, goal: Goal) -> Iterator[Effect]:
     intent, domain, value = act.intent.lower(), act.domain.lower(), act.value
-    slot = SYSTEM_SLOTS.get(domain, {}).get(act.slot.lower())
+    slot = goal_slot(domain, act.slot)
     if slot is None:
         return
     if intent == "nobook":
@@ -79,7 +225,7 @@ def _of_act(act: Act, goal: Goal) -> Iterator[Effect]:
     if intent == "nooffer" or (slot == "choice" and value.lower() in ("0", "zero")):
         yield "nothing", domain
         return
-    if intent in _BOOKED:
+    if intent in BOOKING:
         yield ("booked",)
         if slot == "ref":
             yield "reference", value.lower()
@@ -88,7 +234,7 @@ def _of_act(act: Act, goal: Goal) -> Iterator[Effect]:
     if intent == "request":
         if slot not in goal.get(domain, {}).get("reqt", {}):
             yield ("asked", slot) if slot in ALL_BOOKING_SLOTS else ("asked", domain, slot)
-    elif intent in _TELLING:
+    elif intent == "select" or intent in TELLING:
         yield from _of_value(domain, slot, value, goal)
 
 
@@ -101,13 +247,13 @@ def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect
         yield "named", same
         if domain == "booking":
             return
-    for one in domains:
-        wanted = goal[one]
+    for name in domains:
+        wanted = goal[name]
         if slot in wanted.get("reqt", {}):
-            yield "answer", one, slot, same
-        wishes = [wanted[part][slot] for part in _PARTS if slot in wanted.get(part, {})]
-        if not all(fits(one, slot, value, wish) for wish in wishes):
-            yield "against", one, slot, same
+            yield "answer", name, slot, same
+        wishes = [wanted[part][slot] for part in VALUE_PARTS if slot in wanted.get(part, {})]
+        if not all(fits(name, slot, value, wish) for wish in wishes):
+            yield "against", name, slot, same
 
 
 def _same(slot: str, value: str) -> str:
@@ -122,116 +268,69 @@ def _same(slot: str, value: str) -> str:
     return " ".join(folded(value if said is None else str(said)))
 
 
-def misunderstanding(
-    meant: Iterable[Sequence[str]],
-    understood: Iterable[Sequence[str]],
-    goal: Goal,
-    named: Collection[Effect] = (),
-) -> str | None:
-    """Return what of a turn was misunderstood, in words; None when nothing was.
-
-    `named` are effects of names that the user has heard before: to hear them again is none.
-    """
-    wanted, got = (
-        effects(meant, goal).difference(named),
-        effects(understood, goal).difference(named),
-    )
-    missed = [f"missed {' '.join(effect)}" for effect in sorted(wanted - got)]
-    invented = [f"invented {' '.join(effect)}" for effect in sorted(got - wanted)]
-    return "; ".join([*missed, *invented]) or None
+# Invented
 
 
-def meant_acts(messages: Iterable[Mapping[str, Any]]) -> list[Sequence[str]] | None:
-    """Return the acts that an agent has added to the messages of a turn; None where it has none."""
-    added = [message["acts"] for message in messages if isinstance(message.get("acts"), list)]
-    if not added:
-        return None
-    return [act for acts in added for act in _lists_in(acts)]
+class _GoalValues:
+    """What a goal says, for one dialogue after the other; asked-for slots have no values."""
+
+    def __init__(self, goal: Goal) -> None:
+        said = [
+            (slot, str(value))
+            for domain in goal[ORDERING]
+            for part in VALUE_PARTS
+            for slot, value in goal[domain].get(part, {}).items()
+        ]
+        self._values = {" ".join(fold(value)) for _, value in said} | {HOME}
+        self._numbers = {(slot, _figures(slot, value)) for slot, value in said}
+        asked = {slot for domain in goal[ORDERING] for slot in goal[domain].get("reqt", ())}
+        self._slots = asked.union(slot for slot, _ in said)
+
+    def invented(self, text: str, mentions: Iterable[Mention], told: str) -> Iterator[str]:
+        """Yield the values of a user's message that come from nowhere.
+
+        `told` are the folded words of all that the agent has said before, with a blank around each.
+        """
+        for mention in mentions:
+            if mention.slot in _WITHOUT_VALUE or not mention.written:
+                continue
+            if mention.text.lower() == GENERIC:
+                continue
+            forms = _forms(mention)
+            if not any(f" {form} " in told for form in forms) and not self._has(mention, forms):
+                yield f"{mention.slot} {mention.text}"
+        words = f" {' '.join(fold(text))} "
+        for slot, names in _FACILITIES.items():
+            is_said, is_known = (any(name in text for name in names) for text in (words, told))
+            if slot not in self._slots and is_said and not is_known:
+                yield slot
+
+    def _has(self, mention: Mention, forms: set[str]) -> bool:
+        like = _LIKE.get(mention.slot)
+        if like is not None:
+            return any((slot, form) in self._numbers for slot in like for form in forms)
+        return any(
+            form in value or value in form for form in forms for value in self._values if value
+        )
 
 
-def _understood(report: Mapping[str, Any]) -> list[list[Sequence[str]]]:
-    """Return what a user reports to have understood, by turn; a user may report anything."""
-    return [_lists_in(turn) for turn in _lists_in(report.get("understood"))]
+def _forms(mention: Mention) -> set[str]:
+    """Return how what is mentioned may be said by others."""
+    texts = {mention.text, mention.value or mention.text}
+    spell = _SPELLED.get(mention.slot)
+    if spell is not None:
+        texts |= set(map(spell, tuple(texts)))
+    return {" ".join(fold(text)) for text in texts}
 
 
-def _lists_in(value: Any) -> list[Any]:
-    given = value if isinstance(value, list | tuple) else ()
-    return [each for each in given if isinstance(each, list | tuple)]
+def _figures(slot: str, value: str) -> str:
+    return " ".join(fold(clock(value) if slot in _TIMES else value))
 
 
-def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
-    """Return the faults of the user in a dialogue, in the order of its turns.
-
-    `dialogue` is a line of a trajectory file: its `messages`, its `goal` as the user got it, and
-    what it reports at the end as `user`, of which `understood`, `token` and `goal` are used. What
-    is not there is not judged.
-    """
-    goal = begun(dialogue["goal"])
-    report = dialogue.get("user") or {}
-    understood = _understood(report)
-    wanted = GoalValues(goal)
-    faults = []
-    told, last = " ", ""
-    named: set[Effect] = set()
-    turn = -1
-    of_agent: list[Mapping[str, Any]] = []
-    for message in (*dialogue["messages"], {"role": "user", "content": None}):
-        if message.get("role") != "user":
-            of_agent.append(message)
-            continue
-        meant = meant_acts(of_agent)
-        if meant is not None and 0 <= turn < len(understood):
-            problem = misunderstanding(meant, understood[turn], goal, named)
-            named |= {effect for effect in effects(meant, goal) if effect[0] == "named"}
-            if problem is not None:
-                faults.append(Fault(MISUNDERSTOOD, turn, problem))
-        for said in filter(_is_heard, of_agent):
-            told += "".join(f"{word} " for word in fold(said["content"]))
-        of_agent = []
-        text = message.get("content")
-        if not isinstance(text, str):
-            continue
-        turn += 1
-        words = " ".join(fold(text))
-        if words and words == last:
-            faults.append(Fault(REPEATED, turn, text))
-        last = words
-        values = wanted.invented(text, reader.mentions_of(text), told)
-        faults += (Fault(INVENTED, turn, value) for value in values)
-    if report.get("token") == DONE:
-        open_ = _open_for(report.get("goal"), goal, dialogue["messages"], reader)
-        if open_:
-            faults.append(Fault(EARLY, turn, listed(tuple(open_))))
-    return faults
+# Early
 
 
-def _open_for(
-    held: Any, goal: Goal, messages: Sequence[Mapping[str, Any]], reader: AgentReader
-) -> list[str]:
-    """Return what a user leaves open: by what it holds, or, where it does not say, by its words."""
-    if isinstance(held, Mapping):
-        return list(_held_open(held))
-    return list(left_open(goal, messages, reader))
-
-
-def _is_heard(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "assistant" and isinstance(message.get("content"), str)
-
-
-def turns_checked(dialogue: Mapping[str, Any]) -> int:
-    """Return of how many turns of the agent `faults_of` can tell whether they were understood."""
-    messages = dialogue["messages"]
-    understood = _understood(dialogue.get("user") or {})
-    turn, checked = -1, set()
-    for message in messages:
-        if message.get("role") == "user":
-            turn += 1
-        elif isinstance(message.get("acts"), list) and 0 <= turn < len(understood):
-            checked.add(turn)
-    return len(checked)
-
-
-def _held_open(goal: Mapping[str, Any]) -> Iterator[str]:
+def _open_in_goal(goal: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a goal lacks that a user has written its answers into."""
     for domain, part in goal.items():
         if isinstance(part, Mapping):
@@ -241,3 +340,115 @@ def _held_open(goal: Mapping[str, Any]) -> Iterator[str]:
             booked = part.get("booked")
             if isinstance(booked, str) and booked in UNANSWERED_VALUES:
                 yield f"{domain} is not booked"
+
+
+def _open_in_words(
+    goal: Goal, turns: Sequence[tuple[Sequence[Message], str | None]], reader: AgentReader
+) -> Iterator[str]:
+    """Yield what of a goal was never said, not told or not booked before the user's last message.
+
+    Wishes count as expressed when either side has said them, because an agent may guess what is
+    wanted and be right; for a first wish that cannot be had the second one counts as well. Answers
+    and bookings count when the agent has told them, as the agenda user would have heard, or in
+    whatever way the values can be found in its words. What an agent does after the user's last
+    message is too late.
+    """
+    dialogue = _Expressed(goal, reader)
+    for agent, text in turns[:-1]:
+        if agent:
+            dialogue.hear(agent, "\n".join(filter(None, _texts_of(agent))))
+        if text is not None:
+            dialogue.say(text)
+    for domain in goal[ORDERING]:
+        yield from _open_in_domain(domain, goal[domain], dialogue)
+
+
+def _open_in_domain(domain: str, part: DomainGoal, dialogue: _Expressed) -> Iterator[str]:
+    for wanted, first in (("info", "fail_info"), ("book", "fail_book")):
+        for slot, value in part.get(wanted, {}).items():
+            other = part.get(first, {}).get(slot, value)
+            if not any(dialogue.has_said(domain, slot, wish) for wish in (value, other)):
+                yield f"{domain} {slot} {value} is never said"
+    can_be_told = set(map(slot_of, SYSTEM_SLOTS[domain].values()))
+    for slot in requested_slots(part):
+        if slot in can_be_told and (domain, slot) not in dialogue.told:
+            yield f"{domain} {slot} is not told"
+    if "book" in part and domain not in dialogue.booked:
+        yield f"{domain} is not booked"
+
+
+class _Expressed:
+    """What was said in a dialogue, and what of it the user could hear."""
+
+    def __init__(self, goal: Goal, reader: AgentReader) -> None:
+        self._goal = goal
+        self._reader = reader
+        self._context = reader.context(goal)
+        self._values: list[Mention] = []
+        self._words = " "
+        self.told: set[tuple[str, str]] = set()
+        """Domain and slot of answers, as verdicts call it."""
+        self.booked: set[str] = set()
+
+    def say(self, text: str) -> None:
+        """Go on with a message of the user."""
+        self._context.said(self._acts(self._note(text), frozenset(fold(text))))
+
+    def hear(self, messages: Sequence[Message], text: str) -> None:
+        """Go on with a turn of the agent."""
+        mentions = self._note(text)
+        turn = AgentTurn(tuple(map(dict, messages)), text)
+        acts = self._reader.acts_of(turn, self._context)
+        for act in heard_acts(acts, self._goal[ORDERING], self._context.domain):
+            if act.intent in TELLING and act.value:
+                self.told.add((act.domain, slot_of(act.slot)))
+            if act.intent in BOOKING:
+                self.booked.add(act.domain)
+        self.booked.update(call.domain for call in calls_of(messages) if call.booked and text)
+        for mention in mentions:
+            self.told.update(self._slots_of(mention))
+
+    def has_said(self, domain: str, slot: str, value: str) -> bool:
+        """Tell whether anybody has said a value of a goal."""
+        if value in DONTCARE_SPELLINGS:
+            return True
+        if slot in FLAG_SLOTS:
+            return any(f" {word} " in self._words for word in _ASKED_WITH[slot])
+        if f" {' '.join(fold(value))} " in self._words:
+            return True
+        normal = normalize_slot(slot)
+        return any(
+            normal in (mention.slot, mention.slot.removeprefix("book"))
+            and fits(domain, slot, mention.value or mention.text, value)
+            for mention in self._values
+        )
+
+    def _note(self, text: str) -> list[Mention]:
+        self._words += _padded([text])
+        mentions = self._reader.mentions_of(text)
+        self._values += mentions
+        return mentions
+
+    def _acts(self, mentions: Sequence[Mention], words: frozenset[str]) -> Iterator[Act]:
+        """Yield what a message of the user speaks of, as far as that helps to read the answer."""
+        domains = [
+            domain
+            for domain in self._goal[ORDERING]
+            if domain in words
+            or any(words.issuperset(fold(name)) for name in NAMED_AS.get(domain, ()))
+            or any(mention.domain == domain for mention in mentions)
+        ]
+        for domain in domains:
+            yield Act("Inform", domain.capitalize(), NONE, NONE)
+        for domain in domains or [self._context.domain or ""]:
+            for slot in self._goal.get(domain, {}).get("reqt", ()):
+                spoken = USER_SLOTS[domain].get(slot)
+                if spoken and not words.isdisjoint((slot, *_ASKED_WITH.get(slot, ()))):
+                    yield Act("Request", domain.capitalize(), spoken, "?")
+
+    def _slots_of(self, mention: Mention) -> Iterator[tuple[str, str]]:
+        for domain in self._goal[ORDERING]:
+            if mention.domain in (None, domain):
+                slot = goal_slot(domain, ACT_SLOTS.get(domain, {}).get(mention.slot, ""))
+                if slot is not None:
+                    yield domain, slot_of(slot)

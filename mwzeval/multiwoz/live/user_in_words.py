@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from mwzeval.conversation.endpoint.written_turns import DONE, GIVES_UP
 from mwzeval.conversation.messages import AgentTurn, Message, user_message
 from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.goals.goal import begun
 from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import faults_of
-
-
-class ActUser(Protocol):
-    """A user that talks in acts, such as `LiveUser`, and the agenda user of `convlab.dialogue`."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the user has said its last."""
-
-    def begin(self) -> list[Act]:
-        """Return what the user says first."""
-
-    def answer(self, heard: Sequence[Act], /) -> list[Act]:
-        """Return what the user says to the acts of an agent."""
-
-    def report(self) -> Mapping[str, Any]:
-        """Return whether the user is `complete`, and its `goal`, into which it writes answers."""
-
-
-class Wordings(Protocol):
-    """What puts acts of a user into words."""
-
-    def say(self, acts: Sequence[Act], rng: random.Random) -> str:
-        """Return a wording of what a user says in one turn."""
+from mwzeval.multiwoz.live.wordings.sentences import UserWordings
 
 
 class UserInWords:
@@ -45,7 +23,11 @@ class UserInWords:
     """
 
     def __init__(
-        self, user: ActUser, wordings: Wordings, reader: AgentReader, rng: random.Random
+        self,
+        user: AgendaUser | LiveUser,
+        wordings: UserWordings,
+        reader: AgentReader,
+        rng: random.Random,
     ) -> None:
         self._user = user
         self._wordings = wordings
