@@ -30,7 +30,7 @@ from mwzeval.conversation.tool_session import TOOL_ROUNDS, ToolSession
 from mwzeval.errors import UsageError, shorten
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.tool_server.agent_server import AgentServer
+    from mwzeval.conversation.mcp import AgentServer
 
 TOOLS, GOAL, SEED, DIALOGUE, TOOLS_URL = "tools", "goal", "seed", "dialogue", "tools_url"
 RESPOND, BOOKINGS, REPORT = "respond", "bookings", "report"

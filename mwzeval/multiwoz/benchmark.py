@@ -150,7 +150,7 @@ def add_compat(parser: argparse.ArgumentParser) -> None:
 
 def add_accounting(parser: argparse.ArgumentParser) -> None:
     """Add what tokens of live dialogues cost, and scores without faults of the user."""
-    from mwzeval.conversation.accounting.prices import add_prices
+    from mwzeval.conversation.usage import add_prices
 
     add_prices(parser)
     parser.add_argument(
@@ -235,7 +235,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
 
 def scorer_of(arguments: Namespace) -> MultiWozScorer:
     """Return what scores predictions and live dialogues. Raises `UsageError`."""
-    from mwzeval.conversation.accounting.prices import read_prices
+    from mwzeval.conversation.usage import read_prices
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
 
     verb, rules = arguments.verb, getattr(arguments, "dst_rule", [])

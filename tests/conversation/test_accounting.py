@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.conversation.accounting.prices import read_prices
-from mwzeval.conversation.accounting.usage import AGENT, USER, Usage, usage_of, usages_of
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
+from mwzeval.conversation.usage import AGENT, USER, Usage, read_prices, usage_of, usages_of
 from mwzeval.errors import InputError
 
 USER_SAYS = {"role": "user", "content": "a hotel"}

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_data
-from mwzeval.conversation.accounting.prices import add_prices
 from mwzeval.conversation.endpoint.options import (
     add_model_options,
     add_request_options,
@@ -24,13 +23,14 @@ from mwzeval.conversation.endpoint.options import (
 from mwzeval.conversation.files import LiveFile, check_live, live_text
 from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
+from mwzeval.conversation.usage import add_prices
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, LEXICALIZED, SAMPLE, known_name
 from mwzeval.output import tell, warnings_behind
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.accounting.prices import Prices
     from mwzeval.conversation.trajectory import Trajectory
+    from mwzeval.conversation.usage import Prices
     from mwzeval.multiwoz.answering.setting import CorpusSetting
 
 RUN_ENDING = ".run.jsonl"
@@ -108,8 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises `UsageError` for what makes no sense, `DataError` when the corpus is missing.
     """
-    from mwzeval.conversation.accounting.prices import read_prices
     from mwzeval.conversation.runs import run_as_asked
+    from mwzeval.conversation.usage import read_prices
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.predictions.writing import check_name, predictions_text
 
@@ -198,8 +198,8 @@ def _predictions(
 
 def _tell_used(held: LiveFile, prices: Prices | None) -> None:
     """Tell what the model of the agent has used and, at these prices, what that cost."""
-    from mwzeval.conversation.accounting.accounts import Accounts, told_usage
-    from mwzeval.conversation.accounting.usage import AGENT
+    from mwzeval.conversation.accounts import Accounts, usage_text
+    from mwzeval.conversation.usage import AGENT
     from mwzeval.scores.findings import Findings
 
     findings = Findings()
@@ -207,8 +207,7 @@ def _tell_used(held: LiveFile, prices: Prices | None) -> None:
     with warnings_behind(findings.warnings, can_be_validated=False):
         for account in sides:
             if account.side == AGENT:
-                used = told_usage(account.total, account.usd(account.total))
-                tell(f"the model: {', '.join(used)}")
+                tell(f"the model: {usage_text(account.total, account.usd(account.total))}")
 
 
 def _next(

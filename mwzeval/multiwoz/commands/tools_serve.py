@@ -8,16 +8,14 @@ docs/tools_server.md.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_data
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.tool_server.server import ToolServer
-    from mwzeval.conversation.tool_server.sessions import Sessions
+    from mwzeval.conversation.mcp import Sessions
     from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 
 CANNOT_GO_ON = 2
@@ -74,14 +72,16 @@ def run(arguments: argparse.Namespace) -> int:
     Raises `DependencyError` without the package, `UsageError` for an address or a log that cannot
     be used, `DataError` without the database.
     """
-    from mwzeval.conversation.tool_server.http import Address, HttpServer
-    from mwzeval.conversation.tool_server.server import (
+    from mwzeval.conversation.mcp import (
+        Address,
+        CallLog,
+        HttpServer,
+        Sessions,
         ToolServer,
         check_installed,
         made_up_name,
         serve_stdio,
     )
-    from mwzeval.conversation.tool_server.sessions import CallLog, Sessions
     from mwzeval.multiwoz import NAME
 
     check_installed()
@@ -96,24 +96,20 @@ def run(arguments: argparse.Namespace) -> int:
 
         sessions = Sessions(tools, log)
 
-        def server(session_of: Callable[[Any], str]) -> ToolServer:
-            return ToolServer(NAME, database.schema, sessions.call, session_of)
-
+        session = arguments.session or made_up_name()
+        server = ToolServer(NAME, database.schema, sessions.call, session)
         what = f"{len(database.schema)} functions of {corpus} over MCP"
         if address is None:
-            session = arguments.session or made_up_name()
-            served = server(lambda request: session)
             tell(f"{what}, on standard input and output")
-            serve_stdio(served, lambda: _left(sessions, served.failure))
+            serve_stdio(server, lambda: _left(sessions, server.failure))
         else:
             http = HttpServer(
                 server, address, allowed_hosts=arguments.allowed_host, default=arguments.session
             )
-            served = http.tools
             tell(f"{what}, at {http.url}; Ctrl-C ends it")
             with suppress(KeyboardInterrupt):
                 http.serve()
-        return _left(sessions, served.failure)
+        return _left(sessions, server.failure)
 
 
 def _left(sessions: Sessions, failure: Exception | None) -> int:

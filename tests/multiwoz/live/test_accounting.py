@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.cli import main
-from mwzeval.conversation.accounting.prices import read_prices
+from mwzeval.conversation.usage import read_prices
 from mwzeval.files.json_files import read_json
 from mwzeval.metrics.measure import Resampling, named
 from mwzeval.multiwoz.choices import SAMPLE, WITHOUT_FAULTS

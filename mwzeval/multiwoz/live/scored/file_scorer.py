@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mwzeval.conversation.accounting.prices import Prices
 from mwzeval.conversation.protocols import INFRASTRUCTURE
+from mwzeval.conversation.usage import Prices
 from mwzeval.errors import Problem, UsageError, shorten
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz.choices import CONVLAB2

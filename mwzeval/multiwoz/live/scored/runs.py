@@ -12,11 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.conversation.accounting import totals
-from mwzeval.conversation.accounting.accounts import Accounts
-from mwzeval.conversation.accounting.prices import Prices
+from mwzeval.conversation.accounts import Accounts
 from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_ERROR
 from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.usage import Prices
 from mwzeval.errors import Problem, UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign, percentage
 from mwzeval.metrics.trials import of_items
@@ -152,7 +151,7 @@ class ScoredRun:
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
             benchmark=NAME,
-            figures=totals.figures(self.accounts, scores, sums),
+            figures=self.accounts.figures(scores, sums),
         )
 
     def units(self) -> Sequence[str]:
@@ -193,7 +192,7 @@ class ScoredRun:
                 chosen[score.name] = {"value": score.value, "n": score.n}
             else:
                 values.setdefault(score.name, {})[score.scope] = score.value
-        usage = totals.plain(self.accounts, scores, sums)
+        usage = self.accounts.plain(scores, sums)
         plain = self.level.plain(self.rows.sums(), values)
         dialogues = self.run.dialogues.values()
         counted = Counter(dialogue.end for dialogue in dialogues)

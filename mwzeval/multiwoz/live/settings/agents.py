@@ -6,11 +6,10 @@ from mwzeval.conversation.agents import OwnAgent
 from mwzeval.conversation.endpoint.agent import EndpointAgent
 from mwzeval.conversation.endpoint.client import Client
 from mwzeval.conversation.endpoint.options import is_endpoint
+from mwzeval.conversation.mcp import AgentServer, check_installed
 from mwzeval.conversation.own_code import is_own_code
 from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.tool_server.agent_server import AgentServer
-from mwzeval.conversation.tool_server.server import check_installed
 from mwzeval.conversation.tool_session import ToolSession
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.convlab.resources import load_resources

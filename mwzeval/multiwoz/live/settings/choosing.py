@@ -13,9 +13,9 @@ from mwzeval.conversation.endpoint.options import (
     refuse_without_model,
 )
 from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.mcp import Address
 from mwzeval.conversation.own_code import is_own_code
 from mwzeval.conversation.pool import RunSetting
-from mwzeval.conversation.tool_server.http import Address
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES
 from mwzeval.multiwoz.live.settings.options import (

@@ -11,8 +11,8 @@ from mwzeval.conversation.endpoint.options import ModelOptions, is_endpoint
 from mwzeval.conversation.endpoint.prompts import Prompt
 from mwzeval.conversation.endpoint.user import GOAL
 from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.mcp import Address
 from mwzeval.conversation.own_code import SUFFIX
-from mwzeval.conversation.tool_server.http import Address
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded

@@ -1,1 +1,0 @@
-"""What models have used in dialogues: requests, tokens and time, and what that costs."""

@@ -1,0 +1,483 @@
+"""Tools of dialogues over the Model Context Protocol (MCP), on standard streams and over HTTP.
+
+Functions in the form of chat completions are tools of the protocol. What is wrong with a call is a
+result that says so, and marked as an error: models read that and try again. A session is a
+conversation with tools of its own. Over HTTP it is what a request names: in the header
+`Mwzeval-Session`, or as `?session=` of the address where a client cannot set headers; one that
+names none is given a session for its connection. Nothing is kept of a connection, so that any
+number of them may come and go.
+
+`mcp` and `uvicorn` are imported when a server is made.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from urllib.parse import quote
+from uuid import uuid4
+
+from mwzeval.conversation.protocols import Tools
+from mwzeval.conversation.tool_session import ERROR, is_error, result_of
+from mwzeval.conversation.trajectory import json_line
+from mwzeval.errors import MwzevalError, UsageError, shorten
+from mwzeval.files.writing import named_where_unwritable
+from mwzeval.libraries import required
+from mwzeval.version import __version__
+
+if TYPE_CHECKING:
+    from mcp import types
+    from mcp.server import Server
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_SESSIONS = 10_000
+"""So many are remembered; of more, those that were called least recently are forgotten."""
+FIRST_CHARACTERS = 10_000
+"""So much of a file is looked at to see whether it is such a log."""
+SESSION_KEY = "mwzeval/session"
+"""Under which `_meta` of a result says which session the call was of."""
+_TEXT = "mwzeval/arguments"
+"""Under which the handler finds arguments that are no object."""
+_SESSION = "mwzeval.session"
+"""Under which the scope of a request over HTTP has its session."""
+PATH = "/mcp"
+HEADER = "Mwzeval-Session"
+MCP_SESSION, MCP_VERSION = "mcp-session-id", "mcp-protocol-version"
+LONGEST_NAME = 200
+LARGEST_REQUEST = 1_000_000
+"""Bytes."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+SECONDS_TO_END = 3
+HOST = re.compile(r"(?P<name>\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+?)\.?(?P<port>:[0-9]{1,5})?")
+
+Call = Callable[[str, str, str], Any]
+"""Returns the result of a call from session, name and the JSON text of the arguments."""
+
+
+def check_installed() -> None:
+    """Raise `DependencyError` where the package is missing."""
+    required("mcp.server", "mcp", "serving tools needs mcp")
+
+
+def made_up_name() -> str:
+    """Return a name for a session that nobody has named."""
+    return uuid4().hex[:16]
+
+
+class CallLog:
+    """A file that calls are added to; a context, at whose end it is closed.
+
+    A line is with the system before the result is sent. Several servers may write to one file: each
+    line is appended by one call of the system. Raises `UsageError` for a file of something else,
+    `MwzevalError` when it cannot be written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._name = shorten(str(path), 300)
+        with named_where_unwritable(self._name):
+            self._stream = Path(path).open("ab+", buffering=0)  # noqa: SIM115 - as long as we run
+            self._begin()
+
+    def add(self, session: str, number: int, name: str, arguments: str, result: Any) -> None:
+        """Add a call; it is with the system when this returns. Raises `MwzevalError`."""
+        line = json_line(
+            {
+                "session": session,
+                "call": number,
+                "name": name,
+                "arguments": arguments,
+                "result": result,
+                "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            }
+        )
+        with named_where_unwritable(self._name):
+            # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
+            self._append(line.encode("utf-8", "backslashreplace"))
+
+    def __enter__(self) -> CallLog:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stream.close()
+
+    def _begin(self) -> None:
+        """Check what is there, and end a line that a killed server has not ended."""
+        if not self._stream.seekable():  # a pipe or device
+            return
+        size = self._stream.seek(0, os.SEEK_END)
+        if not size:
+            return
+        self._stream.seek(0)
+        first = self._stream.read(FIRST_CHARACTERS).partition(b"\n")[0]
+        begin = b'{"session":'
+        was_cut_off = len(first) == size and begin.startswith(first)
+        if not (first.startswith(begin) or was_cut_off):
+            self._stream.close()
+            raise UsageError(f"{self._name} is no log of calls: name another file")
+        self._stream.seek(size - 1)
+        if self._stream.read(1) != b"\n":
+            self._append(b"\n")
+
+    def _append(self, line: bytes) -> None:
+        written = self._stream.write(line)
+        if written != len(line):
+            raise OSError("the line was not written whole: is the disk full?")
+
+
+class Sessions:
+    """Tools for each session, made when it is first called, and the log of all calls.
+
+    `make` returns the tools of a session. One that is forgotten begins anew when it is called
+    again. The counts are of the whole life of the server.
+    """
+
+    def __init__(
+        self, make: Callable[[str], Tools], log: CallLog | None = None, most: int = MOST_SESSIONS
+    ) -> None:
+        self._make = make
+        self._log = log
+        self._most = most
+        self._tools: OrderedDict[str, Tools] = OrderedDict()
+        self._numbers: Counter[str] = Counter()
+        self.begun = self.forgotten = self.calls = self.errors = 0
+
+    def call(self, session: str, name: str, arguments: str) -> Any:
+        """Return the result of a call, of which the arguments are JSON text.
+
+        Raises `MwzevalError` when it cannot be logged.
+        """
+        if session not in self._tools:
+            self.begun += 1
+            if len(self._tools) >= self._most:
+                del self._numbers[self._tools.popitem(last=False)[0]]
+                self.forgotten += 1
+            self._tools[session] = self._make(session)
+        self._tools.move_to_end(session)
+        result = result_of(self._tools[session], name, arguments)
+        self._numbers[session] += 1
+        self.calls += 1
+        self.errors += is_error(result)
+        if self._log is not None:
+            self._log.add(session, self._numbers[session], name, arguments, result)
+        return result
+
+    def __str__(self) -> str:
+        counts = f"sessions: {self.begun:,}, calls: {self.calls:,}, wrong ones: {self.errors:,}"
+        return counts + (f", forgotten sessions: {self.forgotten:,}" if self.forgotten else "")
+
+
+class ToolServer:
+    """Serves functions; a transport carries it.
+
+    `schema` is as of `Tools`; `session` is that of clients on standard streams. When a call raises
+    `MwzevalError`, the server cannot go on: `failure` is set, and the transport is told to `stop`.
+    """
+
+    def __init__(
+        self, name: str, schema: Sequence[Mapping[str, Any]], call: Call, session: str = ""
+    ) -> None:
+        check_installed()
+        from mcp import types
+        from mcp.server import Server
+
+        self._call = call
+        self._session = session
+        self._types = types
+        self._tools = [
+            types.Tool(
+                name=tool["function"]["name"],
+                description=tool["function"]["description"],
+                input_schema=dict(tool["function"]["parameters"]),
+            )
+            for tool in schema
+        ]
+        self.stop: Callable[[], object] = lambda: None
+        self.failure: MwzevalError | None = None
+        self.server: Server[Any] = Server(
+            name, version=__version__, on_list_tools=self._listed, on_call_tool=self._called
+        )
+        self.server.middleware.append(self._accepting_any_arguments)
+
+    async def _listed(self, context: object, asked: object) -> types.ListToolsResult:
+        return self._types.ListToolsResult(tools=self._tools)
+
+    async def _accepting_any_arguments(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Let arguments that are no object come to the handler, which tells the agent."""
+        asked = ctx.params
+        if ctx.method == "tools/call" and isinstance(asked, Mapping):
+            arguments = asked.get("arguments")
+            if not isinstance(arguments, Mapping | None):
+                text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+                ctx = replace(ctx, params={**asked, "arguments": {_TEXT: text}})
+        return await call_next(ctx)
+
+    async def _called(
+        self, context: ServerRequestContext[Any, Any], asked: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        arguments = asked.arguments or {}
+        text = arguments[_TEXT] if arguments.keys() == {_TEXT} else _json(arguments)
+        request = context.request
+        session = self._session if request is None else str(request.scope[_SESSION])
+        try:
+            result = self._call(session, asked.name, text)
+        except MwzevalError as error:
+            self.failure = error
+            self.stop()
+            raise
+        return self._types.CallToolResult(
+            content=[self._types.TextContent(type="text", text=_json(result))],
+            is_error=is_error(result),
+            _meta={SESSION_KEY: session},
+        )
+
+
+def _json(value: Any) -> str:
+    """Return the JSON text of a value, without lone surrogates, which cannot be sent."""
+    return json.dumps(value, ensure_ascii=False).encode(errors="replace").decode()
+
+
+def serve_stdio(server: ToolServer, leave: Callable[[], int]) -> None:
+    """Serve on standard input and output until the input ends: for a client that starts a server.
+
+    Where the server is interrupted or stopped before, `leave` is called, and the process ends with
+    the exit code that it returns: the thread that waits for input can be woken by input only.
+    """
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    def end(*signalled: object) -> NoReturn:
+        os._exit(leave())
+
+    async def serve() -> None:
+        async with stdio_server() as (reading, writing):
+            options = server.server.create_initialization_options()
+            await server.server.run(reading, writing, options)
+
+    server.stop = end
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        anyio.run(serve)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Address(NamedTuple):
+    """Where a server listens; port 0 is one that is free."""
+
+    host: str = LOOPBACK[0]
+    port: int = 0
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        """Return the address `HOST:PORT`, `HOST`, `PORT` or `[HOST]:PORT`. Raises `UsageError`."""
+        host, _, port = text.rpartition(":")
+        if text.isdecimal():
+            host, port = "", text
+        elif text.count(":") != 1 and not (host.startswith("[") and host.endswith("]")):
+            host, port = text, "0"  # a name, or an address of IPv6
+        host = host.removeprefix("[").removesuffix("]")
+        if not (port.isascii() and port.isdecimal() and int(port[:6]) < 2**16):
+            raise UsageError(f'an address is HOST:PORT, HOST or PORT, not "{shorten(text)}"')
+        return cls(host or LOOPBACK[0], int(port))
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def listening(self) -> socket.socket:
+        """Return a socket that listens there. Raises `UsageError`."""
+        try:
+            family, kind, protocol, _, place = socket.getaddrinfo(
+                self.host, self.port, type=socket.SOCK_STREAM
+            )[0]
+            listening = socket.socket(family, kind, protocol)
+            try:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listening.bind(place)
+                listening.listen(128)
+            except BaseException:
+                listening.close()
+                raise
+        except (OSError, UnicodeError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            hint = ": choose another port, or none for one that is free" if self.port else ""
+            raise UsageError(f"cannot listen at {self} ({reason}){hint}") from None
+        return listening
+
+
+class HttpServer:
+    """A server of tools that listens at an address; `url` says where.
+
+    Requests have to name the host that it listens at, this machine's loopback, or one of the
+    `allowed_hosts`, so that no page in a browser comes here under another name. `default` is the
+    session of those that name none; None gives each connection one of its own.
+
+    Raises `UsageError` when the address cannot be listened at.
+    """
+
+    def __init__(
+        self,
+        tools: ToolServer,
+        address: Address,
+        *,
+        allowed_hosts: Sequence[str] = (),
+        default: str | None = None,
+    ) -> None:
+        import uvicorn
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        self._socket = address.listening()
+        self.address = address._replace(port=self._socket.getsockname()[1])
+        hosts = (*LOOPBACK, self.address.host, *allowed_hosts)
+        names = [f"[{host}]" if ":" in host else host for host in hosts]
+        app = tools.server.streamable_http_app(
+            streamable_http_path=PATH,
+            json_response=True,
+            stateless_http=True,
+            transport_security=TransportSecuritySettings(
+                allowed_hosts=[allowed for name in names for allowed in (name, f"{name}:*")],
+                allowed_origins=[f"http://{name}:*" for name in names],
+            ),
+            max_request_body_size=LARGEST_REQUEST,
+        )
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        config = uvicorn.Config(
+            _named_sessions(app, default),
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            access_log=False,
+            log_config=None,
+            timeout_graceful_shutdown=SECONDS_TO_END,
+        )
+        self._server = uvicorn.Server(config)
+        tools.stop = self._stop
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        return f"http://{self.address}{PATH}"
+
+    def url_of(self, session: str) -> str:
+        """Return the same with the name of a session."""
+        return f"{self.url}?session={quote(session, safe='')}"
+
+    def serve(self) -> None:
+        """Serve until it is stopped or interrupted."""
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._socket.close()
+
+    def start(self) -> None:
+        """Serve in a thread from now on."""
+        # A client that comes before it is ready waits at the socket.
+        self._thread = threading.Thread(target=self.serve, name="tool-server", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop, and wait for the thread."""
+        self._stop()
+        if self._thread is not None:
+            self._thread.join(2 * SECONDS_TO_END)
+
+    def _stop(self) -> None:
+        self._server.should_exit = True
+
+
+def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
+    """Return an application that finds the session of each request before `app` has its turn."""
+    from starlette.requests import Request
+    from starlette.responses import PlainTextResponse
+
+    without_connection = made_up_name()
+
+    async def named(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            raw = [
+                (name, _plain_host(value) if name == b"host" else value)
+                for name, value in scope["headers"]
+            ]
+            scope = {**scope, "headers": raw}
+        if scope["type"] != "http" or scope["path"] != PATH:
+            await app(scope, receive, send)
+            return
+        request = Request(scope)
+        if request.method != "POST":
+            # There is nothing to listen to, and nothing to end.
+            refused = PlainTextResponse("POST", status_code=405, headers={"Allow": "POST"})
+            await refused(scope, receive, send)
+            return
+        headers = request.headers
+        given = headers.get(HEADER) or request.query_params.get("session") or default
+        name = given or headers.get(MCP_SESSION)
+        if name is None and MCP_VERSION in headers:  # newer clients know no connections
+            name = without_connection
+        if name is None:  # the client gives it back with each later request of the connection
+            name = made_up_name()
+            send = _with_header(send, MCP_SESSION, name)
+        if len(name) > LONGEST_NAME or not name.isprintable():
+            problem = f"the name of a session is 1 to {LONGEST_NAME} printable characters\n"
+            await PlainTextResponse(problem, status_code=400)(scope, receive, send)
+            return
+        scope[_SESSION] = name
+        await app(scope, receive, send)
+
+    return named
+
+
+def _plain_host(value: bytes) -> bytes:
+    """Return the value of a Host header in lower case and without a dot at the end of the name.
+
+    What is no name or address, perhaps with a port, is no host, so that it is refused.
+    """
+    found = HOST.fullmatch(value.decode("latin-1").lower())
+    return b"?" if found is None else f"{found['name']}{found['port'] or ''}".encode("latin-1")
+
+
+def _with_header(send: Send, name: str, value: str) -> Send:
+    async def with_header(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [*message["headers"], (name.encode(), value.encode())]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return with_header
+
+
+class AgentServer(HttpServer):
+    """Serves functions of the dialogue that is held now to an agent with a client of its own.
+
+    Each process that holds dialogues has a server of its own, in a thread, so that a call is
+    executed and recorded where the dialogue is. Raises `UsageError` when the address cannot be
+    listened at.
+    """
+
+    def __init__(self, name: str, schema: Sequence[Mapping[str, Any]], address: Address) -> None:
+        self._held: tuple[str, Callable[[str, str], Any]] | None = None
+        super().__init__(ToolServer(name, schema, self._call), address)
+        self.start()
+
+    def hold(self, dialogue: str, execute: Callable[[str, str], Any]) -> None:
+        """Let calls of a dialogue be executed, by name and JSON text, and of no other."""
+        self._held = dialogue, execute
+
+    def _call(self, session: str, name: str, arguments: str) -> Any:
+        held = self._held
+        if held is None or held[0] != session:
+            return {ERROR: f'the dialogue "{shorten(session)}" is not held now'}
+        return held[1](name, arguments)
