@@ -33,7 +33,7 @@ from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.scoring.scorer import Sources
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 
 ROOT = Path(__file__).parent.parent
 CORPUS = "multiwoz-2.2"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
-from mwzeval.multiwoz.words.delexicalization import placeholder_spans
+from mwzeval.multiwoz.words.delexicalize import placeholder_spans
 from mwzeval.multiwoz.words.text import Mention
 from tests.places import read_json, shared
 

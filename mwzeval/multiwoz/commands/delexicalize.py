@@ -20,7 +20,6 @@ from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfille
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
 from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
-from mwzeval.multiwoz.words.surface_tables import words_of
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
 from mwzeval.output import warnings_behind, write_output, write_result
 
@@ -73,12 +72,11 @@ class Account:
 
 
 OF_DATABASE = frozenset(
-    words_of(
-        """
-    name address phone postcode area food pricerange type stars entrancefee price trainid
-    leaveat arriveby duration departure destination day
-    """
-    )
+    {
+        *("name", "address", "phone", "postcode", "area", "food", "pricerange", "type", "stars"),
+        *("entrancefee", "price", "trainid", "leaveat", "arriveby", "duration", "departure"),
+        *("destination", "day"),
+    }
 )
 """Slots whose values are in the database; there are no columns of references or choices."""
 

@@ -13,7 +13,7 @@ from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database.venues import Row, id_column
 from mwzeval.multiwoz.normalization.normalize import normalize_name, normalize_slot
 from mwzeval.multiwoz.schema import UNKNOWN
-from mwzeval.multiwoz.words.value_spellings import AMOUNTS, PENCE, amount, clock, is_total
+from mwzeval.multiwoz.words.numbers import AMOUNTS, PENCE, amount, clock, is_total
 
 SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
 """Columns whose placeholder has another name."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.words.markup import BREAK, shown
-from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
 from mwzeval.multiwoz.words.text import Mention, lowered
+from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS
 
 CHOICE = "choice"
 SENTENCE = re.compile(rf"[^{BREAK}]+?(?:[.!?]+(?=\s|$|[{BREAK}])|(?=[{BREAK}])|$)")

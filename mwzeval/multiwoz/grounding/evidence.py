@@ -29,8 +29,8 @@ from mwzeval.multiwoz.normalization.normalize import State, normalize_slots
 from mwzeval.multiwoz.predictions.reading import ToolCall
 from mwzeval.multiwoz.schema import BOOKED_BY, NAMED_BY
 from mwzeval.multiwoz.words.markup import Shown, shown
-from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
 from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS
 
 REFERENCE, BOOKING = "reference", "booking"
 OF_LOG = (REFERENCE, BOOKING, CHOICE)

@@ -24,7 +24,7 @@ from mwzeval.multiwoz.scoring.goal_success import (
     NeedsOffer,
     Progress,
 )
-from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
+from mwzeval.multiwoz.words.delexicalize import with_numbers_of_taxis
 from mwzeval.multiwoz.words.text import Mention
 
 SAID_AS = {"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID": "trainid"}

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from mwzeval.multiwoz.words.markup import BREAK, cell_at, shown
-from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
 from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS
 
 _SENTENCE = re.compile(rf"[.!?](?=\s+[^a-z\s])|{BREAK}|;")
 _JOINED = re.compile(r"[\s\"'()*]*(?:(?:,|and|or|&|the|both|either|as well as|a|an)[\s\"'()*]*)*")

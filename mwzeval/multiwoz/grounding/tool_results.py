@@ -22,8 +22,8 @@ from mwzeval.multiwoz.grounding.bookings import booked_by_calls
 from mwzeval.multiwoz.normalization.normalize import normalize_slot
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
 from mwzeval.multiwoz.schema import NAMED_BY
+from mwzeval.multiwoz.words.numbers import AMOUNTS, is_total
 from mwzeval.multiwoz.words.text import Mention, fold
-from mwzeval.multiwoz.words.value_spellings import AMOUNTS, is_total
 
 MOST_NESTED = 16
 """Objects in each other of a cut result; what is deeper is not read."""

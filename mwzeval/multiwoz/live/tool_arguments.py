@@ -14,7 +14,7 @@ from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.formats.functions import BY_NAME, Function, Parameter
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import NO_CONSTRAINT, TIME_SLOTS
-from mwzeval.multiwoz.words.value_spellings import clock
+from mwzeval.multiwoz.words.numbers import clock
 from mwzeval.scores.findings import found
 
 MOST_DIGITS = 3

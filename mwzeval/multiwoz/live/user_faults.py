@@ -39,8 +39,8 @@ from mwzeval.multiwoz.schema import (
     UNANSWERED,
     UNANSWERED_VALUES,
 )
+from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
-from mwzeval.multiwoz.words.value_spellings import SPELLED, clock, number
 
 MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early", "repeated"
 _COMPARED = {"entrance fee": "entrancefee", "leaveAt": "leaveat", "arriveBy": "arriveby"}

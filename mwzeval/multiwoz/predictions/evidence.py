@@ -28,7 +28,7 @@ from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, Turn
 from mwzeval.multiwoz.predictions.unfilled import BLANKS, CAPITALS, INVISIBLE, UNFILLED, bare
 from mwzeval.multiwoz.predictions.wording import IDENTIFIERS
 from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS
-from mwzeval.multiwoz.words.value_spellings import has_identifier
+from mwzeval.multiwoz.words.numbers import has_identifier
 
 SAMPLED = 50
 """Dialogues that are compared with gold data; they take a few milliseconds."""

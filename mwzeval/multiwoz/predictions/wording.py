@@ -22,7 +22,7 @@ from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders, placeholders_of
 from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, PROVIDABLE
-from mwzeval.multiwoz.words.value_spellings import has_identifier
+from mwzeval.multiwoz.words.numbers import has_identifier
 from mwzeval.scores.findings import Findings
 
 MOST_ALIKE = 0.5

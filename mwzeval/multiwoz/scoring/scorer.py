@@ -51,9 +51,9 @@ from mwzeval.multiwoz.scoring.reward import (
 )
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals, dst_row
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer
+from mwzeval.multiwoz.words.names import with_unknown_names
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
-from mwzeval.multiwoz.words.venue_names import with_unknown_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Scorer:
         responses = [turn.response or "" for turn in turns]
         wording = Wording.of(responses)
         if not wording.lexicalized:
-            found = self.delexicalizer.each_turn(responses, *self._situation(name, turns, sources))
+            found = self.delexicalizer.mentions(responses, *self._situation(name, turns, sources))
             # No more turns are read than decide whether as many have names as have placeholders.
             missing, left = wording.with_placeholder, len(turns)
             while 0 < missing <= left:

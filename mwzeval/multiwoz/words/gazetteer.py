@@ -6,132 +6,194 @@ value that begins at a word in as many steps as the value has words, so that a t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.database.venues import id_column
 from mwzeval.multiwoz.normalization.aliases import NAME_ALIASES
-from mwzeval.multiwoz.schema import DAYS, UNKNOWN
-from mwzeval.multiwoz.words.addresses import Address
-from mwzeval.multiwoz.words.surface_tables import (
-    ADDED_TAILS,
-    AMENITIES,
-    AREA_SPELLINGS,
-    AREAS,
-    CAR_BRANDS,
-    CAR_COLOURS,
-    CUISINES,
-    DAY_SPELLINGS,
-    DROPPED_TAILS,
-    FOOD_SPELLINGS,
-    GENERIC_WORDS,
-    HOTEL_TAILS,
-    LINKING_WORDS,
-    LONG_CUISINES,
-    NO_FEE,
-    NO_STARS,
-    ORDINARY_WORDS,
-    PRICE_RANGES,
-    SKIPPED_SIGNS,
-    STATION_SPELLINGS,
-    STREET_WORDS,
-    TOWN,
-    TOWN_PARTS,
-    TYPES,
-)
+from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN
+from mwzeval.multiwoz.words.numbers import SPELLED
 from mwzeval.multiwoz.words.text import POSSESSIVE, Tokens, fold
-from mwzeval.multiwoz.words.value_spellings import SPELLED
+from mwzeval.multiwoz.words.vocabulary import (
+    GENERIC_WORDS,
+    LINKING_WORDS,
+    ORDINARY_WORDS,
+    SPELLINGS,
+    Words,
+    phrase_list,
+    word_set,
+)
 
-Words = tuple[str, ...]
+VENUE_DOMAINS = ("restaurant", "hotel", "attraction")
+"""In the order in which a value is taken for that of a venue."""
+_HOTEL_TAILS = phrase_list("hotel tails")
+_DROPPED_TAILS = {domain: phrase_list(f"dropped tails of {domain}s") for domain in VENUE_DOMAINS}
+_DROPPED_TAILS["hotel"] += _HOTEL_TAILS
+_ADDED_TAILS = {
+    "hotel": _HOTEL_TAILS,
+    **{name: phrase_list(f"added tails of {name}s") for name in ("restaurant", "attraction")},
+}
 
 
 def name_forms(name: str, domain: str) -> set[Words]:
     """Return the ways to say a venue's name, each a tuple of folded words."""
-    words = fold(name)
-    forms = {words}
-    stem = _stem(words, domain)
-    tails: tuple[Words, ...] = ADDED_TAILS[domain]
-    forms |= {stem + tail for tail in tails}
-    if words[0] == "restaurant":
-        forms |= {words[1:], words[1:] + words[:1]}
-        if all(word.isdigit() for word in words[1:]):
-            forms.add((words[0], "".join(words[1:])))
-            forms.discard(words[1:])
+    whole = fold(name)
+    stem = _stem(whole, domain)
+    forms = {whole, *(stem + tail for tail in _ADDED_TAILS[domain])}
+    if whole[0] == "restaurant":
+        forms |= {whole[1:], whole[1:] + whole[:1]}
+        if all(word.isdigit() for word in whole[1:]):
+            forms.add((whole[0], "".join(whole[1:])))
+            forms.discard(whole[1:])
     if domain == "hotel" and stem[-1] == "house" and len(stem) > 1:
         # Archway House is the Archway guesthouse.
-        forms |= {stem[:-1] + tail for tail in HOTEL_TAILS if tail[0].startswith("guest")}
-    if is_telling(stem):
+        forms |= {stem[:-1] + tail for tail in _HOTEL_TAILS if tail[0].startswith("guest")}
+    if _is_telling(stem):
         forms.add(stem)
     for form in list(forms):
-        if form[0] == "the":
-            if is_telling(form[1:]):
-                forms.add(form[1:])
-        else:
+        if form[0] != "the":
             forms.add(("the", *form))
-    return {form for form in forms if form}
+        elif _is_telling(form[1:]):
+            forms.add(form[1:])
+    return forms - {()}
 
 
-def short_forms(name: str, domain: str) -> Iterator[Words]:
+def _short_forms(name: str, domain: str) -> Iterator[Words]:
     """Yield beginnings of a name, by which people call a venue that was named before."""
-    words = _stem(fold(name), domain)
-    words = words[1:] if words[0] == "the" else words
-    for end in range(1, len(words)):
-        if words[end - 1] in LINKING_WORDS or words[end - 1].isdigit():
-            continue
-        if end > 1 or words[0] not in GENERIC_WORDS:
-            yield words[:end]
+    stem = _stem(fold(name), domain)
+    stem = stem[1:] if stem[0] == "the" else stem
+    for end in range(1, len(stem)):
+        last = stem[end - 1]
+        if not (last in LINKING_WORDS or last.isdigit() or (end == 1 and last in GENERIC_WORDS)):
+            yield stem[:end]
 
 
-def _stem(words: Words, domain: str) -> Words:
-    tails = [*DROPPED_TAILS[domain], *(HOTEL_TAILS if domain == "hotel" else ())]
-    again = True
-    while again:
-        again = False
-        for tail in tails:
-            if words[-len(tail) :] == tail and len(words) > len(tail):
-                words = words[: -len(tail)]
-                again = True
-    return words
+def _stem(name: Words, domain: str) -> Words:
+    tails = [tail for tail in _DROPPED_TAILS[domain] if name[-len(tail) :] == tail != name]
+    return _stem(name[: -len(tails[0])], domain) if tails else name
 
 
-def is_telling(words: Words) -> bool:
+def _is_telling(form: Words) -> bool:
     """Tell whether words cannot but be a name: `avalon` and `river bar`, but not `the place`."""
-    words = words[1:] if words[:1] == ("the",) else words
-    return len(words) > 1 or (bool(words) and len(words[0]) > 2 and words[0] not in ORDINARY_WORDS)
+    form = form[1:] if form[:1] == ("the",) else form
+    return len(form) > 1 or (bool(form) and len(form[0]) > 2 and form[0] not in ORDINARY_WORDS)
 
 
-SHORT = {"street": "saint"}
+STREET_WORDS = word_set("street words")
+HOUSE_WORDS = word_set("house words")
+"""Words before the number of a house."""
+OFF = "off"
+"""Stands between a street and the street that it leaves."""
+LONG_STREET = 4
+"""Words of a street from which on it is a building and a street: `hotel felix whitehouse lane`."""
+TOWN = ("cambridge",)
+"""What may follow each address."""
+TOWN_PARTS = {TOWN, ("city", "centre"), ("town", "centre")}
+"""What may follow addresses, besides the parts of the town that the database's addresses have."""
+SAINT = "saint"
+"""How texts read `St`, wherever it stands; it may be a street."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address of the database in folded words.
+
+    `streets` are its streets and buildings, each without its number; `tail` is the part of the
+    town, empty where it has none. People say as much of an address as they like, so that each of
+    these is compared by itself: streets and numbers must be the venue's if they are mentioned.
+    """
+
+    streets: tuple[Words, ...]
+    numbers: frozenset[str]
+    tail: Words
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Return an address as the database spells it, read."""
+        parts = [part for part in map(fold, text.split(",")) if part]
+        streets: list[Words] = []
+        tail: Words = ()
+        has_street = False
+        for part in parts:
+            for stretch, numbered in _stretches(part):
+                is_street = stretch[-1] in STREET_WORDS
+                if part is parts[-1] and has_street and not (is_street or numbered):
+                    # 169 High Street Chesterton Chesterton
+                    half = len(stretch) // 2
+                    tail = stretch[:half] if stretch[:half] == stretch[half:] else stretch
+                else:
+                    streets += _street_forms(stretch)
+                has_street = has_street or is_street
+        numbers = frozenset(word for part in parts for word in part if has_digit(word))
+        return cls(tuple(dict.fromkeys(streets)), numbers, tail)
+
+    def allows(self, numbers: Iterable[str], tails: Iterable[str]) -> bool:
+        """Tell whether mentioned house numbers and parts of the town may be of this address."""
+        return self.numbers.issuperset(numbers) and (
+            not self.tail or all(fold(tail) in (self.tail, TOWN) for tail in tails)
+        )
+
+
+def _stretches(part: Words) -> list[tuple[Words, bool]]:
+    """Return words cut at numbers and after each street; the flag tells a number before it."""
+    if "and" in part:
+        # Between Victoria Road and the river
+        return [(part, False)]
+    stretches: list[tuple[Words, bool]] = []
+    begun: Words = ()
+    numbered = False
+    for word, following in zip(part, (*part[1:], ""), strict=True):
+        cuts = has_digit(word) or word in HOUSE_WORDS or word == OFF
+        if not cuts:
+            begun += (word,)
+        is_street = word in STREET_WORDS and len(begun) > 1 and following not in STREET_WORDS
+        if begun and (cuts or is_street or not following):
+            stretches.append((begun, numbered))
+            begun, numbered = (), False
+        if cuts:
+            numbered = word != OFF
+    return stretches
+
+
+def _street_forms(street: Words) -> list[Words]:
+    if "s" in street[1:]:
+        # 10 King s Parade
+        at = street.index("s", 1)
+        return [street, (*street[: at - 1], f"{street[at - 1]}s", *street[at + 1 :])]
+    if len(street) >= LONG_STREET and street[-1] in STREET_WORDS:
+        return [street, street[:-2], street[-2:]]
+    return [street]
+
+
+def has_digit(word: str) -> bool:
+    """Tell whether a word has a digit."""
+    return any(char.isdigit() for char in word)
+
 
 Meaning = tuple[str, str]
 """Slot and value, in the database's spelling."""
 Found = Mapping[str, tuple[str, ...]]
 """Domain → ids of the venues with a value."""
 NOWHERE: Found = {}
+_NO_NODE: dict[Any, Any] = {}
+SKIPPED_SIGNS = frozenset(".-'’`´\"")
+"""Signs that may stand between the words of a value."""
 
-VENUE_COLUMNS = (
-    "name",
-    "area",
-    "food",
-    "pricerange",
-    "type",
-    "stars",
-    "phone",
-    "postcode",
-    *AMENITIES,
-)
-TRAIN_COLUMNS = {
-    "departure": "departure",
-    "destination": "destination",
-    "day": "day",
-    "leaveAt": "leaveat",
-    "arriveBy": "arriveby",
-    "price": "price",
-    "duration": "duration",
-    "trainID": "trainid",
+_SLOT_OF_COLUMN = {"entrance fee": "entrancefee"} | {
+    column: column
+    for column in (
+        *("name", "area", "food", "pricerange", "type", "stars", "phone", "postcode"),
+        *("address", *FLAG_SLOTS),
+    )
 }
-
-
-NOTHING: dict[Any, Any] = {}
+_SLOT_OF_TRAIN_COLUMN = {
+    column: column.lower()
+    for column in (
+        *("departure", "destination", "day", "leaveAt", "arriveBy", "price", "duration"),
+        "trainID",
+    )
+}
 
 
 class Longest(NamedTuple):
@@ -143,170 +205,41 @@ class Longest(NamedTuple):
 
 
 class Gazetteer:
-    """Finds values in tokens, and the venues that have them."""
+    """Finds values in tokens, and the venues that have them.
+
+    `names` are the words of each name, `places` those of each place that trains connect,
+    `town_parts` those that may follow addresses; `streets` are the addresses in a street by its
+    last word and those before it. `begins` and `words` are the first and all words of the values,
+    `name_words` those of names.
+    """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        self._venues: dict[Meaning, dict[str, list[str]]] = {}
-        self._spellings: dict[Meaning, str] = {}
-        self._root: dict[Any, Any] = {}
-        self.addresses: dict[str, Address] = {}
-        self._meanings: dict[Words, dict[Meaning, None]] = {}
-        self.names = tuple(
-            dict.fromkeys(
-                fold(str(row["name"]))
-                for domain in ("restaurant", "hotel", "attraction")
-                for row in tables[domain]
-            )
-        )
-        """The words of each name."""
-        for domain in ("restaurant", "hotel", "attraction"):
-            for row in tables[domain]:
-                self._add_venue(domain, row)
-        for row in tables["train"]:
-            identifier = str(row[id_column("train")])
-            for column, slot in TRAIN_COLUMNS.items():
-                value = str(row.get(column, UNKNOWN))
-                self._have(slot, value, "train", identifier)
-        self._add_words()
-        self._add_addresses()
-        for domain in ("restaurant", "hotel", "attraction"):
-            for row in tables[domain]:
-                for form in short_forms(str(row["name"]), domain):
-                    known = self._meanings.get(form, {})
-                    if all(slot == "short" for slot, _ in known):
-                        self._say(form, "short", str(row["name"]))
-                    elif all(slot == "name" and fold(name) != form for slot, name in known):
-                        # The short name of another venue is that of this one, too.
-                        self._say(form, "name", str(row["name"]))
-        for tail in self.town_parts:
-            self._say(tail, "tail", " ".join(tail))
-        self._venue_ids = {
-            meaning: {domain: tuple(ids) for domain, ids in found.items()}
-            for meaning, found in self._venues.items()
+        self._venues, self._spellings = _venues_by_value(tables)
+        rows = [(domain, row) for domain in VENUE_DOMAINS for row in tables[domain]]
+        self.names = tuple(dict.fromkeys(fold(str(row["name"])) for _, row in rows))
+        self.addresses = {
+            str(row["address"]): Address.parse(str(row["address"]))
+            for _, row in rows
+            if row.get("address")
         }
-        self.streets: dict[str, dict[str, tuple[Meaning, ...]]] = {}
-        for words, meanings in self._meanings.items():
-            if words[-1] in STREET_WORDS and any(slot == "address" for slot, _ in meanings):
-                alike = self.streets.setdefault(SHORT.get(words[-1], words[-1]), {})
-                alike[" ".join(words[:-1])] = tuple(meanings)
-        for words, meanings in self._meanings.items():
-            node = self._root
-            for word in words:
-                node = node.setdefault(word, {})
-            node[None] = tuple(meanings)
+        self.town_parts = {address.tail for address in self.addresses.values()} - {()} | TOWN_PARTS
+        meanings = _Meanings()
+        meanings.add_names(rows)
+        meanings.add_spellings(self._venues)
+        meanings.add_addresses(self.addresses, self.town_parts)
+        meanings.add_short_names(rows)
+        for part in self.town_parts:
+            meanings.add(part, "tail", " ".join(part))
+        self._root = meanings.trie()
         self.begins = frozenset(self._root)
-        self.words = frozenset(word for words in self._meanings for word in words)
-        self.places = frozenset(
-            words
-            for words, meanings in self._meanings.items()
-            if any(slot == "place" for slot, _ in meanings)
-        )
-        """The words of each place that trains connect."""
-        self.name_words = frozenset(
-            word
-            for words, meanings in self._meanings.items()
-            if any(slot == "name" for slot, _ in meanings)
-            for word in words
-        )
-        del self._venues, self._meanings
-
-    def _have(self, slot: str, value: str, domain: str, identifier: str) -> None:
-        if value == UNKNOWN:
-            return
-        if slot in SPELLED:
-            spelled = SPELLED[slot](value)
-            self._spellings[slot, spelled] = value
-            value = spelled
-        ids = self._venues.setdefault((slot, value), {}).setdefault(domain, [])
-        if identifier not in ids[-1:]:
-            ids.append(identifier)
-
-    def _say(self, words: Words, slot: str, value: str) -> None:
-        if words:
-            self._meanings.setdefault(words, {})[slot, value] = None
-
-    def _say_street(self, words: Words, slot: str, value: str) -> None:
-        self._say(words, slot, value)
-        # In texts `St` is read as Saint, wherever it stands.
-        self._say(tuple(SHORT.get(word, word) for word in words), slot, value)
-
-    def _add_venue(self, domain: str, row: Mapping[str, Any]) -> None:
-        identifier = str(row[id_column(domain)])
-        for column in VENUE_COLUMNS:
-            if isinstance(row.get(column), str):
-                self._have(column, row[column], domain, identifier)
-        if "entrance fee" in row:
-            self._have("entrancefee", str(row["entrance fee"]), domain, identifier)
-        name = str(row["name"])
-        for form in name_forms(name, domain):
-            self._say(form, "name" if is_telling(form) else "short", name)
-        for aliases in NAME_ALIASES.values():
-            for alias, canonical in aliases.items():
-                if canonical == name:
-                    for form in name_forms(alias, domain):
-                        self._say(form, "name", name)
-        address = str(row.get("address", ""))
-        if address:
-            self._have("address", address, domain, identifier)
-            self.addresses[address] = Address.parse(address)
-
-    def _add_addresses(self) -> None:
-        self.town_parts = {address.tail for address in self.addresses.values()} - {()}
-        self.town_parts.update(TOWN, TOWN_PARTS)
-        for spelling, address in self.addresses.items():
-            for street in address.streets:
-                if street not in self.town_parts or len(address.streets) == 1:
-                    self._say_street(street, "address", spelling)
-
-    def _add_words(self) -> None:
-        for area in AREAS:
-            self._say((area,), "area", area)
-        for spelling, area in AREA_SPELLINGS.items():
-            self._say(fold(spelling), "area", area)
-        for day in DAYS:
-            for form in (day, f"{day}s"):
-                self._say((form,), "day", day)
-        for short, day in DAY_SPELLINGS.items():
-            self._say((short,), "day", day)
-        for food in (*CUISINES, *LONG_CUISINES):
-            self._say(fold(food), "food", food)
-        for spelling, food in FOOD_SPELLINGS.items():
-            self._say(fold(spelling), "food", food)
-        for meaning in list(self._venues):
-            if meaning[0] in ("food", "area"):
-                self._say(fold(meaning[1]), *meaning)
-            elif meaning[0] == "type" and meaning[1] != "restaurant":
-                for ending in ("", "s"):
-                    self._say(fold(meaning[1] + ending), *meaning)
-            elif meaning[0] in ("departure", "destination"):
-                self._say_street(fold(meaning[1]), "place", meaning[1])
-        for spelling, stations in STATION_SPELLINGS.items():
-            for station in stations:
-                self._say_street(fold(spelling), "place", station)
-        for price_range, spellings in PRICE_RANGES.items():
-            for spelling in spellings:
-                self._say(fold(spelling) or tuple(spelling), "pricerange", price_range)
-        for types in TYPES.values():
-            for kind, spellings in types.items():
-                for spelling in spellings:
-                    self._say(fold(spelling), "type", kind)
-        for brand in CAR_BRANDS:
-            self._say((brand,), "car", brand)
-            for colour in CAR_COLOURS:
-                self._say((colour, brand), "car", f"{colour} {brand}")
-        self._say(("b&b",), "type", "guesthouse")
-        self._say(("free",), "free", "free")
-        for spelling in NO_FEE:
-            self._say(fold(spelling), "nofee", "free")
-        for spelling in NO_STARS:
-            self._say(fold(spelling), "nostars", "0")
-        for amenity, spellings in AMENITIES.items():
-            for spelling in spellings:
-                self._say(fold(spelling), amenity, "yes")
+        self.words = meanings.words()
+        self.name_words = meanings.words("name")
+        self.places = meanings.forms("place")
+        self.streets = meanings.streets()
 
     def venues(self, slot: str, value: str) -> Found:
         """Return the ids of the venues with a value, by domain, in table order."""
-        return self._venue_ids.get((slot, value), NOWHERE)
+        return self._venues.get((slot, value), NOWHERE)
 
     def spelling(self, slot: str, value: str) -> str:
         """Return a value that venues have as the database spells it."""
@@ -320,7 +253,7 @@ class Gazetteer:
         position, last = index, len(words)
         if index + 1 < last and kinds[index] != POSSESSIVE:
             # Nearly always this is the end: `the` and `a` begin much, but not with what follows.
-            first, after = node.get(words[index], NOTHING), words[index + 1]
+            first, after = node.get(words[index], _NO_NODE), words[index + 1]
             if (
                 None not in first
                 and after not in first
@@ -333,7 +266,7 @@ class Gazetteer:
             following = node.get(word)
             if following is None:
                 if kinds[position] == POSSESSIVE:
-                    meanings = node.get(word[:-1], NOTHING).get(None)
+                    meanings = node.get(word[:-1], _NO_NODE).get(None)
                     return Longest(position + 1, meanings, True) if meanings else found
                 if word not in SKIPPED_SIGNS or position == index or position + 1 >= last:
                     break
@@ -359,3 +292,114 @@ def _is_dash_behind(found: Longest | None, tokens: Tokens, position: int) -> boo
         and tokens.end(position - 1) < tokens.start(position)
         and tokens.end(position) < tokens.start(position + 1)
     )
+
+
+def _venues_by_value(
+    tables: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> tuple[dict[Meaning, Found], dict[Meaning, str]]:
+    """Return the venues with a value, and the database's spelling of each value."""
+    venues: dict[Meaning, dict[str, list[str]]] = {}
+    spellings: dict[Meaning, str] = {}
+    for domain in (*VENUE_DOMAINS, "train"):
+        columns = _SLOT_OF_TRAIN_COLUMN if domain == "train" else _SLOT_OF_COLUMN
+        for row in tables[domain]:
+            identifier = str(row[id_column(domain)])
+            for column, slot in columns.items():
+                value = str(row.get(column, UNKNOWN))
+                if value in (UNKNOWN, "", "None"):
+                    continue
+                if slot in SPELLED:
+                    raw, value = value, SPELLED[slot](value)
+                    spellings[slot, value] = raw
+                ids = venues.setdefault((slot, value), {}).setdefault(domain, [])
+                if identifier not in ids[-1:]:
+                    ids.append(identifier)
+    found: dict[Meaning, Found] = {
+        meaning: {domain: tuple(ids) for domain, ids in by_domain.items()}
+        for meaning, by_domain in venues.items()
+    }
+    return found, spellings
+
+
+class _Meanings(dict[Words, dict[Meaning, None]]):
+    """The meanings of folded words; the first is that of words that can mean several things."""
+
+    def add(self, form: Words, slot: str, value: str) -> None:
+        if form:
+            self.setdefault(form, {})[slot, value] = None
+
+    def add_street(self, form: Words, slot: str, value: str) -> None:
+        self.add(form, slot, value)
+        self.add(tuple(SAINT if word == "street" else word for word in form), slot, value)
+
+    def add_names(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        aliases: dict[str, list[str]] = {}
+        for names in NAME_ALIASES.values():
+            for alias, name in names.items():
+                aliases.setdefault(name, []).append(alias)
+        for domain, row in rows:
+            name = str(row["name"])
+            for form in name_forms(name, domain):
+                self.add(form, "name" if _is_telling(form) else "short", name)
+            for alias in aliases.get(name, ()):
+                for form in name_forms(alias, domain):
+                    self.add(form, "name", name)
+
+    def add_spellings(self, values: Iterable[Meaning]) -> None:
+        for slot, spellings in SPELLINGS.items():
+            add = self.add_street if slot == "place" else self.add
+            for value, forms in spellings.items() if slot != "word" else ():
+                for form in forms:
+                    add(fold(form) or tuple(form), slot, value)
+        for slot, value in values:
+            if slot in ("food", "area"):
+                self.add(fold(value), slot, value)
+            elif slot == "type" and value != "restaurant":
+                for ending in ("", "s"):
+                    self.add(fold(value + ending), slot, value)
+            elif slot in ("departure", "destination"):
+                self.add_street(fold(value), "place", value)
+        colours, brands = word_set("car colours"), word_set("car brands")
+        for brand in brands:
+            self.add((brand,), "car", brand)
+            for colour in colours:
+                self.add((colour, brand), "car", f"{colour} {brand}")
+
+    def add_addresses(self, addresses: Mapping[str, Address], town_parts: set[Words]) -> None:
+        for spelling, address in addresses.items():
+            for street in address.streets:
+                if street not in town_parts or len(address.streets) == 1:
+                    self.add_street(street, "address", spelling)
+
+    def add_short_names(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        for domain, row in rows:
+            for form in _short_forms(str(row["name"]), domain):
+                known = self.get(form, {})
+                if all(slot == "short" for slot, _ in known):
+                    self.add(form, "short", str(row["name"]))
+                elif all(slot == "name" and fold(name) != form for slot, name in known):
+                    # The short name of another venue is that of this one, too.
+                    self.add(form, "name", str(row["name"]))
+
+    def forms(self, slot: str) -> frozenset[Words]:
+        return frozenset(form for form in self if any(other == slot for other, _ in self[form]))
+
+    def words(self, slot: str | None = None) -> frozenset[str]:
+        return frozenset(word for form in (self.forms(slot) if slot else self) for word in form)
+
+    def streets(self) -> dict[str, dict[str, tuple[Meaning, ...]]]:
+        streets: dict[str, dict[str, tuple[Meaning, ...]]] = {}
+        for form in self:
+            if form[-1] in STREET_WORDS and any(slot == "address" for slot, _ in self[form]):
+                last = SAINT if form[-1] == "street" else form[-1]
+                streets.setdefault(last, {})[" ".join(form[:-1])] = tuple(self[form])
+        return streets
+
+    def trie(self) -> dict[Any, Any]:
+        root: dict[Any, Any] = {}
+        for form, meanings in self.items():
+            node = root
+            for word in form:
+                node = node.setdefault(word, {})
+            node[None] = tuple(meanings)
+        return root

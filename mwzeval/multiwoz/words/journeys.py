@@ -8,51 +8,24 @@ tells, a time is taken for one of departure, and that is not sure.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Collection, Container, Iterator, Sequence
 
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.markup import Shown
-from mwzeval.multiwoz.words.surface_tables import LABEL_WORDS, words_of
 from mwzeval.multiwoz.words.text import Tokens, fold
+from mwzeval.multiwoz.words.vocabulary import LABEL_WORDS, word_set
 
-VISITS = frozenset({"visit", "stay", "trip", "welcome", "time", "travels", "holiday"})
-ENJOYED = frozenset({"enjoy", "enjoying", "love", "explore", "exploring", "visiting"})
-"""Words before a town that is visited, not travelled to."""
-PLACE_BEFORE = frozenset(
-    words_of(
-        """
-    from to leaves leaving left departs departing depart leave for arrives arriving via into out
-    reach reaches reaching between towards origin destination
-    """
-    )
-)
+VISITS, ENJOYED = word_set("visits"), word_set("enjoyed")
+BEFORE_STATIONS = word_set("before stations")
 BEHIND_LABELS = frozenset({":", "|", "in", "at"})
-OF_PLACES = (
-    *("arriv", "arive", "from", "to", "origin", "destination", "depart", "route", "terminat"),
-    *("due", "pulls", "calls", "stops"),
-)
-"""How words begin with which `Cambridge` is a place to travel from or to."""
-TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
-AWAY = frozenset(words_of("from leaves leaving leave left departs departing depart"))
-TOWARDS = frozenset({"to", "towards", "toward"})
-ARROWS = frozenset("→➔➜➡⟶⇒►▶➝")
-INTO = frozenset(words_of("to for into via towards reach reaches reaching"))
-BEGINNING = ("origin", "start", "depart", "between", "leav", "out")
-ARRIVING = ("arriv", "off", "destination", "terminat", "heading", "reach")
-
-LEAVING_AT = ("leav", "depart")
-"""How words begin that are said of a time of departure, and below of a time of arrival."""
-ARRIVING_AT = ("arriv", "reach", "terminat", "pull")
-LEAVING_WORDS = frozenset(words_of("left dep etd lv dpt sets setting board boarding starts"))
-ARRIVING_WORDS = frozenset(
-    words_of(
-        """
-    arr eta due expected stops calls lands landing ends ending brings bring bringing drops
-    delivers
-    """
-    )
-)
+TAXI_WORDS = word_set("taxi words")
+AWAY, INTO, TOWARDS = word_set("away"), word_set("into"), frozenset({"to", "towards", "toward"})
+ARROWS = word_set("arrows")
+# How words begin, as `str.startswith` takes it.
+OF_STATIONS, BEGINNING = tuple(word_set("of stations")), tuple(word_set("beginning"))
+ARRIVING = tuple(word_set("arriving"))
+LEAVING_AT, ARRIVING_AT = ("leav", "depart"), ("arriv", "reach", "terminat", "pull")
+LEAVING_WORDS, ARRIVING_WORDS = word_set("leaving words"), word_set("arriving words")
 GETTING = frozenset({"get", "gets", "getting", "got"})
 SOMEONE = frozenset({"you", "back", "everyone", "them", "us"})
 THERE = frozenset({"in", "into", "there", "to", "off", "home", "at"})
@@ -79,19 +52,16 @@ def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
     return "taxi" in active or not TAXI_WORDS.isdisjoint(words)
 
 
-def way_to_name(words: list[str], first: int) -> str | None:
+def way_to_name(tokens: Tokens, first: int) -> str | None:
     """Return whether a ride begins or ends at a named venue; None if it is named otherwise."""
-    position = first - 1
-    if position >= 0 and words[position] == "the":
-        position -= 1
-    if position < 0:
-        return None
-    before, earlier = words[position], words[max(0, position - 3) : position]
+    position = first - 2 if tokens.word(first - 1) == "the" else first - 1
+    before = tokens.word(position)
     if before in AWAY:
         return "departure"
     if before in TOWARDS:
         return "destination"
     if before in ("at", "in"):
+        earlier = tokens.words[max(0, position - 3) : position]
         if "up" in earlier:
             return "departure"
         if any(word.startswith(ARRIVING) for word in earlier):
@@ -102,41 +72,41 @@ def way_to_name(words: list[str], first: int) -> str | None:
 def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
     """Tell whether a place is one to travel from or to; only the town itself may not be."""
     words = tokens.words
-    before = words[first - 1] if first else ""
+    before, following = tokens.word(first - 1), tokens.word(after)
     if before in ENJOYED:
         return False
     if words[first] != "cambridge" or after > first + 1:
         return True
-    following = words[after] if after < len(words) else ""
-    if before == "to" and words[first - 2] in VISITS and following != "from":
+    earlier = words[max(0, first - 5) : max(0, first - 1)]
+    if before == "to" and not VISITS.isdisjoint(earlier[-1:]) and following != "from":
         return False
-    if before in PLACE_BEFORE or following in ("at", "by", "to"):
-        return True
-    if before in ARROWS or following in ARROWS or before == ">" or (before == following == "|"):
-        return True
-    if ":" in following[1:] or (before == "and" and "between" in words[max(0, first - 5) : first]):
-        return True
-    if words[after : after + 2] == ["-", ">"] or words[max(0, first - 2) : first] == ["out", "of"]:
-        return True
-    earlier = words[max(0, first - 4) : first - 1]
-    if before in BEHIND_LABELS and any(word.startswith(OF_PLACES) for word in earlier):
-        return True
-    return _is_beside(gazetteer, tokens, first, after)
+    return (
+        before in BEFORE_STATIONS
+        or following in ("at", "by", "to")
+        or not ARROWS.isdisjoint((before, following))
+        or before == ">"
+        or before == following == "|"
+        or ":" in following[1:]
+        or (before == "and" and "between" in earlier)
+        or words[after : after + 2] == ["-", ">"]
+        or (before == "of" and earlier[-1:] == ["out"])
+        or (before in BEHIND_LABELS and any(w.startswith(OF_STATIONS) for w in earlier[-3:]))
+        or _is_beside_place(gazetteer, tokens, first, after)
+    )
 
 
-def _is_beside(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
+def _is_beside_place(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
     """Tell whether nothing but a dash is between a place and another: `Ely-Cambridge`."""
-    words = tokens.words
 
-    def begins(index: int, end: int | None) -> bool:
+    def end(index: int) -> int | None:
         other = gazetteer.longest(tokens, index)
-        if other is None or other.meanings[0][0] != "place":
-            return False
-        return end in (None, other.after)
+        return other.after if other and other.meanings[0][0] == "place" else None
 
-    if first and words[first - 1] == "-":
-        return any(begins(index, first - 1) for index in range(max(0, first - 4), first - 1))
-    return words[after : after + 1] == ["-"] and after + 1 < len(words) and begins(after + 1, None)
+    if tokens.word(first - 1) == "-":
+        return any(end(index) == first - 1 for index in range(max(0, first - 4), first - 1))
+    return (
+        tokens.word(after) == "-" and after + 1 < len(tokens.words) and end(after + 1) is not None
+    )
 
 
 _STATION = r"(?P<name>[A-Z][a-z]+(?:[ -](?:[A-Z][a-z]+|on|upon|le)){0,3})(?!['’]|\s?[0-9])"
@@ -152,7 +122,7 @@ _AFTER_STATION = re.compile(rf"(?: to| for|,? arriving (?:in|at)| ?(?:→|->|-|�
 _BEFORE_STATION = re.compile(rf"{_STATION} ?(?:to|→|->|-|–) ?$")
 FARTHEST_STATION = 50
 """Characters before a station in which another one may be named."""
-NO_STATIONS = frozenset({*LABEL_WORDS, "platform", "gate", "terminal", "track", "work", "great"})
+NO_STATIONS = LABEL_WORDS | word_set("no stations")
 
 
 def unknown_stations(
@@ -170,9 +140,7 @@ def unknown_stations(
         found += [match for match in (behind, before) if match]
     done = 0
     for start, end in sorted({match.span(match.lastgroup or 0) for match in found}):
-        first, after = (
-            bisect_left(range(len(tokens.words)), place, key=tokens.start) for place in (start, end)
-        )
+        first, after = tokens.after(start, 0), tokens.after(end, 0)
         words = tokens.words[first:after]
         is_new = NO_STATIONS.isdisjoint(words) and any(word not in known for word in words)
         if first >= done and is_new:
@@ -186,16 +154,12 @@ class Journeys:
     def __init__(self, text: Shown, tokens: Tokens) -> None:
         self._text = text
         self._tokens = tokens
-        self._words = tokens.words
         self._place = (0, 0)
         self._time: tuple[int, str | None] = (0, None)
-        self._with_train = False
+        self.with_train = False
+        """Whether a train's id was read before."""
         self.is_sure = True
         """Whether a word tells of which end the time read last is."""
-
-    def train(self) -> None:
-        """Go on behind a train's id."""
-        self._with_train = True
 
     def way(self, first: int, after: int) -> str:
         """Return `departure` or `destination` for the place from one token to another."""
@@ -212,40 +176,34 @@ class Journeys:
         return slot
 
     def _way(self, first: int, after: int) -> str:
-        words = self._words
-        heading = self._heading(first)
-        if heading:
-            for word in heading:
-                if word in AWAY or word.startswith(BEGINNING):
-                    return "departure"
-                if word in INTO or word.startswith(ARRIVING):
-                    return "destination"
+        words = self._tokens.words
+        for word in self._heading(first):
+            if way := _way_of(word):
+                return way
         before = words[max(0, first - 4) : first]
         if before[-1:] == ["and"] and "between" in before:
             return "destination"
         if before[-1:] == [">"] or (before[-1:] == ["-"] and self._place[1] == first - 1):
             return "destination"
         for word in reversed(before):
-            if word in AWAY or word.startswith(BEGINNING):
-                return "departure"
-            if word in INTO or word in ARROWS or word.startswith(ARRIVING):
+            if word in ARROWS:
                 return "destination"
+            if way := _way_of(word):
+                return way
             if word in ".!?¶":
                 break
-        if words[after : after + 1] and words[after][0].isdigit():
-            after += 1
-        following = words[after : after + 1]
-        on = following and (following[0] in ARROWS or following[0] in ("to", "-", ">"))
-        return "departure" if on and "in" not in before else "destination"
+        following = self._tokens.word(after)
+        if following[:1].isdigit():
+            following = self._tokens.word(after + 1)
+        goes_on = following in ARROWS or following in ("to", "-", ">")
+        return "departure" if goes_on and "in" not in before else "destination"
 
     def _ending(self, first: int) -> str | None:
         """Return `arriveby` for the second of two times that belong together."""
-        words = self._words
-        heading = self._heading(first)
-        if heading:
-            told = {slot for slot in map(_told, heading) if slot}
-            if len(told) == 1:
-                return told.pop()
+        words = self._tokens.words
+        slots = {_time_of(word) for word in self._heading(first)} - {None}
+        if len(slots) == 1:
+            return slots.pop()
         before, slot = self._time
         between = words[before:first]
         begin, end = self._place
@@ -256,13 +214,13 @@ class Journeys:
         links = RANGE if slot else RANGE | LOOSE_RANGE
         if not links.issuperset(between):
             return None
-        if not self._with_train and not LISTED.isdisjoint(words[max(0, before - 5) : before]):
+        if not self.with_train and not LISTED.isdisjoint(words[max(0, before - 5) : before]):
             # `Trains leave from 05:00 to 23:00`.
             return None
         return "arriveby"
 
     def _noun(self, after: int) -> str | None:
-        following = self._words[after : after + 5]
+        following = self._tokens.words[after : after + 5]
         while following and following[0] in ("(", "-"):
             following = following[1:]
         slot = NOUNS.get(following[0]) if following else None
@@ -270,23 +228,23 @@ class Journeys:
         if rest and rest[0] in OF_NEXT:
             # `Leaves 05:00, arrival at 05:51`: of the next time.
             rest = rest[1:]
-        return None if slot is None or (rest and rest[0][0].isdigit()) else slot
+        return None if rest and rest[0][0].isdigit() else slot
 
     def _cue(self, first: int) -> str | None:
-        words = self._words
+        words = self._tokens.words
         begin, end = self._place
-        at = words[first - 1] in AT if first else False
+        at = self._tokens.word(first - 1) in AT
         for index in range(first - 1, max(-1, first - 1 - FARTHEST), -1):
             word = words[index]
             if at and index == begin - 1 and end == first - 1 and word in ("in", "into", "from"):
                 earlier = range(index - 1, max(-1, index - 4), -1)
-                told = next(filter(None, map(self._said_of, earlier)), None)
+                told = next(filter(None, map(self._time_at, earlier)), None)
                 return told or ("leaveat" if word == "from" else "arriveby")
             if word == "." and words[index - 1] in SHORT_WORDS:
                 continue
             if word in ".?!¶" and index < first - 1:
                 return None
-            slot = self._said_of(index)
+            slot = self._time_at(index)
             if slot is not None:
                 # One that told what another time is may tell of this, or not.
                 self.is_sure = not index < self._time[0] <= first
@@ -294,28 +252,31 @@ class Journeys:
             if index == first - 2 and at and word in ("there", "in", "home"):
                 return "arriveby"
             if index == first - 2 and at and word in ("off", "out"):
-                getting = index and words[index - 1] in GETTING
-                return "arriveby" if getting else "leaveat"
+                return "arriveby" if self._tokens.word(index - 1) in GETTING else "leaveat"
         return None
 
-    def _said_of(self, index: int) -> str | None:
+    def _time_at(self, index: int) -> str | None:
         """Return the slot of a time that a token tells."""
-        if index < 0:
-            return None
-        word = self._words[index]
+        word = self._tokens.words[index]
         if word in GETTING:
-            following = self._words[index + 1 : index + 3]
-            if following[:1] and following[0] in SOMEONE:
-                following = following[1:]
-            return "arriveby" if following[:1] and following[0] in THERE else None
-        return _told(word)
+            following = self._tokens.word(index + 1)
+            if following in SOMEONE:
+                following = self._tokens.word(index + 2)
+            return "arriveby" if following in THERE else None
+        return _time_of(word)
 
     def _heading(self, first: int) -> Sequence[str]:
         heading = self._text.heading(self._tokens.start(first))
         return fold(heading) if heading else ()
 
 
-def _told(word: str) -> str | None:
+def _way_of(word: str) -> str | None:
+    if word in AWAY or word.startswith(BEGINNING):
+        return "departure"
+    return "destination" if word in INTO or word.startswith(ARRIVING) else None
+
+
+def _time_of(word: str) -> str | None:
     if word in LEAVING_WORDS or word.startswith(LEAVING_AT):
         return "leaveat"
     if word in ARRIVING_WORDS or word.startswith(ARRIVING_AT):

@@ -4,40 +4,53 @@ Some are names that are nearly those of venues (`the Lenfield`, `Huntington Marr
 that no name has is replaced by the closest word of a name, and if a name can then be read there,
 the text must be close to it as a whole. Closeness is rapidfuzz's `ratio`, 0 to 100: twice the
 letters in common, in order, of those of both texts.
+
+Words that may be values of the database are so by those beside them: `a hotel`, `free entry` and
+`in central Cambridge`, but neither `the hotel` nor `free parking` nor `the central station`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
-from mwzeval.multiwoz.words.addresses import (
+from mwzeval.multiwoz.schema import FLAG_SLOTS
+from mwzeval.multiwoz.words.amenities import has_amenity
+from mwzeval.multiwoz.words.gazetteer import (
+    HOUSE_WORDS,
+    OFF,
     SAINT,
-    next_part,
-    numbers_before,
-    numbers_from,
-    other_street,
-    unknown_street,
+    Gazetteer,
+    Longest,
+    Meaning,
+    has_digit,
 )
-from mwzeval.multiwoz.words.gazetteer import SHORT, Gazetteer, Longest, Meaning
-from mwzeval.multiwoz.words.name_cues import DISHES, TAILS, cuisine_before, name_before
-from mwzeval.multiwoz.words.number_meanings import (
+from mwzeval.multiwoz.words.journeys import is_station
+from mwzeval.multiwoz.words.numbers import (
     NUMBER_STARTS,
     QUANTITY_STARTS,
-    number_at,
-    quantity_at,
-)
-from mwzeval.multiwoz.words.surface_tables import CAPITAL_STREETS, ORDINARY_WORDS
-from mwzeval.multiwoz.words.text import NUMERIC, PLACEHOLDER, POSSESSIVE, SIGN, WORD, Tokens
-from mwzeval.multiwoz.words.value_spellings import (
     REFERENCE_LENGTH,
+    is_reference,
+    number_at,
     phone_at,
     postcode_at,
-    reference_at,
+    quantity_at,
     train_at,
 )
-from mwzeval.multiwoz.words.word_meanings import accepted
+from mwzeval.multiwoz.words.text import NUMERIC, PLACEHOLDER, POSSESSIVE, SIGN, WORD, Tokens
+from mwzeval.multiwoz.words.vocabulary import (
+    CAPITAL_STREETS,
+    HOTEL_TYPES,
+    LINKING_WORDS,
+    ORDINARY_WORDS,
+    STREETS,
+    TAILS,
+    Words,
+    phrase_list,
+    word_set,
+)
 
 WORD_THRESHOLD = 80
 """How close a word must be to that of a name."""
@@ -81,52 +94,29 @@ class NearMisses:
 
     def name_at(self, tokens: Tokens, index: int) -> tuple[int, Longest] | None:
         """Return the misspelt name around a word: its first token, and what it is close to."""
-        words = tokens.words
-        said = words[index]
-        meant = self.closest(said)
+        meant = self.closest(tokens.words[index])
         if meant is None:
             return None
-        words[index] = meant
-        try:
-            for first in range(max(0, index - EARLIER), index + 1):
-                longest = self._gazetteer.longest(tokens, first)
-                if longest is None or longest.after <= index:
-                    continue
-                if longest.meanings[0][0] != "name" or (
-                    meant in ORDINARY_WORDS and longest.after < first + 2
-                ):
-                    continue
-                name = " ".join(words[first : longest.after])
-                words[index] = said
-                near = fuzz.ratio(" ".join(words[first : longest.after]), name)
-                words[index] = meant
-                if near >= NAME_THRESHOLD:
-                    return first, longest
-        finally:
-            words[index] = said
+        corrected = tokens.with_word(index, meant)
+        for first in range(max(0, index - EARLIER), index + 1):
+            longest = self._gazetteer.longest(corrected, first)
+            if longest is None or longest.after <= index:
+                continue
+            if longest.meanings[0][0] != "name" or (
+                meant in ORDINARY_WORDS and longest.after < first + 2
+            ):
+                continue
+            said, name = (" ".join(t.words[first : longest.after]) for t in (tokens, corrected))
+            if fuzz.ratio(said, name) >= NAME_THRESHOLD:
+                return first, longest
         return None
-
-
-NUMBERS = frozenset({"choice", "people", "stay", "time", "stars"})
-"""What a number in front of a street may have been taken for."""
-ADDRESS_CUES = frozenset({"address", "addresses", "located", "location", "situated"})
-NEAR = 4
-"""So many words before a place may tell that it is an address."""
-SPLIT_IDENTIFIERS = frozenset({"c", "p", "cb", "pe", "sg", "tr"})
-"""First letters of postcodes and train ids that stand apart from what follows."""
-
-
-BEGINNINGS = frozenset(
-    {*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *CAPITAL_STREETS, SAINT, *NUMBER_STARTS, *DISHES}
-)
-"""Words with which something begins, or ends, that is not in the database."""
 
 
 class Candidate(NamedTuple):
     """A stretch of the text (characters `start` to `end`, tokens `first` to `after`).
 
     `meanings` are (slot, value) in the database's spelling; the value is "" where the text alone
-    tells the slot, None where the database has no such value. `sure` is False for near misses.
+    tells the slot, and where the database has no such value. `sure` is False for near misses.
     """
 
     start: int
@@ -140,6 +130,26 @@ class Candidate(NamedTuple):
     def slot(self) -> str:
         """The slot of its (first) meaning."""
         return self.meanings[0][0]
+
+    @classmethod
+    def of_tokens(cls, tokens: Tokens, first: int, after: int, slot: str) -> Candidate:
+        """Return tokens that are of a slot by themselves."""
+        return cls(tokens.start(first), tokens.end(after - 1), first, after, ((slot, ""),))
+
+
+NUMBER_SLOTS = frozenset({"choice", "people", "stay", "time", "stars"})
+"""What a number in front of a street may have been taken for."""
+ADDRESS_CUES = word_set("address cues")
+NEAR = 4
+"""So many words before a place may tell that it is an address."""
+SPLIT_IDENTIFIERS = frozenset({"c", "p", "cb", "pe", "sg", "tr"})
+"""First letters of postcodes and train ids that stand apart from what follows."""
+DISHES = frozenset({"cuisine", "food", "dishes", "fare", "cooking"})
+"""What stands behind a cuisine."""
+BEGINNINGS = frozenset(
+    {*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *CAPITAL_STREETS, SAINT, *NUMBER_STARTS, *DISHES}
+)
+"""Words with which something begins, or ends, that is not in the database."""
 
 
 class Recognizer:
@@ -202,16 +212,13 @@ class Recognizer:
         self, text: str, low: str, tokens: Tokens, index: int, found: list[Candidate]
     ) -> Candidate | None:
         """Return what can be told without the database, or is nearly in it."""
-        words, kinds = tokens.words, tokens.kinds
-        kind, word = kinds[index], words[index]
+        kind, word = tokens.kinds[index], tokens.words[index]
         if kind == NUMERIC or word in SPLIT_IDENTIFIERS:
             candidate = _identifier(text, low, tokens, index)
             if candidate is not None:
                 return candidate
-        elif len(word) == REFERENCE_LENGTH and reference_at(text, tokens, index):
-            return Candidate(
-                tokens.start(index), tokens.end(index), index, index + 1, (("reference", ""),)
-            )
+        elif len(word) == REFERENCE_LENGTH and is_reference(text, tokens, index):
+            return Candidate.of_tokens(tokens, index, index + 1, "reference")
         if word[0].isdigit() or word in NUMBER_STARTS:
             number = number_at(low, tokens, index)
             if number is None:
@@ -220,37 +227,34 @@ class Recognizer:
             return Candidate(tokens.start(index), number.end, index, number.token_end, meanings)
         if kind < WORD:
             return None
-        plural = quantity_at(words, index)
-        if plural is not None:
-            end = tokens.end(plural - 1)
-            return Candidate(tokens.start(index), end, index, plural, (("choice", ""),))
+        after = quantity_at(tokens, index)
+        if after is not None:
+            return Candidate.of_tokens(tokens, index, after, "choice")
         if len(word) >= SHORTEST:
             near = self._near_miss(text, tokens, index)
             if near is not None:
                 return near
         if word in DISHES:
-            said = cuisine_before(text, tokens, index, self._gazetteer.words)
-            if said is not None:
-                start, end = tokens.start(said), tokens.end(said)
-                return Candidate(start, end, said, max(said, index) + 1, (("oddfood", ""),))
+            cuisine = _cuisine_beside(text, tokens, index, self._gazetteer.words)
+            if cuisine is not None:
+                candidate = Candidate.of_tokens(tokens, cuisine, cuisine + 1, "oddfood")
+                return candidate._replace(after=max(cuisine, index) + 1)
         if word in TAILS:
-            first = name_before(text, tokens, index, self._gazetteer.words)
+            first = _first_of_name(text, tokens, index, self._gazetteer.words)
             if first is not None:
-                meanings = (("name", ""),)
-                return Candidate(tokens.start(first), tokens.end(index), first, index + 1, meanings)
+                return Candidate.of_tokens(tokens, first, index + 1, "name")
         if word in CAPITAL_STREETS or word == SAINT:
             known = found[-1].after if found and found[-1].slot == "address" else 0
-            first = unknown_street(text, tokens, index, known)
+            first = _first_of_street(text, tokens, index, known)
             if first is not None:
-                street = self._near_street(words[first : index + 1])
-                nearest = Longest(index + 1, street, owner=False)
+                nearest = Longest(index + 1, self._near_street(tokens, first, index), owner=False)
                 return self._address(text, tokens, first, nearest, found)._replace(sure=False)
         return None
 
-    def _near_street(self, words: list[str]) -> tuple[Meaning, ...]:
+    def _near_street(self, tokens: Tokens, first: int, last: int) -> tuple[Meaning, ...]:
         """Return what a misspelt street means; nothing if it is none."""
-        name, kind = " ".join(words[:-1]), words[-1]
-        streets = self._gazetteer.streets.get(SHORT.get(kind, kind), {})
+        name, kind = " ".join(tokens.words[first:last]), tokens.words[last]
+        streets = self._gazetteer.streets.get(SAINT if kind == "street" else kind, {})
         best = process.extractOne(
             name, streets.keys(), scorer=fuzz.ratio, score_cutoff=STREET_THRESHOLD
         )
@@ -283,14 +287,51 @@ class Recognizer:
             address = self._address(text, tokens, index, longest, found)
             if slot == "address" or address.after > after:
                 return address
-        kept = accepted(self._gazetteer, tokens, index, after, meanings)
-        if kept is None:
+        meant = self._meant(tokens, index, after, meanings)
+        if meant is None:
             return None
-        after, meanings = kept
+        after, meanings = meant
         first = _first_word(text, tokens, index, after)
-        return Candidate(
-            tokens.start(first), _last_end(tokens, after, longest), first, after, meanings
-        )
+        end = _last_end(tokens, after, longest)
+        return Candidate(tokens.start(first), end, first, after, meanings)
+
+    def _meant(
+        self, tokens: Tokens, index: int, after: int, meanings: tuple[Meaning, ...]
+    ) -> tuple[int, tuple[Meaning, ...]] | None:
+        """Return the end and meanings of a value as they are here; None if it is no value here."""
+        slot, value = meanings[0]
+        if slot in ("name", "short", "food"):
+            return after, meanings
+        word = tokens.words[index]
+        before, following = tokens.word(index - 1), tokens.word(after)
+        is_value = True
+        if slot == "area":
+            is_value = _is_area(tokens, index, after)
+            rest = tuple(tokens.words[after : after + 4])
+            after += next((len(part) for part in PARTS_OF_TOWN if rest[: len(part)] == part), 0)
+        elif slot == "free":
+            if following in OTHER_FREE_THINGS or before in GIVING:
+                is_value = following in ENTRY
+        elif slot == "type":
+            is_value = following not in NOT_BEHIND_TYPES
+            if before in NOT_BEFORE_TYPES:
+                # No placeholder stands for `the museum`, but `the museum X` says what X is.
+                is_value = is_value and value not in HOTEL_TYPES
+                meanings = (("thetype", value),)
+        elif slot == "pricerange":
+            loose = after == index + 1 and word in LOOSE_PRICES
+            is_priced = not loose or following in PRICED_THINGS or before == "price"
+            is_value = is_priced and before != "how" and following not in OTHER_PRICED_THINGS
+        elif slot == "day":
+            is_value = "day" in word or before in BEFORE_SHORT_DAYS
+        elif slot in FLAG_SLOTS:
+            answer = has_amenity(tokens.words, index, after)
+            is_value = answer is not None
+            if answer is not None:
+                after, meanings = answer[0], ((slot, answer[1]),)
+        elif slot == "place":
+            is_value = is_station(self._gazetteer, tokens, index, after)
+        return (after, meanings) if is_value else None
 
     def _address(
         self, text: str, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
@@ -300,13 +341,13 @@ class Recognizer:
         Its meanings are the addresses of the database with all that is said.
         """
         addresses = [value for slot, value in longest.meanings if slot == "address"]
-        first, numbers = numbers_before(tokens, index)
+        first, numbers = _numbers_before(tokens, index)
         if first == index and (not found or found[-1].after < index):
-            longer = other_street(text, tokens, index)
+            longer = _first_of_other_street(text, tokens, index)
             if longer is not None:
                 first, addresses = longer, []
         while found and found[-1].after > first:
-            if found[-1].slot not in NUMBERS:
+            if found[-1].slot not in NUMBER_SLOTS:
                 first, numbers = index, ()
                 break
             found.pop()
@@ -314,7 +355,7 @@ class Recognizer:
             first = _first_word(text, tokens, index, longest.after)
         tails = []
         while True:
-            goes_on, more = numbers_from(tokens, next_part(tokens, longest.after))
+            goes_on, more = _numbers_from(tokens, _next_part(tokens, longest.after))
             part = self._part(text, tokens, longest.after, goes_on)
             if part is None:
                 break
@@ -361,9 +402,8 @@ def _is_where(
 
 def _first_word(text: str, tokens: Tokens, index: int, after: int) -> int:
     """Return the first token of a value; only a capital makes an article part of it."""
-    words = tokens.words
-    article = words[index] == "the" and after > index + 1 and text[tokens.start(index)] == "t"
-    return index + 1 if article else index
+    is_article = tokens.words[index] == "the" and text[tokens.start(index)] == "t"
+    return index + 1 if is_article and after > index + 1 else index
 
 
 def _last_end(tokens: Tokens, after: int, longest: Longest) -> int:
@@ -376,7 +416,7 @@ def _last_end(tokens: Tokens, after: int, longest: Longest) -> int:
 def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | None:
     train = train_at(tokens, index)
     if train is not None:
-        return Candidate(*train, index, _token_after(tokens, train[1], index), (("trainid", ""),))
+        return Candidate(*train, index, tokens.after(train[1], index), (("trainid", ""),))
     for slot, find in (("postcode", postcode_at), ("phone", phone_at)):
         end = find(low, tokens, index)
         if end is not None:
@@ -385,15 +425,237 @@ def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | 
                 start -= 1
             if low[start - 1 : start] == "+":
                 start -= 1
-            return Candidate(start, end, index, _token_after(tokens, end, index), ((slot, ""),))
-    if reference_at(text, tokens, index):
-        return Candidate(
-            tokens.start(index), tokens.end(index), index, index + 1, (("reference", ""),)
-        )
+            return Candidate(start, end, index, tokens.after(end, index), ((slot, ""),))
+    if is_reference(text, tokens, index):
+        return Candidate.of_tokens(tokens, index, index + 1, "reference")
     return None
 
 
-def _token_after(tokens: Tokens, end: int, index: int) -> int:
-    while index < len(tokens.words) and tokens.start(index) < end:
+# Values of the database
+
+OTHER_FREE_THINGS, PARTS_OF_TOWN = word_set("other free things"), phrase_list("parts of town")
+GIVING = frozenset({"feel", "has", "have", "offers", "offer"})
+ENTRY = frozenset({"admission", "entrance", "entry"})
+PRICED_THINGS, OTHER_PRICED_THINGS = word_set("priced things"), word_set("other priced things")
+LOOSE_PRICES = frozenset({"budget", "reasonable", "premium", "luxurious"})
+NOT_BEFORE_TYPES, NOT_BEHIND_TYPES = word_set("not before types"), word_set("not behind types")
+BEFORE_SHORT_DAYS = frozenset({"on", "every", "this", "next", "for", "from", "day", *":|(,/-¶"})
+ELSEWHERE, SIDES, BEHIND_CENTRAL = (
+    word_set("elsewhere"),
+    word_set("sides"),
+    word_set("behind central"),
+)
+
+
+def _is_area(tokens: Tokens, index: int, after: int) -> bool:
+    word, before, following = tokens.words[index], tokens.word(index - 1), tokens.word(after)
+    if before == "towninfo" or following in ELSEWHERE:
+        return False
+    if word == "central" and before not in ("in", "very") and following not in BEHIND_CENTRAL:
+        return False
+    if word in ("eastern", "western", "southern") and following not in SIDES:
+        return False
+    return following != "end" or tokens.word(after + 1) == "of" or before == "the"
+
+
+_OF_A_PEOPLE = re.compile(r"[a-z]+(?:an|ese|ish|ic|i|ar|on|ite|ch|ii)")
+_SHORTEST_PEOPLE = 4
+_NO_PEOPLE = word_set("no people")
+
+
+def _cuisine_beside(text: str, tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
+    """Return the token of a cuisine that nobody has, said before this one or as a label's value.
+
+    It is the adjective of a people by its form, has a capital, and does not begin a sentence:
+    `serves Martian food`, `Cuisine: Martian`, but neither `Great food` nor `Sunday dishes`.
+    """
+    kinds = tokens.kinds
+    if tokens.word(index + 1) == ":" and kinds[index + 2 : index + 3] == [WORD]:
+        place = index + 2
+        alone = tokens.word(place + 1) in ("", *"¶.,;|)-")
+    else:
+        place = index - 1
+        alone = place > 0 and kinds[place] == WORD and kinds[place - 1] >= WORD
+    if not alone or (text[tokens.start(index)].isupper() and place < index):
+        return None
+    word = tokens.words[place]
+    looks = _OF_A_PEOPLE.fullmatch(word) and len(word) > _SHORTEST_PEOPLE
+    is_new = word not in known and word not in _NO_PEOPLE
+    return place if looks and is_new and _is_capital(text, tokens, place) else None
+
+
+def _is_capital(text: str, tokens: Tokens, index: int) -> bool:
+    return text[tokens.start(index)].isupper()
+
+
+_LONGEST_NAME = 4
+"""Words before the last word of a name that are looked at."""
+
+
+def _first_of_name(text: str, tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
+    """Return the first token of a name that ends with this one; None if it does not look like one.
+
+    All of its words have capitals, and one that is not the first of a sentence is no word of the
+    database: neither `Indian Restaurant` nor `Restaurants` is a name.
+    """
+    if not _is_capital(text, tokens, index):
+        return None
+    first, telling = index, False
+    for before in range(index - 1, max(-1, index - 1 - _LONGEST_NAME), -1):
+        if tokens.kinds[before] < WORD or not _is_capital(text, tokens, before):
+            break
+        is_known = tokens.words[before] in known
+        telling = telling or not (is_known or _begins_sentence(tokens, before))
+        first = before
+    while first < index and (tokens.words[first] in known or _begins_sentence(tokens, first)):
+        first += 1
+    return first if telling and first < index else None
+
+
+def _begins_sentence(tokens: Tokens, index: int) -> bool:
+    return tokens.word(index - 1) in ".!?"
+
+
+# Addresses
+
+_HOUSE_NUMBER = re.compile(r"[0-9]{1,5}[a-z]?|[a-z][0-9]{1,4}")
+RANGES = frozenset("-/")
+"""Signs between house numbers."""
+BEFORE_NUMBERS = HOUSE_WORDS | frozenset({"at", "address", "is", ":", "located"})
+"""What stands before a house number with a comma behind it."""
+NO_STREET = LINKING_WORDS | word_set("no street")
+STREET_BEGINNINGS = word_set("street beginnings")
+LONGEST_STREET = 3
+"""Words before the last word of a street that are looked at."""
+
+
+def _is_house_number(tokens: Tokens, index: int) -> bool:
+    """Tell whether a word can be the number of a house: `12`, `517a`, `g4`, unit `su43`."""
+    if index < 0 or index >= len(tokens.words) or tokens.kinds[index] != NUMERIC:
+        return False
+    word, after_unit = tokens.words[index], tokens.word(index - 1) in HOUSE_WORDS
+    return (after_unit and has_digit(word)) or _HOUSE_NUMBER.fullmatch(word) is not None
+
+
+def _numbers_before(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
+    """Return the first token of the house numbers that end before a token, and the numbers."""
+    words, kinds = tokens.words, tokens.kinds
+    first = index
+    if (
+        index > 1
+        and words[index - 1] == ","
+        and (index == 2 or kinds[index - 3] == SIGN or words[index - 3] in BEFORE_NUMBERS)
+    ):
+        # Unit 8, Viking Way
+        first -= 1
+    numbers: list[str] = []
+    while _is_house_number(tokens, first - 1):
+        first -= 1
+        numbers.append(words[first])
+        if first < 2 or words[first - 1] not in RANGES or kinds[first - 2] != NUMERIC:
+            break
+        first -= 1
+    letter = tokens.word(index - 1)
+    if not numbers and len(letter) == 1 and letter.isalpha() and tokens.word(index - 2).isdigit():
+        # 2 G Otter Road
+        first = index - 2
+        numbers.append(words[first] + letter)
+    if not numbers:
+        return index, ()
+    # No. 5
+    unit = first - 2 if tokens.word(first - 1) == "." else first - 1
+    return unit if tokens.word(unit) in HOUSE_WORDS else first, tuple(numbers)
+
+
+def _numbers_from(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
+    """Return the token after the house numbers that may begin at a token, and the numbers."""
+    after = index
+    if tokens.word(after) in HOUSE_WORDS:
+        after += 2 if tokens.word(after + 1) == "." else 1
+    numbers: list[str] = []
+    while _is_house_number(tokens, after):
+        numbers.append(tokens.words[after])
+        after += 1
+        if tokens.word(after) in RANGES and tokens.kinds[after + 1 : after + 2] == [NUMERIC]:
+            after += 1
+    return after, tuple(numbers)
+
+
+def _next_part(tokens: Tokens, index: int) -> int:
+    """Return the token with which an address goes on that has been said up to a token."""
+    if tokens.word(index) == "." and tokens.word(index + 1) == ",":
+        # 23 High St., Fen Ditton
+        index += 2
+    elif tokens.word(index) == ",":
         index += 1
-    return index
+    return index + 1 if tokens.word(index) == OFF else index
+
+
+def _first_of_other_street(text: str, tokens: Tokens, index: int) -> int | None:
+    """Return the first token of the longer street that one of the database ends: `Old Mill Road`.
+
+    It has the number of a house, or begins with a word such as `Old`. None if there is none.
+    """
+    before = index - 1
+    if (
+        before < 0
+        or tokens.kinds[before] < WORD
+        or tokens.words[before] in NO_STREET
+        or not _is_capital(text, tokens, before)
+    ):
+        return None
+    first, numbers = _numbers_before(tokens, before)
+    return first if numbers or tokens.words[before] in STREET_BEGINNINGS else None
+
+
+def _first_of_street(text: str, tokens: Tokens, index: int, begin: int) -> int | None:
+    """Return the first token of a street that ends with a token; None if there is none.
+
+    It has the number of a house before it, or capitals; it begins at or after the token `begin`.
+    """
+    words, kinds = tokens.words, tokens.kinds
+    capital = _is_capital(text, tokens, index)
+    after = index + 1
+    # Mill Road Cemetery
+    named = (
+        after < len(words)
+        and kinds[after] >= WORD
+        and text[tokens.end(index) : tokens.start(after)] == " "
+        and _is_capital(text, tokens, after)
+    )
+    is_street = words[index] in STREETS
+    if words[index] == SAINT:
+        is_street = tokens.end(index) - tokens.start(index) == len("St") and not named
+    if not (is_street or (capital and words[index] in CAPITAL_STREETS)):
+        return None
+    first = index
+    for before in range(index - 1, max(begin, index - LONGEST_STREET) - 1, -1):
+        if kinds[before] < WORD or words[before] in NO_STREET:
+            break
+        if capital and not _is_capital(text, tokens, before):
+            break
+        first = before
+    if first == index:
+        return None
+    numbered = bool(_numbers_before(tokens, first)[1])
+    return first if numbered or (capital and is_street and not named) else None
+
+
+LANDMARK_PHRASES = phrase_list("landmarks")
+_LANDMARKS: dict[str, list[Words]] = {}
+for _phrase in LANDMARK_PHRASES:
+    _LANDMARKS.setdefault(_phrase[-1], []).append(_phrase)
+
+
+def in_landmark_phrase(tokens: Tokens, index: int, *, street: bool) -> bool:
+    """Tell whether a place that begins at a token is said only for where another one is."""
+    last = index - 2 if tokens.word(index - 1) == "the" and index > 1 else index - 1
+    if last < 0:
+        return False
+    if street and tokens.words[last] == OFF:
+        # Taxis drop off at hotels.
+        return True
+    return any(
+        tuple(tokens.words[max(0, last + 1 - len(phrase)) : last + 1]) == phrase
+        for phrase in _LANDMARKS.get(tokens.words[last], ())
+    )

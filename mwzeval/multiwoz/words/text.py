@@ -1,7 +1,4 @@
-"""The words of a response, in one spelling, with their places in the text.
-
-What a response says in words: venues it names and values it gives, found in its text.
-"""
+"""Tokens of a response, folded to one spelling, and what is found in it: mentions."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from mwzeval.multiwoz.normalization.placeholders import KNOWN_PLACEHOLDER
-from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS, WORD_SPELLINGS
+from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, WORD_SPELLINGS
 
 LANDMARK = "landmark"
 """Slot of a place that is named only to say where another one is; it stays in words."""
@@ -89,25 +86,25 @@ SIGN, PLACEHOLDER, NUMERIC, WORD, POSSESSIVE = range(5)
 """Kinds of tokens."""
 
 
-_Of = TypeVar("_Of")
-LONGEST, REMEMBERED = 32, 2**14
-"""Characters of tokens that are remembered, and how many are."""
+_Value = TypeVar("_Value")
+_LONGEST, _MOST = 32, 2**14
+"""Characters of tokens that are cached, and how many are."""
 
 
-class _OfToken(dict[str, _Of]):
-    """What a token is; what is remembered only saves time."""
+class _Cache(dict[str, _Value]):
+    """The results of a function of tokens; a dictionary is faster than `lru_cache`."""
 
-    def __init__(self, find: Callable[[str], _Of]) -> None:
+    def __init__(self, function: Callable[[str], _Value]) -> None:
         super().__init__()
-        self._find = find
+        self._function = function
 
-    def __missing__(self, token: str) -> _Of:
-        found = self._find(token)
-        if len(token) <= LONGEST:
-            if len(self) >= REMEMBERED:
+    def __missing__(self, token: str) -> _Value:
+        value = self._function(token)
+        if len(token) <= _LONGEST:
+            if len(self) >= _MOST:
                 self.clear()
-            self[token] = found
-        return found
+            self[token] = value
+        return value
 
 
 def _kind(token: str) -> int:
@@ -123,7 +120,7 @@ def _folded(token: str) -> str:
     return _fold(word, word)
 
 
-_kinds, _words = _OfToken(_kind), _OfToken(_folded)
+_kinds, _words = _Cache(_kind), _Cache(_folded)
 
 
 class Tokens:
@@ -162,6 +159,17 @@ class Tokens:
         """Whether the text has nothing but capitals, so that they tell nothing."""
         return self._text.isupper()
 
+    def word(self, index: int) -> str:
+        """Return a word; "" before the first and behind the last."""
+        return self.words[index] if 0 <= index < len(self.words) else ""
+
+    def with_word(self, index: int, word: str) -> Tokens:
+        """Return a copy with another word at a token."""
+        other = Tokens.__new__(Tokens)
+        other.__dict__.update(self.__dict__)  # much faster than `copy.copy`
+        other.words = [*self.words[:index], word, *self.words[index + 1 :]]
+        return other
+
     def start(self, index: int) -> int:
         """Return the place in the text where a token begins."""
         return (self._starts or self._places())[index]
@@ -169,6 +177,13 @@ class Tokens:
     def end(self, index: int) -> int:
         """Return the place in the text where a token ends."""
         return (self._starts or self._places())[index] + len(self._tokens[index])
+
+    def after(self, place: int, index: int) -> int:
+        """Return the first token, from `index` on, that begins at or behind a place of the text."""
+        starts = self._starts or self._places()
+        while index < len(starts) and starts[index] < place:
+            index += 1
+        return index
 
 
 def lowered(text: str) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from mwzeval.multiwoz.live.verdicts.spoken import read
 from mwzeval.multiwoz.live.verdicts.transcript import Transcript, domains_told
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
 from tests.multiwoz.worlds import sample_tables

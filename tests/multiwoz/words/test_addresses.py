@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
 from tests.cases import tabled
 from tests.multiwoz.worlds import Tables, read_tables

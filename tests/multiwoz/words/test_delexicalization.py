@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer, placeholder, placeholder_spans
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer, placeholder, placeholder_spans
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
 from tests.cases import tabled
 from tests.multiwoz.worlds import Tables, sample_tables

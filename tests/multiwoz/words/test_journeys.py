@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
 from tests.cases import tabled
 from tests.multiwoz.worlds import Tables

@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from mwzeval.multiwoz.words.amenities import said_of
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.amenities import has_amenity
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention, Tokens, lowered
 from tests.cases import tabled
 from tests.multiwoz.words.test_delexicalization import TABLES
@@ -120,7 +120,7 @@ def told(text: str) -> str | None:
     """What a text says of its only parking."""
     tokens = Tokens(text, lowered(text))
     at = tokens.words.index("parking")
-    answer = said_of(tokens.words, at, at + 1)
+    answer = has_amenity(tokens.words, at, at + 1)
     return answer[1] if answer else None
 
 
@@ -131,5 +131,5 @@ def test_what_is_said_of_parking(text: str, answer: str | None) -> None:
 
 def test_the_answer_belongs_to_what_is_said() -> None:
     words = ["parking", ":", "yes", ",", "wifi", ":", "no"]
-    assert said_of(words, 0, 1) == (3, "yes")
-    assert said_of(words, 4, 5) == (7, "no")
+    assert has_amenity(words, 0, 1) == (3, "yes")
+    assert has_amenity(words, 4, 5) == (7, "no")

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
-from mwzeval.multiwoz.words.name_cues import CAPITALS
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer
+from mwzeval.multiwoz.words.names import CAPITALS, LONGEST, with_unknown_names
+from mwzeval.multiwoz.words.numbers import amount, is_total
 from mwzeval.multiwoz.words.text import Mention
-from mwzeval.multiwoz.words.value_spellings import amount, is_total
-from mwzeval.multiwoz.words.venue_names import LONGEST, with_unknown_names
 from tests.cases import tabled
 from tests.work import calls
 

@@ -8,7 +8,7 @@ from mwzeval.multiwoz.acts import USER_SLOTS, Act
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
-from mwzeval.multiwoz.words.delexicalization import Context
+from mwzeval.multiwoz.words.delexicalize import Context
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
 
 GOAL_SLOTS: Mapping[str, Mapping[str, str]] = {

@@ -32,7 +32,7 @@ from mwzeval.multiwoz.live.reading.values import (
     WordLikeNames,
 )
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAMED_BY
-from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
+from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
 
 _BOOKING = BOOKING.capitalize()

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.schema import DAYS, SERVICES
-from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
-from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
+from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer, with_numbers_of_taxis
+from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered
-from mwzeval.multiwoz.words.value_spellings import SPELLED, clock, number
 
 _VENUE = {
     "name": "Name",

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 
 from mwzeval.multiwoz.template_system.language import TOPICS
-from mwzeval.multiwoz.words.surface_tables import words_of
 
 _MORE_TOPICS = {
     "attraction": r"|\bsights?\b|sight-?seeing|(?:something|somewhere|things?) to (?:see|do|visit)",
@@ -182,7 +181,7 @@ UNKNOWN_FOOD = re.compile(
     r"(?P<food>[a-z]{4,}(?: [a-z]{3,})?) (?:food|cuisine|restaurants?|dishes)\b"
 )
 NO_FOOD = frozenset(
-    words_of(
+    str.split(
         """
     type types kind kinds good great nice same other different particular local this that what any
     some more your their lovely decent interesting another certain specific serves serve serving

@@ -11,11 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.number_meanings import number_at
+from mwzeval.multiwoz.words.numbers import clock, number_at, train_at
 from mwzeval.multiwoz.words.recognition import NearMisses
-from mwzeval.multiwoz.words.surface_tables import CUISINES, ORDINARY_WORDS
 from mwzeval.multiwoz.words.text import WORD, Tokens, fold, lowered
-from mwzeval.multiwoz.words.value_spellings import clock, train_at
+from mwzeval.multiwoz.words.vocabulary import ORDINARY_WORDS, SPELLINGS
 
 TRAVELLERS = frozenset({"people", "person", "persons", "guests", "tickets", "ticket", "seats"})
 _TAKEN = frozenset(
@@ -116,7 +115,7 @@ class Vocabulary:
             return None
         first, (after, meanings, _) = near
         words = [word for word in tokens.words[first:after] if word != "the"]
-        if len(words) < 2 and (words[0] in ORDINARY_WORDS or words[0] in CUISINES):
+        if len(words) < 2 and (words[0] in ORDINARY_WORDS or words[0] in SPELLINGS["food"]):
             return None
         return Spoken(
             "name", tuple(value for slot, value in meanings if slot == "name"), first, after

@@ -23,10 +23,9 @@ from mwzeval.multiwoz.live.rule_agent.spoken_values import (
     within,
 )
 from mwzeval.multiwoz.schema import DONTCARE
-from mwzeval.multiwoz.words.surface_tables import TYPES, words_of
 from mwzeval.multiwoz.words.text import Tokens, lowered
+from mwzeval.multiwoz.words.vocabulary import HOTEL_TYPES
 
-_HOTEL_TYPES = TYPES["hotel"]
 _JOURNEYS = ("train", "taxi")
 
 
@@ -198,9 +197,9 @@ class _Reading:
         return domains[0] if domains else None
 
     def _type(self, one: Spoken, said: Sentence) -> Iterator[Wish]:
-        kind = next((value for value in one.values if value not in _HOTEL_TYPES), one.values[0])
+        kind = next((value for value in one.values if value not in HOTEL_TYPES), one.values[0])
         before = self.tokens.words[one.first - 1] if one.first else ""
-        if kind not in _HOTEL_TYPES:
+        if kind not in HOTEL_TYPES:
             following = self.tokens.words[one.after : one.after + 1]
             is_new = before not in ("the", "that", "this", "my") or following in _KINDS
             if said.ride is None and is_new:
@@ -302,7 +301,7 @@ class _Reading:
             elif one.slot in ("stars", "internet", "parking", "stay"):
                 yield one.first, "hotel"
             elif one.slot == "type":
-                yield one.first, "hotel" if one.values[0] in _HOTEL_TYPES else "attraction"
+                yield one.first, "hotel" if one.values[0] in HOTEL_TYPES else "attraction"
             elif one.slot == "name":
                 for domain in self._vocabulary.domains(one.values[0])[:1]:
                     yield one.first, domain
@@ -367,7 +366,7 @@ _KINDS = (["type"], ["category"], ["kind"])
 _CLAUSES = re.compile(
     r",| but | and (?=with |i |it |has |have |free |there |that |offers |includes )"
 )
-_AFTER_PEOPLE = frozenset(words_of(". , ? ! at on from please and starting in with to this for"))
+_AFTER_PEOPLE = frozenset(str.split(". , ? ! at on from please and starting in with to this for"))
 
 
 def _slot(domain: str, slot: str) -> str:

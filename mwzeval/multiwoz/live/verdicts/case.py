@@ -33,7 +33,7 @@ from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Made, Transcript
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.schema import BOOKED_BY, DATABASE_DOMAINS, NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.scores.explanation import Claim, Reason
 
 

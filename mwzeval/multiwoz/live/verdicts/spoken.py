@@ -13,10 +13,9 @@ from mwzeval.multiwoz.grounding.responses import CHECKED
 from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Exchange, Transcript, domains_told
 from mwzeval.multiwoz.normalization.normalize import State, normalize_states
 from mwzeval.multiwoz.words.amenities import YES
-from mwzeval.multiwoz.words.delexicalization import Delexicalizer
-from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer, with_numbers_of_taxis
+from mwzeval.multiwoz.words.names import with_unknown_names
 from mwzeval.multiwoz.words.text import Mention
-from mwzeval.multiwoz.words.venue_names import with_unknown_names
 
 
 class Spoken(NamedTuple):
@@ -40,19 +39,16 @@ def read(
     exchanges = transcript.exchanges
     states = normalize_states((one.state for one in exchanges), rules)
     if transcript.has_calls:
-        found = delexicalizer.mentions(
-            [one.agent for one in exchanges], states, [one.domains for one in exchanges]
-        )
+        domains = [one.domains for one in exchanges]
+        found = list(delexicalizer.mentions([one.agent for one in exchanges], states, domains))
         said = _with_unknown(transcript, found, delexicalizer)
         asked = _chosen(exchanges, said, states, delexicalizer)
     else:
         # What the user has said tells as well what the agent's words mean.
         twice = [one for one in exchanges for _ in range(2)]
-        found = delexicalizer.mentions(
-            [text for one in exchanges for text in (one.user, one.agent)],
-            [{}] * len(twice),
-            [one.domains for one in twice],
-        )
+        texts = [text for one in exchanges for text in (one.user, one.agent)]
+        domains = [one.domains for one in twice]
+        found = list(delexicalizer.mentions(texts, [{}] * len(twice), domains))
         asked = list[Sequence[Mention]](found[::2])
         said = _with_unknown(transcript, found[1::2], delexicalizer)
         states = normalize_states(_told(exchanges, asked), rules)
@@ -94,7 +90,7 @@ def _chosen(
         low = one.user.lower()
         mentions: Sequence[Mention] = ()
         if listed or any(name in low for name in names):
-            mentions = delexicalizer.mentions([one.user], [state], [one.domains])[0]
+            (mentions,) = delexicalizer.mentions([one.user], [state], [one.domains])
         asked.append(mentions)
         now = {m.text.lower().removeprefix("the ") for m in of_turn if m.slot in NAMING}
         if now or of_turn:

@@ -9,7 +9,7 @@ one word in common with a venue (`Riverside Lodge`, `Riverside Brasserie`) makes
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -17,12 +17,137 @@ from typing import NamedTuple
 from rapidfuzz import process
 from rapidfuzz.fuzz import ratio
 
-from mwzeval.multiwoz.words import name_cues as cues
+from mwzeval.multiwoz.schema import DAYS
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.markup import Shown, shown
-from mwzeval.multiwoz.words.name_cues import DOMAIN_OF, NEUTRAL, NO_NAMES
-from mwzeval.multiwoz.words.surface_tables import KIND_WORDS
+from mwzeval.multiwoz.words.markup import BREAK, Shown, shown
+from mwzeval.multiwoz.words.recognition import LANDMARK_PHRASES
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
+from mwzeval.multiwoz.words.vocabulary import (
+    KIND_WORDS,
+    LABEL_WORDS,
+    SPELLINGS,
+    STREETS,
+    word_set,
+)
+
+DOMAIN_OF = {
+    word: domain
+    for domain, kinds in KIND_WORDS.items()
+    for kind in kinds
+    for word in (kind, f"{kind}s")
+}
+"""Words that say which domain a venue is of."""
+
+NO_NAMES = frozenset(
+    {
+        *LABEL_WORDS,
+        *word_set("fields"),
+        *(form for day in DAYS for form in (day, f"{day}s", day[:3])),
+        *(form for area in SPELLINGS["area"] for form in (area, f"{area}ern")),
+        *(
+            word
+            for slot in ("food", "pricerange")
+            for spellings in SPELLINGS[slot].values()
+            for spelling in spellings
+            for word in spelling.split()
+        ),
+    }
+)
+"""Words in capitals that are no names by themselves, and that no name begins with."""
+OPENING_WORDS, HEADING_WORDS = word_set("openings"), word_set("headings")
+NEUTRAL = word_set("neutral words")
+"""Words that make no other venue of a name."""
+
+_ADVERB = re.compile(r"[a-z]{3,}ly")
+
+
+def is_ordinary(word: str) -> bool:
+    """Tell whether a word in lower case is no name by itself and begins none."""
+    return word in NO_NAMES or word in OPENING_WORDS or _ADVERB.fullmatch(word) is not None
+
+
+_HEADING = re.compile(
+    r"[a-z-]{2,}(?:ings?|[ts]ions?|ments?|ness|ity|ities|[ae]nces?|[ai]ble|ous|ful|ive|wards?|ed"
+    r"|-friendly|-free)"
+    r"|[a-z]{3,}(?:type|time|number|prices?|fee|size|level|style|code|hours|date|rating|model)"
+)
+"""Nouns and adjectives by their ending, and two words of a field in one: `Phonenumber`."""
+
+
+def is_heading(words: Iterable[str]) -> bool:
+    """Tell whether words in lower case that a layout sets apart are a label: `Dress code`."""
+    return all(
+        is_ordinary(word) or word in HEADING_WORDS or _HEADING.fullmatch(word) for word in words
+    )
+
+
+STREET_ENDINGS = STREETS | {"way", "close", "row", "square"}
+WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&'+-]|\.(?=\w)){0,60}(?: 's\b)?"
+FOREIGN = r"(?:(?:de|la|le|del|di|da|du|des|el|van|von|n'?)\s+)"
+LINKS = rf"(?:(?:and|of|at|the|&|on|by|in|to)\s+|{FOREIGN})"
+NAME = rf"{WORD}(?:\s+{LINKS}{{0,2}}(?:{WORD}|[0-9]{{1,3}}\b))*"
+PHRASE = re.compile(rf"\s*(?P<name>(?:the\s+)?{NAME})\s*(?P<end>[:,.]?)\s*")
+CAPITALS = re.compile(rf"{WORD}(?:\s+(?:(?:and|of|the|&)\s+|{FOREIGN}){{0,2}}{WORD})+")
+ALONE = re.compile(r"(?<=[a-z,;:] )[A-ZÀ-ÖØ-Þ][a-zà-ÿ]{3,}(?:'s)?(?![\w'-])(?! [A-Z&])")
+"""A word in capitals within a sentence."""
+WITHIN = re.compile(r"[\w,;:)–—-]\s+[\"(]?(?:the\s+)?$", re.IGNORECASE)
+AND = re.compile(r"\s+(?:and|&)\s+(?:the\s+)?")
+QUOTED = re.compile(rf'"([^"{BREAK}]{{2,60}})"')
+HEAD = re.compile(
+    rf"[\s\"]*(?P<name>{NAME})\"?(?=\s*(?:[–—―:(|,{BREAK}]|-\s|$)|\s(?:is|has|serves|offers)\s)"
+)
+CUE = re.compile(
+    r"(?:\b(?:recommend|suggest|called|named|name is|how about|what about|like|try|visit|love"
+    r"|choose|check out|consider|match:|option:|find:|go for|prefer|interested in"
+    r"|(?:name|address|number|phone|postcode|fee|price|area|rating|location|details)"
+    r" (?:of|for|at)"
+    r"|(?:have|'ve|successfully|has been) booked|booked you|book(?:ing)? (?:at|for)"
+    r"|found|(?:book|table|room|rooms|reservation|stay|staying|eat|eating|dine|dining|booked)"
+    r"(?: you| it| a table| a room| for you)* (?:at|in|into)|there is|there's|offer|options are"
+    r"|go with|book)"
+    rf"|\b(?:{'|'.join(DOMAIN_OF)}),?)(?: the)?[\s\"]+$",
+    re.IGNORECASE,
+)
+BY_THE_WAY = re.compile(
+    rf"(?<!\w)(?:{'|'.join(map(' '.join, LANDMARK_PHRASES))})(?: the)?[\s\"]+$", re.IGNORECASE
+)
+LINKED = re.compile(r"(?:,|,? (?:and|or))(?: the)? $")
+SAYING = re.compile(
+    r"\"?(?:\s?'s\b|,? (?:both )?(?:is|was|has|serves?|offers?|are|would|might|looks|sounds|fits?"
+    r"|meets?|match(?:es)?|which|located|for you)\b|\s?[–—(]|\s-\s)"
+)
+PLACED = re.compile(r"\"? (?:in|at|on|near) ")
+ENDING = re.compile(rf"\"?\s*(?:[,(|{BREAK}]|in |at |on |near |$)")
+BEGINNING = re.compile(rf"(?:^|[.!?,;:{BREAK}|]|\b(?:and|or))[\s\"]*(?:the\s+)?$", re.IGNORECASE)
+KIND = re.compile(rf"\b(?:{'|'.join(DOMAIN_OF)})\b", re.IGNORECASE)
+SINGLE = re.compile(r"[\w&'.+-]+(?: 's\b)?")
+POSSESSIVE = re.compile(r" ?'s$")
+FOLLOWED = re.compile(r"\"?\s*:")
+CONTINUED = re.compile(r" [A-ZÀ-ÖØ-Þ][a-zà-ÿ]")
+"""What is behind a part of a name that is set apart: **Huntingdon** Marriott Hotel."""
+OF_FOOD = re.compile(
+    r"\s(?:food|dish(?:es)?|cuisines?|cooking|meals?|fare|menus?|drinks?|specialit(?:y|ies))\b",
+    re.IGNORECASE,
+)
+"""What is behind words that tell of food, not of venues: `Signature dishes`."""
+STREET = re.compile(rf"(?: ?'s)? (?:{'|'.join(sorted(STREET_ENDINGS))})\b", re.IGNORECASE)
+
+VALUES = {
+    "food": "restaurant",
+    "stars": "hotel",
+    "entrancefee": "attraction",
+    "area": None,
+    "pricerange": None,
+    "type": None,
+    "phone": None,
+    "postcode": None,
+    "address": None,
+}
+"""Slots whose values, in the line of a name, say that a venue is named; and of which domain."""
+NEVER_IN_NAMES = frozenset(
+    {"trainid", "phone", "postcode", "reference", "price", "leaveat", "arriveby", "booktime"}
+)
+LABELS_BEHIND = word_set("labels behind names")
 
 BEFORE, BEHIND = 40, 60
 """So many characters before and behind a name are looked at."""
@@ -69,7 +194,7 @@ def with_unknown_names(
     """
     text = shown(response[:LONGEST])
     has_layout = text.places is not None or '"' in text.text
-    if not (has_layout or cues.CAPITALS.search(text.text) or cues.ALONE.search(text.text)):
+    if not (has_layout or CAPITALS.search(text.text) or ALONE.search(text.text)):
         return tuple(mentions)
     names = list(_Names(response, text, mentions, active, gazetteer).unknown())
     if not names:
@@ -133,16 +258,16 @@ class _Names:
     def _phrases(self) -> list[_Phrase]:
         """Return where names may stand, in the order of the text, the surest reading first."""
         text = self._text
-        found = [phrase for match in cues.CAPITALS.finditer(text) for phrase in self._prose(match)]
+        found = [phrase for match in CAPITALS.finditer(text) for phrase in self._prose(match)]
         found += [
             _Phrase(match.start(), match.end(), False)
-            for match in cues.ALONE.finditer(text)
+            for match in ALONE.finditer(text)
             if not self._is_known_word(match[0])
         ]
         if self._shown.places is not None or '"' in text:
-            quoted = (match.span(1) for match in cues.QUOTED.finditer(text))
+            quoted = (match.span(1) for match in QUOTED.finditer(text))
             for start, end in (*self._shown.emphasized, *quoted):
-                match = cues.PHRASE.fullmatch(text, start, end)
+                match = PHRASE.fullmatch(text, start, end)
                 if match:
                     heads = any(start == block.start for block in self._shown.blocks)
                     found.append(_Phrase(*match.span("name"), True, heads))
@@ -151,7 +276,7 @@ class _Names:
 
     def _is_known_word(self, text: str) -> bool:
         """Tell whether a word is one of small talk or of the database, perhaps misspelt."""
-        word = cues.POSSESSIVE.sub("", text.lower()).removeprefix("the ")
+        word = POSSESSIVE.sub("", text.lower()).removeprefix("the ")
         return not _is_telling(word) or _is_nearly_known(self._gazetteer, word)
 
     @cached_property
@@ -167,7 +292,7 @@ class _Names:
         if any(first <= start and end <= last and m.value for first, last, m in self._mentions):
             return
         if any(m.slot in ("name", LANDMARK) for m in self._mentions_in(start, match.end())):
-            for joined in cues.AND.finditer(self._text, start, match.end()):
+            for joined in AND.finditer(self._text, start, match.end()):
                 if self._mentions_in(joined.start(), joined.start() + 1):
                     continue
                 yield _Phrase(start, joined.start(), False)
@@ -177,9 +302,9 @@ class _Names:
     def _heads(self, text: Shown) -> Iterator[_Phrase]:
         for block in text.blocks:
             if block.cells:
-                match = cues.PHRASE.fullmatch(self._text, *block.cells[0])
+                match = PHRASE.fullmatch(self._text, *block.cells[0])
             elif block.depth % 3 or block.depth < 0:
-                match = cues.HEAD.match(self._text, block.start, block.end)
+                match = HEAD.match(self._text, block.start, block.end)
             else:
                 continue
             if match:
@@ -187,24 +312,22 @@ class _Names:
 
     def _own_words(self, phrase: _Phrase) -> _Phrase | None:
         """Return a phrase with the place of its own words; None when too little of it is own."""
-        words = list(cues.SINGLE.finditer(self._text, phrase.start, phrase.end))
+        words = list(SINGLE.finditer(self._text, phrase.start, phrase.end))
         first = 0
-        while first < len(words) and cues.is_ordinary(
-            cues.POSSESSIVE.sub("", words[first][0].lower())
-        ):
+        while first < len(words) and is_ordinary(POSSESSIVE.sub("", words[first][0].lower())):
             first += 1
-        while words and words[-1][0].lower() in cues.LABELS_BEHIND:
+        while words and words[-1][0].lower() in LABELS_BEHIND:
             words.pop()
         own = [word[0] for word in words[first:]]
         telling = [word for word in own if _is_telling(word.lower())]
-        if not telling or own[-1].lower() in cues.STREET_ENDINGS:
+        if not telling or own[-1].lower() in STREET_ENDINGS:
             return None
         joined = "".join(telling)
         if not phrase.strong and joined.isupper() and not joined.isalpha():
             return None
         end = words[-1].end()
         # A possessive ending is of the sentence: "Purple Frog's number is …".
-        ending = cues.POSSESSIVE.search(self._text, words[-1].start(), end)
+        ending = POSSESSIVE.search(self._text, words[-1].start(), end)
         if ending and not phrase.strong:
             end = ending.start()
         # An article begins a name, whatever the sentence says before it: "If the Purple Frog …".
@@ -219,35 +342,33 @@ class _Names:
         behind = text[name.end : name.end + BEHIND]
         own = text[name.own : name.end].lower().split()
         words = len(own)
-        if cues.STREET.match(behind) or (not name.strong and cues.OF_FOOD.match(behind)):
+        if STREET.match(behind) or (not name.strong and OF_FOOD.match(behind)):
             return False
-        if cues.CUE.search(before):
+        if CUE.search(before):
             return True
         if name.strong:
-            if cues.is_heading(own) or cues.CONTINUED.match(behind):
+            if is_heading(own) or CONTINUED.match(behind):
                 return False
-            if cues.FOLLOWED.match(behind) or words == 1:
+            if FOLLOWED.match(behind) or words == 1:
                 return name.heads and self._begins_item(name) and not self._is_label(name)
-            ends = cues.ENDING if name.heads else cues.PLACED
-            return bool(cues.SAYING.match(behind) or ends.match(behind)) or self._ends_with_kind(
-                name
-            )
-        begins = cues.BEGINNING.search(before)
-        if words > 1 and ((begins and cues.SAYING.match(behind)) or self._ends_with_kind(name)):
+            ends = ENDING if name.heads else PLACED
+            return bool(SAYING.match(behind) or ends.match(behind)) or self._ends_with_kind(name)
+        begins = BEGINNING.search(before)
+        if words > 1 and ((begins and SAYING.match(behind)) or self._ends_with_kind(name)):
             return True
-        return (self._is_within(name) or bool(cues.WITHIN.search(before))) and not self._is_titled
+        return (self._is_within(name) or bool(WITHIN.search(before))) and not self._is_titled
 
     def _is_within(self, name: _Phrase) -> bool:
         """Tell whether own words in capitals stand behind the first word of a sentence."""
-        own = cues.SINGLE.findall(self._text, name.own, name.end)
+        own = SINGLE.findall(self._text, name.own, name.end)
         later = own if name.own > name.start else own[1:]
         return any(word[0].isupper() and _is_telling(word.lower()) for word in later)
 
     def _is_landmark(self, name: _Phrase, landmarks: Collection[int]) -> bool:
         """Tell whether a name only says where another place is; others end at `landmarks`."""
         before = self._text[max(0, name.own - BEFORE) : name.own]
-        linked = cues.LINKED.search(before)
-        return bool(cues.BY_THE_WAY.search(before)) or (
+        linked = LINKED.search(before)
+        return bool(BY_THE_WAY.search(before)) or (
             linked is not None and name.own - len(linked[0]) in landmarks
         )
 
@@ -256,7 +377,7 @@ class _Names:
         blocks = self._shown.blocks
         number = self._shown.block_at(name.start)
         block = blocks[number]
-        if not any(m.slot in cues.VALUES for m in self._mentions_in(name.end, block.end)):
+        if not any(m.slot in VALUES for m in self._mentions_in(name.end, block.end)):
             return False
         above = block.parent
         while above is not None:
@@ -269,7 +390,7 @@ class _Names:
 
     def _is_label(self, name: _Phrase) -> bool:
         """Tell whether a line has only a value of the database behind a colon: `Vibe: cheap`."""
-        colon = cues.FOLLOWED.match(self._text, name.end)
+        colon = FOLLOWED.match(self._text, name.end)
         if colon is None:
             return False
         block = self._shown.blocks[self._shown.block_at(name.start)]
@@ -298,9 +419,7 @@ class _Names:
         ]
         venues: set[str] = set()
         for _, _, mention in inside:
-            if mention.slot in cues.NEVER_IN_NAMES or (
-                mention.slot == "name" and not mention.value
-            ):
+            if mention.slot in NEVER_IN_NAMES or (mention.slot == "name" and not mention.value):
                 return False
             if mention.value and mention.slot in ("name", "departure", "destination"):
                 if name.strong and self._is_short_of_another(name, mention):
@@ -308,7 +427,7 @@ class _Names:
                 venues.update(fold(mention.value))
         left = [
             word
-            for match in cues.SINGLE.finditer(self._text, name.own, name.end)
+            for match in SINGLE.finditer(self._text, name.own, name.end)
             for word in fold(match[0])
             if not any(start <= match.start() < end for start, end, _ in inside)
         ]
@@ -338,7 +457,7 @@ class _Names:
         )
 
     def _begins_sentence(self, name: _Phrase) -> bool:
-        return not cues.WITHIN.search(self._text[max(0, name.start - BEFORE) : name.start])
+        return not WITHIN.search(self._text[max(0, name.start - BEFORE) : name.start])
 
     def _is_short_of_another(self, name: _Phrase, mention: Mention) -> bool:
         """Tell whether a name is short for a venue of a domain that is not spoken of."""
@@ -373,19 +492,19 @@ class _Names:
             if word in DOMAIN_OF:
                 return DOMAIN_OF[word]
         block = self._shown.blocks[self._shown.block_at(name.start)]
-        kind = cues.KIND.search(self._text, name.end, min(block.end, name.end + BEHIND))
+        kind = KIND.search(self._text, name.end, min(block.end, name.end + BEHIND))
         if kind:
             return DOMAIN_OF[kind[0].lower()]
         for mention in self._mentions_in(name.end, block.end):
             if mention.slot == "name":
                 break
-            if domain := cues.VALUES.get(mention.slot):
+            if domain := VALUES.get(mention.slot):
                 return domain
         return None
 
 
 def _is_telling(word: str) -> bool:
-    return word not in DOMAIN_OF and word not in NEUTRAL and not cues.is_ordinary(word)
+    return word not in DOMAIN_OF and word not in NEUTRAL and not is_ordinary(word)
 
 
 @lru_cache(maxsize=2**12)

@@ -13,11 +13,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import dropwhile, takewhile
 from typing import Any
 
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
-from mwzeval.multiwoz.words.addresses import follows_landmark_words
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
 from mwzeval.multiwoz.words.journeys import (
     Journeys,
@@ -26,17 +26,8 @@ from mwzeval.multiwoz.words.journeys import (
     way_to_name,
 )
 from mwzeval.multiwoz.words.markup import Shown, shown
-from mwzeval.multiwoz.words.name_cues import TAILS
-from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
-from mwzeval.multiwoz.words.surface_tables import (
-    BY_FORM,
-    CLAIMS_ONLY,
-    DOMAINS_OF,
-    GENERIC_WORDS,
-    LABEL_WORDS,
-    ORDINARY_WORDS,
-    SAYING,
-)
+from mwzeval.multiwoz.words.numbers import SPELLED
+from mwzeval.multiwoz.words.recognition import Candidate, Recognizer, in_landmark_phrase
 from mwzeval.multiwoz.words.text import (
     LANDMARK,
     Delexicalized,
@@ -45,17 +36,47 @@ from mwzeval.multiwoz.words.text import (
     fold,
     lowered,
 )
-from mwzeval.multiwoz.words.value_spellings import SPELLED
-from mwzeval.multiwoz.words.word_meanings import choose_slot, is_claim
+from mwzeval.multiwoz.words.vocabulary import (
+    GENERIC_WORDS,
+    LABEL_WORDS,
+    ORDINARY_WORDS,
+    TAILS,
+    word_set,
+)
 
-WRITTEN_AS = {"roomprice": "price"}
-"""Slot that words tell → the slot whose name it has in mentions."""
+DOMAINS_OF = {
+    **dict.fromkeys(
+        ("name", "address", "postcode", "area", "pricerange"),
+        ("restaurant", "hotel", "attraction"),
+    ),
+    "phone": ("restaurant", "hotel", "attraction", "taxi", "police", "hospital"),
+    "food": ("restaurant",),
+    "type": ("hotel", "attraction"),
+    "stars": ("hotel",),
+    "entrancefee": ("attraction",),
+    **dict.fromkeys(("reference", "choice"), ("restaurant", "hotel", "train", "attraction")),
+    **dict.fromkeys(("departure", "destination", "leaveat", "arriveby"), ("train", "taxi")),
+    **dict.fromkeys(("trainid", "duration", "price", "day"), ("train",)),
+    **dict.fromkeys(("roomprice", "internet", "parking"), ("hotel",)),
+    "openhours": ("attraction",),
+}
+"""Slot → the domains it can be of."""
+BY_FORM = frozenset(
+    {
+        *("day", "departure", "destination", "leaveat", "arriveby", "duration", "price"),
+        *("entrancefee", "roomprice", "internet", "parking", "openhours"),
+    }
+)
+"""Slots whose values are said of much else: claims only where the dialogue is about the domain."""
+CLAIMS_ONLY = frozenset(
+    {"station", "nofee", "nostars", "internet", "parking", "thetype", "oddfood"}
+)
+"""What is compared with the database, but stays as it is in delexicalised responses."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
 """Slots that, after a name in the same response, are of that venue's domain."""
-LANDMARK_SLOTS = frozenset({"name", "address"})
+PREDICATES = word_set("predicates")
 LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
 SHORTEST_NAME = 3
-NOBODY: frozenset[str] = frozenset()
 
 
 class Context:
@@ -102,7 +123,7 @@ class Context:
             value
             for value in values
             if any(
-                not self._venues.get(domain, NOBODY).isdisjoint(ids)
+                not self._venues.get(domain, frozenset()).isdisjoint(ids)
                 for domain, ids in self.gazetteer.venues(slot, value).items()
             )
         ]
@@ -144,50 +165,39 @@ def read(
     taxi = is_about_taxi(tokens.words, context.active)
     landmark = -1
     for candidate in candidates:
-        said = text[candidate.start : candidate.end]
+        start, end, first, after, _, _ = candidate
+        said = text[start:end]
         slot = candidate.slot
         if slot == "short":
-            known = _called(tokens, said, candidate, context)
-            if known is None:
+            named = _called(tokens, said, candidate, context)
+            if named is None:
                 continue
-            candidate = known
+            candidate = named
             slot = "name"
-        values = [value for of_slot, value in candidate.meanings if value and of_slot == slot]
+        values = [value for other, value in candidate.meanings if value and other == slot]
         if slot == "car":
-            mentions.append(
-                Mention(candidate.start, candidate.end, said, "type", "taxi", values[0])
-            )
+            mentions.append(Mention(start, end, said, "type", "taxi", values[0]))
             continue
         written = slot not in CLAIMS_ONLY
-        slot = choose_slot(
-            slot,
-            *(tokens.words, candidate.first, candidate.after),
-            *(context.active, context.named_here),
-            journeys,
-        )
+        slot = _slot(candidate, tokens, context, journeys)
         if slot in SPELLED:
             values = [SPELLED[slot](said if said.isascii() else lowered(said))]
-        if slot in LANDMARK_SLOTS and _is_landmark(tokens, candidate, landmark):
-            landmark = candidate.after
-            mentions.append(Mention(candidate.start, candidate.end, said, LANDMARK, None))
+        if slot in ("name", "address") and _is_landmark(tokens, candidate, landmark):
+            landmark = after
+            mentions.append(Mention(start, end, said, LANDMARK, None))
             continue
         mention = _mention(candidate, said, slot, values, context, written)
         if slot in ("leaveat", "arriveby") and not journeys.is_sure:
             mention = replace(mention, sure=False)
-        elif slot == "trainid":
-            journeys.train()
-        if mention.domain is not None and not is_claim(slot, tokens.words, candidate.first):
+        if mention.domain is not None and not _is_claim(slot, tokens.words, first):
             mention = replace(mention, domain=None)
         if slot == "name":
             context.name(values, mention)
-            way = way_to_name(tokens.words, candidate.first) if taxi else None
+            way = way_to_name(tokens, first) if taxi else None
             if way is not None:
-                mention = Mention(
-                    *(mention.start, mention.end, said, way, "taxi"),
-                    value=mention.value,
-                    sure=mention.sure,
-                )
+                mention = replace(mention, slot=way, domain="taxi", venues=())
         elif slot == "trainid":
+            journeys.with_train = True
             context.named_here = mention.domain
         mentions.append(mention)
     return mentions
@@ -195,12 +205,11 @@ def read(
 
 def _is_landmark(tokens: Tokens, candidate: Candidate, before: int) -> bool:
     """Tell whether a place is a landmark; `before` is the token after the last one."""
-    street, first = candidate.slot == "address", candidate.first
-    if follows_landmark_words(tokens, first, street=street):
+    if in_landmark_phrase(tokens, candidate.first, street=candidate.slot == "address"):
         return True
     # Close to King's College and the Corn Exchange.
-    following = tokens.words[candidate.after : candidate.after + 1]
-    return tokens.words[before:first] in LINKS and SAYING.isdisjoint(following)
+    following = tokens.word(candidate.after)
+    return tokens.words[before : candidate.first] in LINKS and following not in PREDICATES
 
 
 def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -> Candidate | None:
@@ -249,18 +258,10 @@ def _mention(
         # Of several addresses with all that is said the shortest has the least besides.
         chosen = min(values, key=len) if slot == "address" else values[0]
         value = gazetteer.spelling(slot, chosen)
-    return Mention(
-        start=candidate.start,
-        end=candidate.end,
-        text=said,
-        slot=WRITTEN_AS.get(slot, slot),
-        domain=domain,
-        value=value,
-        venues=venues,
-        # `King's Parade` and `kings parade` are one.
-        sure=sure and candidate.sure and (len(values) < 2 or len(set(map(fold, values))) == 1),
-        written=written,
-    )
+    # `King's Parade` and `kings parade` are one.
+    sure = sure and candidate.sure and (len(values) < 2 or len(set(map(fold, values))) == 1)
+    slot = "price" if slot == "roomprice" else slot
+    return Mention(candidate.start, candidate.end, said, slot, domain, value, venues, sure, written)
 
 
 def _united(several: Iterable[Found]) -> Found:
@@ -270,6 +271,96 @@ def _united(several: Iterable[Found]) -> Found:
             known = united.get(domain, ())
             united[domain] = known + tuple(venue for venue in ids if venue not in known)
     return united or NOWHERE
+
+
+SLOT_OF = {
+    "free": "entrancefee",
+    "nofee": "entrancefee",
+    "nostars": "stars",
+    "thetype": "type",
+    "oddfood": "food",
+    "people": "bookpeople",
+    "stay": "bookstay",
+}
+"""Slots of the recogniser that no placeholder stands for, and what they are of."""
+
+
+def _slot(candidate: Candidate, tokens: Tokens, context: Context, journeys: Journeys) -> str:
+    """Return the slot of a candidate, whose form alone may not tell it."""
+    slot, first, after, active = candidate.slot, candidate.first, candidate.after, context.active
+    if slot in ("place", "station"):
+        return journeys.way(first, after)
+    if slot == "time":
+        way = journeys.time(first, after)
+        if "attraction" in active and _is_opening(tokens.words[max(0, first - 8) : first]):
+            return "openhours"
+        return way or ("booktime" if "restaurant" in active else "leaveat")
+    if slot == "price":
+        return _price(tokens.words, first, after, context)
+    if slot == "day" and "train" not in active and ("restaurant" in active or "hotel" in active):
+        return "bookday"
+    return SLOT_OF.get(slot, slot)
+
+
+def _is_opening(earlier: Sequence[str]) -> bool:
+    for word in reversed(earlier):
+        if word.startswith(("open", "clos")):
+            return True
+        if word.startswith(("arriv", "leav", "depart")):
+            return False
+    return False
+
+
+PRICE_SIGNS = frozenset({"£", "gbp", "-", ":", "("})
+CLAUSE_ENDS = frozenset(".!?¶,;|-")
+PRICED_NIGHTS = frozenset({"night", "nightly", "room", "rooms", "overnight"})
+ROOM_KINDS, WHOLE_STAYS = word_set("kinds of room"), word_set("whole stays")
+PRICED_ENTRY = frozenset({"entrance", "admission", "entry", "enter"})
+PRICED_RIDES = frozenset({"train", "fare", "journey", "ride"})
+
+
+def _price(words: list[str], first: int, after: int, context: Context) -> str:
+    """Return whether a price is that of a room, of a visit or of a ticket, by the words beside."""
+    earlier = list(dropwhile(PRICE_SIGNS.__contains__, words[max(0, first - 8) : first][::-1]))
+    later = words[after : after + 5]
+    if later[:1] == ["("]:
+        later = later[1:]
+    beside = [
+        word
+        for side in (earlier, later)
+        for word in takewhile(lambda word: word not in CLAUSE_ENDS, side)
+    ]
+    named, active = context.named_here, context.active
+    if not WHOLE_STAYS.isdisjoint(beside):
+        return "price"
+    of_room = named == "hotel" or (named is None and "hotel" in active)
+    for word in beside:
+        if word in PRICED_NIGHTS or (word in ROOM_KINDS and of_room):
+            return "roomprice"
+        if word in PRICED_ENTRY:
+            return "entrancefee"
+        if word in PRICED_RIDES:
+            return "price"
+    of_visit = named == "attraction" or ("attraction" in active and "train" not in active)
+    return "entrancefee" if of_visit else "price"
+
+
+LIMITS, DIETS, MEALS = word_set("limits"), word_set("diets"), word_set("meals")
+COMPARED = frozenset({"more", "less", "too", "ranging", "ranges"})
+DENIED = frozenset({"no", "not", "any"})
+
+
+def _is_claim(slot: str, words: list[str], first: int) -> bool:
+    """Tell whether a value is said to be so: neither `after 18:00` nor `a more expensive one`."""
+    before = words[max(0, first - 3) : first]
+    if slot in ("leaveat", "arriveby"):
+        return LIMITS.isdisjoint(before[-2:])
+    if slot == "pricerange":
+        return words[first] not in ("cheaper", "cheapest") and COMPARED.isdisjoint(before)
+    if slot == "food":
+        is_diet = words[first] in DIETS and not MEALS.isdisjoint(words[first + 1 : first + 2])
+        return not is_diet and DENIED.isdisjoint(before[-1:])
+    return True
 
 
 class Delexicalizer:
@@ -298,21 +389,12 @@ class Delexicalizer:
         responses: Sequence[str],
         states: Sequence[State],
         active_domains: Sequence[tuple[str, ...]],
-    ) -> list[list[Mention]]:
-        """Return what the responses of a dialogue's system turns mention, in order.
+    ) -> Iterator[list[Mention]]:
+        """Yield what the responses of a dialogue's system turns mention, in order.
 
         `states` are the (normalised) states after the user turns before, `active_domains` what
         the turns are about; all three have one item a turn.
         """
-        return list(self.each_turn(responses, states, active_domains))
-
-    def each_turn(
-        self,
-        responses: Sequence[str],
-        states: Sequence[State],
-        active_domains: Sequence[tuple[str, ...]],
-    ) -> Iterator[list[Mention]]:
-        """Yield the same turn by turn, for those who need not know all of them."""
         context = Context(self.gazetteer)
         for response, state, active in zip(responses, states, active_domains, strict=True):
             context.turn(state, active)
@@ -329,30 +411,26 @@ class Delexicalizer:
         if any(candidate.slot == "trainid" for candidate in candidates):
             candidates = self._with_stations(text.text, tokens, candidates)
         mentions = read(text, tokens, candidates, context)
-        if text.text is not response:
-            mentions = [_in_response(mention, text, response) for mention in mentions]
-        return mentions
+        if text.text is response:
+            return mentions
+        places = [text.place(mention.start, mention.end) for mention in mentions]
+        return [
+            replace(mention, start=start, end=end, text=response[start:end])
+            for mention, (start, end) in zip(mentions, places, strict=True)
+        ]
 
     def _with_stations(
         self, text: str, tokens: Tokens, candidates: list[Candidate]
     ) -> list[Candidate]:
         """Return the candidates and the stations that the database does not have."""
-        places = [(one.start, one.end) for one in candidates if one.slot == "place"]
+        places = [(place.start, place.end) for place in candidates if place.slot == "place"]
+        taken = {token for known in candidates for token in range(known.first, known.after)}
         stations = [
-            Candidate(tokens.start(first), tokens.end(after - 1), first, after, (("station", ""),))
+            Candidate.of_tokens(tokens, first, after, "station")
             for first, after in unknown_stations(text, tokens, self.gazetteer.words, places)
+            if taken.isdisjoint(range(first, after))
         ]
-        if not stations:
-            return candidates
-        taken = {token for one in candidates for token in range(one.first, one.after)}
-        free = [one for one in stations if taken.isdisjoint(range(one.first, one.after))]
-        return sorted([*candidates, *free])
-
-
-def _in_response(mention: Mention, text: Shown, response: str) -> Mention:
-    """Return a mention in a text as it is shown as one in the response as it is written."""
-    start, end = text.place(mention.start, mention.end)
-    return replace(mention, start=start, end=end, text=response[start:end])
+        return sorted([*candidates, *stations])
 
 
 def placeholder(mention: Mention) -> str:
@@ -394,3 +472,19 @@ def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
             position = end
     pieces.append(response[position:])
     return Delexicalized("".join(pieces), tuple(mentions))
+
+
+_TAXI = re.compile(r"\b(?:taxi|cab|car|driver|vehicle|ride)s?\b", re.IGNORECASE)
+
+
+def with_numbers_of_taxis(said: Sequence[Mention], response: str) -> Iterator[Mention]:
+    """Yield mentions, a number that no venue has as the taxi's.
+
+    Behind the name of a venue it is that venue's, unless the response speaks of a taxi.
+    """
+    speaks_of_taxi = _TAXI.search(response) or any(mention.domain == "taxi" for mention in said)
+    is_of_venue = False
+    for mention in said:
+        is_of_venue = is_of_venue or (mention.slot == "name" and not speaks_of_taxi)
+        is_unknown = mention.slot == "phone" and mention.value is None
+        yield replace(mention, domain="taxi") if is_unknown and not is_of_venue else mention
