@@ -7,11 +7,11 @@ lack the header, and all of a line but the name of the dialogue and its messages
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mwzeval.conversation.messages import ASSISTANT_ROLE, TOOL_ROLE, USER_ROLE
+from mwzeval.conversation.messages import check_message
 from mwzeval.conversation.protocols import LIMIT, USER_STOP
 from mwzeval.conversation.trajectory import (
     ACTS,
@@ -25,16 +25,13 @@ from mwzeval.conversation.trajectory import (
     is_header,
     trajectory_of,
 )
-from mwzeval.errors import InputError, did_you_mean, shorten
+from mwzeval.errors import InputError, shorten
 from mwzeval.files.json_files import RepeatedKeys, decoded, parse_json
 from mwzeval.files.reading import SENSIBLE_LINE
 from mwzeval.scores.findings import Findings, Place, found, repeated
 from mwzeval.scores.trials import item_and_trial
 
 END = "end"
-INSTRUCTIONS = ("system", "developer")
-ROLES = (USER_ROLE, ASSISTANT_ROLE, TOOL_ROLE, "function", *INSTRUCTIONS)
-"""Who messages of trajectories are of; instructions are not part of the talk."""
 EXPECTED = f'expected {{"{DIALOGUE}": id, "{GOAL}": …, "{MESSAGES}": […]}}'
 
 
@@ -166,26 +163,11 @@ class _Reader:
             self._findings.error("empty", what, dialogue=name)
         for position, message in enumerate(trajectory.messages):
             place = Place(self._findings, name, position)
-            for key, kind, what in _wrong_in(message):
-                place.error(kind, what, f"{MESSAGES}[{position}].{key}")
+            check_message(message, place, f"{MESSAGES}[{position}]")
         for position, exchange in enumerate(trajectory.acts):
             if not (isinstance(exchange, list | tuple) and len(exchange) == 2):
                 what = f"an exchange is [acts of the user, acts of the agent], {found(exchange)}"
                 self._findings.error("shape", what, dialogue=name, key=f"{ACTS}[{position}]")
-
-
-def _wrong_in(message: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the key, the kind and the words of what is wrong with a message."""
-    role, content, calls = (message.get(key) for key in ("role", "content", "tool_calls"))
-    if not isinstance(role, str):
-        yield "role", "shape", f"a role is text, {found(role)}"
-    elif role not in ROLES:
-        close = did_you_mean(role.lower(), ROLES) or f" (known: {', '.join(ROLES)})"
-        yield "role", "unknown-role", f'unknown role "{shorten(role)}"{close}'
-    if not isinstance(content, str | list | tuple | None):
-        yield "content", "shape", f"content is text or a list of parts, {found(content)}"
-    if not isinstance(calls, list | tuple | None):
-        yield "tool_calls", "shape", f"expected a list of calls, {found(calls)}"
 
 
 def _lacking(raw: Any) -> str:

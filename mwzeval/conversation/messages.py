@@ -1,17 +1,20 @@
-"""Messages between a user, an agent and its tools, in the form of OpenAI's chat completions.
+"""Messages between a user, an agent and its tools: the only reader of what others have written.
 
-What an agent returns is checked here, whatever it is; what it calls is executed elsewhere.
+`read_message` reads messages of any program: calls as OpenAI's chat completions have them, as the
+older `function_call`, and as parts of the content (Anthropic's). `answer_messages` checks what an
+agent returns, whatever it is, and brings it into the form of chat completions.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.protocols import AnswerError
-from mwzeval.errors import shorten
+from mwzeval.errors import did_you_mean, shorten
+from mwzeval.scores.findings import OBJECT, Findings, Place, check_repeated, found
 
 Message = dict[str, Any]
 """`role` (user, assistant or tool) and `content`; an assistant's may have `tool_calls`, the one of
@@ -19,6 +22,17 @@ a tool has the `tool_call_id` that it answers."""
 Utterance = str | Message
 """What a user says: text, or the message with it, and with what it has cost."""
 USER_ROLE, ASSISTANT_ROLE, TOOL_ROLE = "user", "assistant", "tool"
+RESULT_ROLES = (TOOL_ROLE, "function")
+INSTRUCTIONS = ("system", "developer")
+ROLES = (USER_ROLE, ASSISTANT_ROLE, *RESULT_ROLES, *INSTRUCTIONS)
+"""Who messages are of; instructions are not part of the talk."""
+TEXTS = {"text": "text", "output_text": "text", "input_text": "text", "refusal": "refusal"}
+"""Type of a part with text → the key of the text."""
+CALL_PART, RESULT_PART = "tool_use", "tool_result"
+UNSAID = ("thinking", "redacted_thinking", "reasoning")
+"""Parts that the user does not see."""
+ERROR = "error"
+"""The key of a result that says what is wrong with a call."""
 MOST_CHARACTERS = 100_000
 """Longer messages of an agent are an error of it: nobody reads on, and files stay small."""
 
@@ -39,11 +53,246 @@ class AgentTurn:
 
 
 class ToolCall(NamedTuple):
-    """A call in a message; `arguments` is the JSON text of an object, as the agent wrote it."""
+    """A call in a message, and where its parts stand there.
 
-    id: str
+    `arguments` is the JSON text of an object where `answer_messages` has checked it; of other
+    programs all may be anything.
+    """
+
+    id: Any
+    name: Any
+    arguments: Any
+    path: str = ""
+    name_path: str = ""
+    arguments_path: str = ""
+
+
+class Result(NamedTuple):
+    """What a call returned: text in most programs; `call_id` is None where it is not named."""
+
+    call_id: Any
+    value: Any
+    is_error: bool
+    path: str
+
+
+class ChatMessage(NamedTuple):
+    """A message as it was read; `has_other`: its content has parts of other kinds.
+
+    `text` is empty when there is none or only white space.
+    """
+
+    role: str
+    text: str = ""
+    calls: Sequence[ToolCall] = ()
+    results: Sequence[Result] = ()
+    has_other: bool = False
+
+    @property
+    def is_user(self) -> bool:
+        """Whether the user speaks: some programs send results in that role, too."""
+        return self.role == USER_ROLE and not (self.results and not self.text)
+
+
+def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
+    """Note what of role, content and calls has a wrong shape; return whether the role is known."""
+    role, content, calls = (raw.get(key) for key in ("role", "content", "tool_calls"))
+    if not isinstance(role, str):
+        place.error("shape", f"a role is text, {found(role)}", f"{path}.role")
+    elif role not in ROLES:
+        close = did_you_mean(role.lower(), ROLES) or f" (known: {', '.join(ROLES)})"
+        message = f'unknown role "{shorten(role)}"{close}'
+        place.error("unknown-role", message, f"{path}.role")
+    if content is not None and not isinstance(content, (str, list, tuple)):
+        message = f"content is text or a list of parts, {found(content)}"
+        place.error("shape", message, f"{path}.content")
+    if calls is not None and not isinstance(calls, (list, tuple)):
+        place.error("shape", f"expected a list of calls, {found(calls)}", f"{path}.tool_calls")
+    return role in ROLES
+
+
+def read_message(
+    raw: Mapping[str, Any], place: Place | None = None, path: str = "message"
+) -> ChatMessage | None:
+    """Return a message of any program; None where its role is unknown.
+
+    What is wrong with it is noted at its `place`, and left out.
+    """
+    if place is None:
+        place = Place(Findings(), "", 0)
+    check_repeated(raw, place)
+    role = raw.get("role")
+    if isinstance(role, str) and role in INSTRUCTIONS:
+        return ChatMessage(role)
+    if not check_message(raw, place, path) or not isinstance(role, str):
+        return None
+    content = raw.get("content")
+    if content is None and isinstance(refusal := raw.get("refusal"), str):
+        content = refusal
+    calls: list[ToolCall] = []
+    results: list[Result] = []
+    text, has_other = "", False
+    if isinstance(content, str):
+        text = content
+    elif isinstance(content, list | tuple):
+        text, has_other = _read_parts(content, calls, results, place, f"{path}.content")
+    else:
+        has_other = content is not None
+    if not text.strip():
+        text = ""
+    if role in RESULT_ROLES:
+        results.insert(0, Result(raw.get("tool_call_id"), text, False, f"{path}.tool_call_id"))
+    calls[:0] = _read_calls(raw, place, path)
+    return ChatMessage(role, text, calls, results, has_other)
+
+
+def _read_parts(
+    parts: Sequence[Any], calls: list[ToolCall], results: list[Result], place: Place, path: str
+) -> tuple[str, bool]:
+    """Return the text of parts, and whether there are any that are not read."""
+    texts: list[str] = []
+    has_other = False
+    for index, part in enumerate(parts):
+        at = f"{path}[{index}]"
+        if not isinstance(part, OBJECT):
+            place.error("shape", f"a part of the content is an object, {found(part)}", at)
+            has_other = True
+            continue
+        check_repeated(part, place)
+        kind = part.get("type")
+        if not isinstance(kind, str):
+            place.error("shape", f"a part's type is text, {found(kind)}", f"{at}.type")
+            has_other = True
+        elif kind in TEXTS:
+            text = part.get(TEXTS[kind])
+            if isinstance(text, str):
+                texts.append(text)
+            else:
+                place.error("shape", f"expected text, {found(text)}", f"{at}.{TEXTS[kind]}")
+                has_other = True
+        elif kind == CALL_PART:
+            made = (part.get("id"), part.get("name"), part.get("input"))
+            calls.append(ToolCall(*made, at, f"{at}.name", f"{at}.input"))
+        elif kind == RESULT_PART:
+            value = part.get("content")
+            if isinstance(value, list | tuple) and all(isinstance(item, OBJECT) for item in value):
+                value = " ".join(str(item.get("text", "")) for item in value)
+            is_error = part.get("is_error") is True
+            results.append(Result(part.get("tool_use_id"), value, is_error, f"{at}.tool_use_id"))
+        elif kind not in UNSAID:
+            known = (*TEXTS, CALL_PART, RESULT_PART, *UNSAID)
+            message = f'a part of type "{shorten(kind)}" is not used{did_you_mean(kind, known)}'
+            place.warning("unknown-part", message, f"{at}.type")
+            has_other = True
+    return " ".join(texts), has_other
+
+
+def _read_calls(raw: Mapping[str, Any], place: Place, path: str) -> Iterator[ToolCall]:
+    """Yield calls in `tool_calls`, and in the older `function_call`."""
+    calls = raw.get("tool_calls")
+    functions: list[tuple[Any, Any, str, str]] = []
+    for index, call in enumerate(calls if isinstance(calls, list | tuple) else ()):
+        at = f"{path}.tool_calls[{index}]"
+        if isinstance(call, OBJECT):
+            check_repeated(call, place)
+            functions.append((call.get("id"), call.get("function"), at, f"{at}.function"))
+        else:
+            place.error("shape", f"expected an object, {found(call)}", at)
+    if raw.get("function_call") is not None:
+        at = f"{path}.function_call"
+        functions.append((None, raw["function_call"], at, at))
+    for call_id, function, at, inner in functions:
+        if isinstance(function, OBJECT):
+            check_repeated(function, place)
+            name, arguments = function.get("name"), function.get("arguments")
+            yield ToolCall(call_id, name, arguments, at, f"{inner}.name", f"{inner}.arguments")
+        else:
+            expected = 'expected {"name": …, "arguments": …}'
+            place.error("shape", f"{expected}, {found(function)}", inner)
+
+
+CALLED, RETURNED, SAID = "called", "returned", "said"
+
+
+class Step(NamedTuple):
+    """What an agent does before it answers: `called` a function, said something, or was `returned`
+    something.
+
+    `text` are the arguments or the result as they were written; `is_error` is of results.
+    """
+
+    kind: str
     name: str
-    arguments: str
+    text: str
+    is_error: bool = False
+
+
+@dataclass(slots=True)
+class Turn:
+    """What the user says, what the agent does, and what it answers; None where it does not."""
+
+    user: str = ""
+    steps: list[Step] = field(default_factory=list)
+    agent: str | None = None
+
+
+def turns_of(messages: Iterable[Message]) -> list[Turn]:
+    """Return the turns of messages: each message of the user begins one.
+
+    An agent that speaks first has a turn of its own.
+    """
+    turns: list[Turn] = []
+    for message in filter(None, map(read_message, messages)):
+        if message.role in INSTRUCTIONS:
+            continue
+        if not turns or (message.is_user and not message.results):
+            turns.append(Turn())
+        for result in message.results:
+            text = result.value if isinstance(result.value, str) else ""
+            failed = result.is_error or _is_error_text(text)
+            turns[-1].steps.append(Step(RETURNED, "", text, failed))
+        if message.is_user:
+            if message.results:
+                turns.append(Turn())
+            turns[-1].user = message.text
+        if message.role != ASSISTANT_ROLE:
+            continue
+        turn = turns[-1]
+        if turn.agent is not None:  # it goes on: what it has said was not its answer
+            turn.steps.append(Step(SAID, "", turn.agent))
+            turn.agent = None
+        if message.text and message.calls:
+            turn.steps.append(Step(SAID, "", message.text))
+        elif message.text:
+            turn.agent = message.text
+        for call in message.calls:
+            arguments = call.arguments
+            if not isinstance(arguments, str):
+                arguments = json.dumps(arguments or {}, ensure_ascii=False)
+            turn.steps.append(Step(CALLED, str(call.name), arguments))
+    return turns
+
+
+def is_user_message(raw: Message) -> bool:
+    """Tell whether the user speaks in a message."""
+    if raw.get("role") != USER_ROLE or isinstance(raw.get("content"), str):
+        return raw.get("role") == USER_ROLE
+    message = read_message(raw)
+    return message is not None and message.is_user
+
+
+def is_error(result: Any) -> bool:
+    """Tell whether the result of a call says that the call was wrong."""
+    return isinstance(result, Mapping) and ERROR in result
+
+
+def _is_error_text(result: str) -> bool:
+    if f'"{ERROR}"' not in result:
+        return False
+    try:
+        return is_error(json.loads(result))
+    except (ValueError, RecursionError):
+        return False
 
 
 def user_message(text: str) -> Message:

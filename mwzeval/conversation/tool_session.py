@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
 from mwzeval.conversation.messages import (
     ASSISTANT_ROLE,
+    ERROR,
     TOOL_ROLE,
     AgentTurn,
     Message,
@@ -16,6 +17,7 @@ from mwzeval.conversation.messages import (
     Utterance,
     answer_messages,
     calls_in,
+    is_error,
     tool_message,
     user_message,
 )
@@ -28,13 +30,6 @@ TOOL_ROUNDS = 8
 """How often an agent may call tools before it answers the user."""
 TOOL_ERRORS = 10
 """How many calls of a dialogue may end in an error."""
-ERROR = "error"
-"""The key of a result that says what is wrong with a call."""
-
-
-def is_error(result: Any) -> bool:
-    """Tell whether the result of a call says that the call was wrong."""
-    return isinstance(result, Mapping) and ERROR in result
 
 
 def result_of(tools: Tools, name: str, arguments: str) -> Any:

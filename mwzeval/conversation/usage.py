@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.arguments import InputFile
-from mwzeval.conversation.exchanges import begins_exchange
-from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
+from mwzeval.conversation.messages import ASSISTANT_ROLE, Message, is_user_message
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, read_json
@@ -125,7 +124,7 @@ def usage_of(dialogue: Trajectory) -> dict[str, Usage]:
 
 def _messages_of(messages: Iterable[Message], side: str) -> list[Message]:
     if side == USER:
-        return [message for message in messages if begins_exchange(message)]
+        return [message for message in messages if is_user_message(message)]
     return [message for message in messages if message.get("role") == ASSISTANT_ROLE]
 
 
@@ -159,7 +158,7 @@ def _milliseconds(messages: Sequence[Message], requests: Sequence[Message]) -> t
     asked = {id(message) for message in requests}
     turns: list[list[float | None]] = [[]]
     for message in messages:
-        if begins_exchange(message):
+        if is_user_message(message):
             turns.append([])
         if id(message) in asked:
             ms = message[USAGE].get("ms", message.get("ms"))

@@ -27,9 +27,7 @@ def predicted_turns(trajectory: Trajectory, count: int, *, states: bool = True) 
     does not say when it made them.
     """
     conversation = Conversation(trajectory.name, Findings(), OUR_TOOLS)
-    for position, message in enumerate(trajectory.messages):
-        conversation.read(message, position)
-    turns = [turn for _, turn in conversation.end()]
+    turns = [turn for _, turn in conversation.read(trajectory.messages)]
     state = turns[-1]["state"] if turns else {}
     turns += [{"response": "", "state": state, "bookings": []} for _ in range(count - len(turns))]
     reported = trajectory.more.get(BOOKINGS)

@@ -17,8 +17,7 @@ from mwzeval.benchmark import advice, recognised
 from mwzeval.errors import Problem
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, OWN_FORMAT
-from mwzeval.multiwoz.formats.exchanges import Adapted
-from mwzeval.multiwoz.formats.frames import adapt_sgd, adapt_unified
+from mwzeval.multiwoz.formats.dialogues import Adapted, adapt_sgd, adapt_unified
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.formats.messages import adapt_messages
 from mwzeval.multiwoz.predictions.reading import TURN_KEYS

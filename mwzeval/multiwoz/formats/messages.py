@@ -1,104 +1,33 @@
-"""Conversations of chat models: messages of a user, an assistant and the tools that it calls.
+"""Conversations of chat models → the turns of predictions: states, bookings and responses.
 
-The form is that of OpenAI's chat completions; what differs in Anthropic's messages (calls and
-results as parts of the content) and in the older `function_call` is read as well. A message says
-text, or parts of several kinds.
+Calls are checked against the table of functions. Active domains are left to be estimated from the
+states, as for most published systems. The domains of a turn's calls would often be several, where
+the estimate is one, and the same system would gain a point or two of Inform and Success by its
+format alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files.json_files import RepeatedKeys
-from mwzeval.multiwoz.formats.calls import Call, CallState, Ledger, calls_of
-from mwzeval.multiwoz.formats.exchanges import Adapted
-from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
-from mwzeval.scores.findings import OBJECT, Findings, Place, check_repeated, found, repeated
-
-TEXTS = {"text": "text", "output_text": "text", "input_text": "text", "refusal": "refusal"}
-"""Type of a part with text → the key of the text."""
-CALL, RESULT = "tool_use", "tool_result"
-UNSAID = ("thinking", "redacted_thinking", "reasoning")
-"""Parts that the user does not see."""
-
-
-class Content(NamedTuple):
-    """The text of a message, and the ids in its parts that are results of calls.
-
-    `results` are (number of the part, id of the call, what it returned). `has_other`: there are
-    parts of other kinds.
-    """
-
-    text: str
-    results: tuple[tuple[int, Any, Any], ...] = ()
-    has_other: bool = False
-
-
-def content_of(message: Mapping[str, Any], place: Place, path: str) -> Content:
-    """Return what a message says; its text is empty when there is none or only white space."""
-    content = message.get("content")
-    refusal = message.get("refusal")
-    if content is None and isinstance(refusal, str):
-        content = refusal
-    if isinstance(content, str):
-        return Content(content if content.strip() else "")
-    if content is None:
-        return Content("")
-    if not isinstance(content, list | tuple):
-        message_ = f"content is text or a list of parts, {found(content)}"
-        place.error("shape", message_, f"{path}.content")
-        return Content("", has_other=True)
-    return _parts(content, place, f"{path}.content")
-
-
-def _parts(parts: list[Any] | tuple[Any, ...], place: Place, path: str) -> Content:
-    texts: list[str] = []
-    results: list[tuple[int, Any, Any]] = []
-    has_other = False
-    for index, part in enumerate(parts):
-        at = f"{path}[{index}]"
-        if not isinstance(part, OBJECT):
-            place.error("shape", f"a part of the content is an object, {found(part)}", at)
-            has_other = True
-            continue
-        check_repeated(part, place)
-        kind = part.get("type")
-        if not isinstance(kind, str):
-            place.error("shape", f"a part's type is text, {found(kind)}", f"{at}.type")
-            has_other = True
-        elif kind in TEXTS:
-            text = part.get(TEXTS[kind])
-            if isinstance(text, str):
-                texts.append(text)
-            else:
-                place.error("shape", f"expected text, {found(text)}", f"{at}.{TEXTS[kind]}")
-                has_other = True
-        elif kind == RESULT:
-            results.append((index, part.get("tool_use_id"), _returned(part)))
-        elif kind not in (CALL, *UNSAID):
-            known = (*TEXTS, CALL, RESULT, *UNSAID)
-            message = f'a part of type "{shorten(kind)}" is not used{did_you_mean(kind, known)}'
-            place.warning("unknown-part", message, f"{at}.type")
-            has_other = True
-    text = " ".join(texts)
-    return Content(text if text.strip() else "", tuple(results), has_other)
-
-
-def _returned(part: Mapping[str, Any]) -> Any:
-    """Return what a part says that a tool returned; anything, because tools return anything."""
-    content = part.get("content")
-    if isinstance(content, list | tuple) and all(isinstance(each, OBJECT) for each in content):
-        content = " ".join(str(each.get("text", "")) for each in content)
-    return {"error": content} if part.get("is_error") is True else content
-
+from mwzeval.conversation.messages import (
+    ASSISTANT_ROLE,
+    INSTRUCTIONS,
+    ChatMessage,
+    Result,
+    ToolCall,
+    read_message,
+)
+from mwzeval.errors import InputError, did_you_mean, shorten
+from mwzeval.files.json_files import RepeatedKeys, parse_json
+from mwzeval.multiwoz.formats.dialogues import Adapted
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Function, Parameter, Tool, Tools
+from mwzeval.scores.findings import OBJECT, Findings, Place, found, repeated
 
 CONTENT = "messages"
-USER, ASSISTANT = "user", "assistant"
-INSTRUCTIONS = ("system", "developer")
-RESULTS = ("tool", "function")
-ROLES = (USER, ASSISTANT, *RESULTS, *INSTRUCTIONS)
+BOOKING_PREFIX = "book"
 
 
 def adapt_messages(raw: Any, findings: Findings, tools: Tools = OUR_TOOLS) -> Adapted:
@@ -130,9 +59,7 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools = OUR_TOOLS) -> Ad
             findings.error("shape", message, dialogue=name)
             continue
         conversation = Conversation(name, findings, tools)
-        for position, message in enumerate(dialogue):
-            conversation.read(message, position)
-        adapted.add(name, conversation.end())
+        adapted.add(name, conversation.read(dialogue))
         called = called or conversation.has_called
     if adapted.dialogues and not called:
         findings.warning(
@@ -143,20 +70,34 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools = OUR_TOOLS) -> Ad
     return adapted
 
 
+class Call(NamedTuple):
+    """A call that can be understood, with the arguments that were given."""
+
+    function: Function
+    arguments: dict[str, str]
+    record: dict[str, Any]
+    """The call as turns keep it; what it returns is added when it comes."""
+
+
 class Conversation:
     """Reads the messages of a dialogue in order and cuts them into turns.
 
     A turn of the system is all that the assistant does after a message of the user, up to the
     next one; its response is the text of the last message in it. `asked` are the user's words,
     one item a turn, `has_called` whether any function was called.
+
+    A find call replaces the constraints of its domain in the state by its arguments; what was
+    booked there stays. A book call replaces those slots that it gives.
     """
 
     def __init__(self, dialogue: str, findings: Findings, tools: Tools) -> None:
         self._dialogue = dialogue
         self._findings = findings
         self._tools = tools
-        self._ledger = Ledger()
-        self._state = CallState()
+        self._called: dict[str, dict[str, Any]] = {}
+        """Id → the call as turns keep it, with `result` once that has come."""
+        self._called_without_id: deque[dict[str, Any]] = deque()
+        self._state: dict[str, dict[str, str]] = {}
         self._turns: list[tuple[int, dict[str, Any]]] = []
         self._asked: Place | None = None
         self._calls: list[Call] = []
@@ -166,74 +107,55 @@ class Conversation:
         self.asked: list[str] = []
         self.has_called = False
 
-    def read(self, message: Any, position: int) -> None:
-        """Take the next message."""
-        place = Place(self._findings, self._dialogue, position)
-        path = f"{CONTENT}[{position}]"
-        if not isinstance(message, OBJECT):
-            place.error("shape", f"a message is an object, {found(message)}", path)
-            return
-        check_repeated(message, place)
-        role = message.get("role")
-        if role not in ROLES:
-            self._unknown_role(role, place, path)
-        elif role not in INSTRUCTIONS:
-            self._said(role, message, content_of(message, place, path), place, path)
-
-    def _unknown_role(self, role: Any, place: Place, path: str) -> None:
-        if isinstance(role, str):
-            close = did_you_mean(role.lower(), ROLES) or f" (known: {', '.join(ROLES)})"
-            message = f'unknown role "{shorten(role)}"{close}'
-            place.error("unknown-role", message, f"{path}.role")
-        else:
-            place.error("shape", f"a role is text, {found(role)}", f"{path}.role")
-
-    def _said(
-        self, role: str, message: Mapping[str, Any], content: Content, place: Place, path: str
-    ) -> None:
-        count, calls = calls_of(message, place, path, self._ledger, self._tools)
-        if count and role != ASSISTANT:
-            place.error("calls-of-others", "only the assistant calls functions", path)
-        if role in RESULTS:
-            id_ = message.get("tool_call_id")
-            self._result(id_, content.text, place, f"{path}.tool_call_id")
-        for index, id_, returned in content.results:
-            self._result(id_, returned, place, f"{path}.content[{index}].tool_use_id")
-        if role == USER and not (content.results and not content.text):
-            self._ask(content, place, path)
-        elif role == ASSISTANT:
-            self._act(count, calls, content, place, path)
-
-    def _result(self, call: Any, returned: Any, place: Place, path: str) -> None:
-        self._ledger.result(call, returned, place, path)
-        self._reopen()
-
-    def _ask(self, content: Content, place: Place, path: str) -> None:
+    def read(self, messages: Iterable[Any]) -> list[tuple[int, dict[str, Any]]]:
+        """Return the turns of messages, each with the position of its answer."""
+        for position, raw in enumerate(messages):
+            place = Place(self._findings, self._dialogue, position)
+            path = f"{CONTENT}[{position}]"
+            if not isinstance(raw, OBJECT):
+                place.error("shape", f"a message is an object, {found(raw)}", path)
+                continue
+            message = read_message(raw, place, path)
+            if message is not None and message.role not in INSTRUCTIONS:
+                self._read(message, place, path)
         self._close()
-        self._has_begun = True
-        self._asked = place
-        self._words = content.text
-        if not content.text and not content.has_other:
-            place.error("empty-message", "the user says nothing", path)
-
-    def _act(
-        self, count: int, calls: list[Call], content: Content, place: Place, path: str
-    ) -> None:
-        self._begin(place, path)
-        self.has_called = self.has_called or count > 0
-        self._reopen()
-        self._calls += calls
-        if content.text:
-            self._answer = place, content.text
-        elif not count and not content.has_other:
-            place.error("empty-message", "the assistant neither says nor calls anything", path)
-
-    def _begin(self, place: Place, path: str) -> None:
         if not self._has_begun:
+            message_ = "there is no message of the user in it"
+            self._findings.error("empty", message_, dialogue=self._dialogue)
+        return self._turns
+
+    def _read(self, message: ChatMessage, place: Place, path: str) -> None:
+        calls = [
+            understood
+            for call in message.calls
+            if (understood := self._understood(call, place)) is not None
+        ]
+        if message.calls and message.role != ASSISTANT_ROLE:
+            place.error("calls-of-others", "only the assistant calls functions", path)
+        for result in message.results:
+            self._note_result(result, place)
+            self._reopen()
+        if message.is_user:
+            self._close()
             self._has_begun = True
             self._asked = place
-            message = "the conversation begins with the assistant: the first turn is the user's"
-            place.error("order", message, path)
+            self._words = message.text
+            if not message.text and not message.has_other:
+                place.error("empty-message", "the user says nothing", path)
+        elif message.role == ASSISTANT_ROLE:
+            if not self._has_begun:
+                self._has_begun = True
+                self._asked = place
+                problem = "the conversation begins with the assistant: the first turn is the user's"
+                place.error("order", problem, path)
+            self.has_called = self.has_called or bool(message.calls)
+            self._reopen()
+            self._calls += calls
+            if message.text:
+                self._answer = place, message.text
+            elif not message.calls and not message.has_other:
+                problem = "the assistant neither says nor calls anything"
+                place.error("empty-message", problem, path)
 
     def _reopen(self) -> None:
         """Something follows what was said, so that this was not the final answer."""
@@ -251,8 +173,7 @@ class Conversation:
         asked, self._asked = self._asked, None
         if asked is None:
             return
-        turn = self._state.turn(self._calls)
-        self._calls = []
+        turn = self._called_turn()
         self.asked.append(self._words)
         self._words = ""
         if self._answer is None:
@@ -264,10 +185,157 @@ class Conversation:
             self._turns.append((place.turn, {"response": text, **turn}))
         self._answer = None
 
-    def end(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return the turns, each with the position of its answer."""
-        self._close()
-        if not self._has_begun:
-            message = "there is no message of the user in it"
-            self._findings.error("empty", message, dialogue=self._dialogue)
-        return self._turns
+    def _called_turn(self) -> dict[str, Any]:
+        """Return the keys of a turn that its calls decide, in their order."""
+        calls, self._calls = self._calls, []
+        bookings = []
+        for function, arguments, _ in calls:
+            domain = function.domain
+            known = self._state.get(domain, {})
+            if function.kind == "find":
+                known = {s: v for s, v in known.items() if s.startswith(BOOKING_PREFIX)}
+            else:
+                bookings.append({"domain": domain, "slots": arguments})
+            filled = {
+                parameter.slot: arguments[parameter.name]
+                for parameter in function.parameters
+                if parameter.slot and parameter.name in arguments
+            }
+            # Never changed, always made anew: turns keep what the state was.
+            self._state = {**self._state, domain: {**known, **filled}}
+        made = {"calls": [call.record for call in calls]} if calls else {}
+        return {"state": self._state, "bookings": bookings, **made}
+
+    def _understood(self, call: ToolCall, place: Place) -> Call | None:
+        """Return a call of a function that one of ours stands for, None for any other."""
+        record: dict[str, Any] = {}
+        self._note_call(call, record, place)
+        tool = self._tool(call, place)
+        raw = _decoded(call, place)
+        if tool is None or raw is None or tool.function is None:
+            return None
+        arguments = _arguments(tool, tool.function, raw, call, place)
+        record |= {"function": tool.function.name, "arguments": arguments}
+        if tool.slots:
+            record["slots"] = tool.slots
+        return Call(tool.function, arguments, record)
+
+    def _note_call(self, call: ToolCall, record: dict[str, Any], place: Place) -> None:
+        if call.id is None:
+            self._called_without_id.append(record)
+        elif not isinstance(call.id, str):
+            place.error("shape", f"a call's id is text, {found(call.id)}", f"{call.path}.id")
+        elif call.id in self._called:
+            message = f'the id "{shorten(call.id)}" was called before in this dialogue'
+            place.error("repeated-call", message, f"{call.path}.id")
+        else:
+            self._called[call.id] = record
+
+    def _note_result(self, result: Result, place: Place) -> None:
+        """Keep what was returned, which must be the result of a call; each has one."""
+        name, value, path = result.call_id, result.value, result.path
+        if result.is_error:
+            value = {"error": value}
+        if name is None:
+            if self._called_without_id:
+                self._called_without_id.popleft()["result"] = value
+            else:
+                place.error("result-without-call", "the result of no call that waits for it", path)
+        elif not isinstance(name, str):
+            place.error("shape", f"a call's id is text, {found(name)}", path)
+        elif name not in self._called:
+            close = did_you_mean(name, self._called)
+            message = f'no call before has the id "{shorten(name)}"{close}'
+            place.error("result-without-call", message, path)
+        elif "result" in self._called[name]:
+            message = f'the call "{shorten(name)}" has a result already'
+            place.error("repeated-result", message, path)
+        else:
+            self._called[name]["result"] = value
+
+    def _tool(self, call: ToolCall, place: Place) -> Tool | None:
+        name, known = call.name, self._tools.by_name
+        if not isinstance(name, str):
+            place.error("shape", f"a function's name is text, {found(name)}", call.name_path)
+            return None
+        if name not in known:
+            own = "a table of your own functions goes with --tools"
+            close = did_you_mean(name, known) or f" (known: {', '.join(known)}; {own})"
+            message = f'unknown function "{shorten(name)}"{close}'
+            place.error("unknown-function", message, call.name_path)
+        return known.get(name)
+
+
+def _decoded(call: ToolCall, place: Place) -> Mapping[Any, Any] | None:
+    """Return the arguments, which may be the text of a JSON object."""
+    raw, path = call.arguments, call.arguments_path
+    if isinstance(raw, str):
+        try:
+            raw = parse_json(raw, path)
+        except InputError as error:
+            place.error("arguments-not-json", error.problems[0].message, path)
+            return None
+    if not isinstance(raw, OBJECT):
+        place.error("shape", f"arguments are an object, {found(raw)}", path)
+        return None
+    if isinstance(raw, RepeatedKeys):
+        place.error("repeated-key", repeated(raw), path)
+    return raw
+
+
+def _arguments(
+    tool: Tool, function: Function, raw: Mapping[Any, Any], call: ToolCall, place: Place
+) -> dict[str, str]:
+    """Return the arguments by our names, of those that have a value and a meaning."""
+    given: dict[str, str] = {}
+    for name, value in raw.items():
+        path = f"{call.arguments_path}.{name}"
+        slot = tool.slot(name)
+        if slot is None:
+            continue
+        parameter = function.parameter(slot)
+        if parameter is None:
+            names = tool.arguments
+            close = did_you_mean(str(name), names) or f" (it has {', '.join(names)})"
+            message = f'{call.name} has no argument "{shorten(str(name))}"{close}'
+            place.error("unknown-argument", message, path)
+            continue
+        if tool.is_own and isinstance(value, bool) and "yes" in parameter.values:
+            value = "yes" if value else "no"
+        text = _text(value, parameter, place, path)
+        # Null, or nothing, is how strict schemas and some models say that they do not know.
+        if text:
+            if given.get(slot, text) != text:
+                message = f"{call.name} was called with two values of {slot}"
+                place.error("repeated-argument", message, path)
+            given[slot] = text
+            _check_value(function, parameter, text, place, path)
+    for parameter in function.parameters:
+        if function.is_required(parameter) and parameter.name not in given:
+            message = f"{function.name} was called without {parameter.name}"
+            place.warning("missing-argument", message, call.arguments_path)
+    return given
+
+
+def _text(value: Any, parameter: Parameter, place: Place, path: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if parameter.is_number and type(value) is int and value >= 0:
+        return str(value)
+    kind = "a whole number" if parameter.is_number else "text"
+    hint = f': write "{value}"' if type(value) is int and not parameter.is_number else ""
+    place.error("argument-type", f"expected {kind}, {found(value)}{hint}", path)
+    return None
+
+
+def _check_value(
+    function: Function, parameter: Parameter, text: str, place: Place, path: str
+) -> None:
+    expected = ""
+    if parameter.values and text not in parameter.values:
+        expected = f"one of {', '.join(parameter.values)}"
+    elif parameter.is_number and not parameter.values and not text.isdecimal():
+        expected = "a whole number"
+    if expected:
+        message = f'{function.name} was called with the {parameter.name} "{shorten(text)}"'
+        place.warning("value-not-in-schema", f"{message}, which is not {expected}", path)

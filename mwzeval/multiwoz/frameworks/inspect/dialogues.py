@@ -19,8 +19,7 @@ from inspect_ai.model import (
 from inspect_ai.solver import TaskState
 from inspect_ai.util import Store
 
-from mwzeval.conversation.messages import ASSISTANT_ROLE, TOOL_ROLE, Message
-from mwzeval.conversation.tool_session import ERROR
+from mwzeval.conversation.messages import ASSISTANT_ROLE, ERROR, TOOL_ROLE, Message
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.frameworks.options import load, write_dialogues

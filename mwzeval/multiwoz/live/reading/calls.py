@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mwzeval.conversation.messages import TOOL_ROLE, ToolCall, read_message
 from mwzeval.errors import InputError
 from mwzeval.files.json_files import parse_json
 from mwzeval.multiwoz.formats.functions import BY_NAME
@@ -27,28 +28,23 @@ class Called(NamedTuple):
 
 def calls_of(messages: Sequence[Any]) -> list[Called]:
     """Return the calls of known tools in the messages of a turn; whatever they are, none raises."""
+    read = [read_message(raw) for raw in messages if isinstance(raw, Mapping)]
+    known = [message for message in read if message is not None]
     results = {
-        str(message.get("tool_call_id")): message.get("content")
-        for message in messages
-        if isinstance(message, Mapping) and message.get("role") == "tool"
+        str(result.call_id): result.value
+        for message in known
+        if message.role == TOOL_ROLE
+        for result in message.results
     }
-    called = []
-    for message in messages:
-        calls = message.get("tool_calls") if isinstance(message, Mapping) else None
-        for call in calls if isinstance(calls, list | tuple) else ():
-            one = _called(call, results)
-            if one is not None:
-                called.append(one)
-    return called
+    calls = (_called(call, results) for message in known for call in message.calls)
+    return [call for call in calls if call is not None]
 
 
-def _called(call: Any, results: Mapping[str, Any]) -> Called | None:
-    function = call.get("function") if isinstance(call, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    known = BY_NAME.get(name) if isinstance(name, str) else None
+def _called(call: ToolCall, results: Mapping[str, Any]) -> Called | None:
+    known = BY_NAME.get(call.name) if isinstance(call.name, str) else None
     if known is None:
         return None
-    result = _result(results.get(str(call.get("id"))))
+    result = _result(results.get(str(call.id)))
     count = result.get("count")
     booked = result.get("status") == "booked"
     return Called(

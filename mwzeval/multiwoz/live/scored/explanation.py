@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mwzeval.conversation.exchanges import CALLED, RETURNED, SAID, Exchange, Step
+from mwzeval.conversation.messages import CALLED, RETURNED, SAID, Step, Turn
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import DomainJudgement, Judgement
@@ -44,7 +44,7 @@ END_TEXTS = {
 def explanation(
     trajectory: Trajectory,
     goal: Goal,
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[Turn],
     judgement: Judgement | None,
     claims: Sequence[Claim] = (),
 ) -> Explanation:
@@ -107,7 +107,7 @@ def goal_facts(goal: Goal) -> Iterator[Fact]:
 class _Ticks:
     """Tells from which exchange on lines of a goal were met, as far as that can be told."""
 
-    def __init__(self, exchanges: Sequence[Exchange], judgement: Judgement) -> None:
+    def __init__(self, exchanges: Sequence[Turn], judgement: Judgement) -> None:
         self._exchanges = exchanges
         self._judgement = judgement
 
@@ -192,7 +192,7 @@ def _with(view: TurnView, *facts: Fact) -> TurnView:
     return view._replace(facts=(*view.facts, *facts))
 
 
-def _turn_views(exchanges: Sequence[Exchange], claims: Sequence[Claim]) -> Iterator[TurnView]:
+def _turn_views(exchanges: Sequence[Turn], claims: Sequence[Claim]) -> Iterator[TurnView]:
     for turn, exchange in enumerate(exchanges):
         said = tuple(claim for claim in claims if claim.turn == turn)
         flagged = (Fact(each.verdict, each.told(), each.domain) for each in said if each.is_flagged)
@@ -200,7 +200,7 @@ def _turn_views(exchanges: Sequence[Exchange], claims: Sequence[Claim]) -> Itera
         yield view._replace(facts=(*view.facts, *flagged), claims=said)
 
 
-def _turn_view(exchange: Exchange) -> TurnView:
+def _turn_view(exchange: Turn) -> TurnView:
     said = [Utterance("user", exchange.user)] if exchange.user else []
     if exchange.agent is not None:
         said.append(Utterance(SYSTEM, exchange.agent))

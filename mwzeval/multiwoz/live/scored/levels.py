@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from mwzeval.conversation.exchanges import calls_of, exchanges_of
+from mwzeval.conversation.messages import read_message, turns_of
 from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Sign
@@ -61,8 +61,9 @@ class InWords:
     def check(self, run: LiveRun, findings: Findings) -> None:
         """Note functions that nobody knows: what they do, and book, is not seen."""
         for name, dialogue in run.dialogues.items():
-            for message in dialogue.messages:
-                for called, _ in calls_of(message):
+            for message in filter(None, map(read_message, dialogue.messages)):
+                for call in message.calls:
+                    called = str(call.name)
                     if called not in self._tools.by_name:
                         what = f'the function "{shorten(called)}" is not known and its calls are'
                         hint = did_you_mean(called, self._tools.by_name)
@@ -72,7 +73,7 @@ class InWords:
 
     def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
         """Return the additive numbers of a dialogue."""
-        exchanges = exchanges_of(dialogue.messages)
+        exchanges = turns_of(dialogue.messages)
         judgement = self._judgement(dialogue, goal)
         return scores.row_of(self._with_faults(dialogue, goal), judgement, exchanges)
 
@@ -87,7 +88,7 @@ class InWords:
         return explanation(
             self._with_faults(dialogue, goal),
             goal,
-            exchanges_of(dialogue.messages),
+            turns_of(dialogue.messages),
             judgement,
             claims,
         )

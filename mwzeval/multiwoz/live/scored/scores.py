@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.conversation.exchanges import CALLED, RETURNED, Exchange
+from mwzeval.conversation.messages import CALLED, RETURNED, Turn
 from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_STOP
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.metrics.measure import Measure, Sign, percentage
@@ -72,7 +72,7 @@ COLUMNS = (
 
 
 def row_of(
-    trajectory: Trajectory, judgement: Judgement, exchanges: Sequence[Exchange]
+    trajectory: Trajectory, judgement: Judgement, exchanges: Sequence[Turn]
 ) -> dict[str, float]:
     """Return the additive numbers of one dialogue."""
     domains = judgement.domains

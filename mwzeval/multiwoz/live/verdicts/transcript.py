@@ -95,9 +95,7 @@ class Transcript:
         `domains` are those of the goal: what is spoken of where there is only one. Never raises.
         """
         conversation = Conversation("", Findings(), tools)
-        for position, message in enumerate(messages):
-            conversation.read(message, position)
-        turns = [turn for _, turn in conversation.end()]
+        turns = [turn for _, turn in conversation.read(messages)]
         exchanges: list[Exchange] = []
         made: list[Made] = []
         only = tuple(domains) if len(domains) == 1 else ()

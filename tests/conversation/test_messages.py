@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.exchanges import Exchange, Step, exchanges_of
+from mwzeval.conversation.messages import Step, Turn, turns_of
 
 HI = {"role": "user", "content": "hi"}
 ANSWER = {"role": "assistant", "content": "hello"}
@@ -47,8 +47,8 @@ def call(arguments: Any) -> dict[str, Any]:
 def test_what_an_agent_does_before_it_answers(
     calling: dict[str, Any], expected: list[Step]
 ) -> None:
-    exchanges = exchanges_of([HI, {"role": "assistant", **calling}, ANSWER])
-    assert exchanges == [Exchange("hi", expected, "hello")]
+    turns = turns_of([HI, {"role": "assistant", **calling}, ANSWER])
+    assert turns == [Turn("hi", expected, "hello")]
 
 
 @pytest.mark.parametrize(
@@ -69,15 +69,15 @@ def test_what_an_agent_does_before_it_answers(
     ],
 )
 def test_what_tools_return(message: dict[str, Any], result: str, is_error: bool) -> None:
-    exchanges = exchanges_of([HI, message, ANSWER])
-    assert exchanges == [Exchange("hi", [Step("returned", "", result, is_error)], "hello")]
+    turns = turns_of([HI, message, ANSWER])
+    assert turns == [Turn("hi", [Step("returned", "", result, is_error)], "hello")]
 
 
-def test_every_message_of_the_user_begins_an_exchange_and_instructions_none() -> None:
-    found = exchanges_of([{"role": "system", "content": "be kind"}, ANSWER, HI, HI, ANSWER, HI])
+def test_every_message_of_the_user_begins_a_turn_and_instructions_none() -> None:
+    found = turns_of([{"role": "system", "content": "be kind"}, ANSWER, HI, HI, ANSWER, HI])
     assert found == [
-        Exchange("", [], "hello"),
-        Exchange("hi"),
-        Exchange("hi", [], "hello"),
-        Exchange("hi"),
+        Turn("", [], "hello"),
+        Turn("hi"),
+        Turn("hi", [], "hello"),
+        Turn("hi"),
     ]
