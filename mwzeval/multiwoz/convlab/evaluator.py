@@ -31,8 +31,8 @@ from mwzeval.multiwoz.convlab.resources import (
 )
 from mwzeval.multiwoz.convlab.scores import Outcome
 from mwzeval.multiwoz.convlab.user import UserBookings
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun
-from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, BOOKING_SLOTS, DAYS, UNANSWERED_VALUES
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun, is_complete
+from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, BOOKING_SLOTS, DAYS
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
 TAXI_BOOKED = "booked"
@@ -264,15 +264,6 @@ class PublicEvaluator:
     def _succeeds(book: tuple[float, ...], found: int, missing: int) -> bool:
         """Return whether all bookings are right and everything was told; False without either."""
         return all(score == 1 for score in book) and not missing and bool(book or found)
-
-
-def is_complete(goal: Goal) -> bool:
-    """Return whether the user has got an answer to everything and was told of every booking."""
-    return not any(
-        part.get("booked") in UNANSWERED_VALUES
-        or not UNANSWERED_VALUES.isdisjoint(part.get("reqt", {}).values())
-        for part in map(goal.__getitem__, goal[ORDERING])
-    )
 
 
 def has(row: Record, slot: str, wanted: str) -> bool:

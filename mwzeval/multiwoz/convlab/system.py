@@ -16,7 +16,6 @@ from mwzeval.multiwoz.acts import (
     GENERAL,
     INFORM,
     NONE,
-    SYSTEM_SLOTS,
     USER_SLOTS,
     Act,
     checked_acts,
@@ -38,23 +37,14 @@ Semi = Mapping[str, Mapping[str, str]]
 Pairs = list[tuple[str, str]]
 """Slots and values of acts."""
 
-USER_CALLS = 21
-"""Turns of the user, the last of which is its farewell: by then it has given up by itself."""
-BOOKS = frozenset({("Booking", "Book"), ("Train", "OfferBooked")})
+BOOKING = ("Booking", "Book")
+BOOKS = frozenset({BOOKING, ("Train", "OfferBooked")})
 """Domain and intent of the acts that book."""
 NO_BOOKING = Act("NoBook", "Booking", NONE, NONE)
 
 CAR_TYPES = (
-    "toyota",
-    "skoda",
-    "bmw",
-    "honda",
-    "ford",
-    "audi",
-    "lexus",
-    "volvo",
-    "volkswagen",
-    "tesla",
+    *("toyota", "skoda", "bmw", "honda", "ford"),
+    *("audi", "lexus", "volvo", "volkswagen", "tesla"),
 )
 PHONE_DIGITS = 11
 WHOLE_NUMBERS = 1_000_000
@@ -62,7 +52,6 @@ WHOLE_NUMBERS = 1_000_000
 TRAIN_CONSTRAINTS = 4
 """From how many constraints on a train is offered: a time, the day and both stations."""
 RECOMMENDED = frozenset({"Attraction", "Hotel", "Police", "Restaurant"})
-BOOKING = ("Booking", "Book")
 
 SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("food", "pricerange", "name", "area"),
@@ -79,10 +68,6 @@ _TOLD_AS: Mapping[str, Mapping[str, str]] = {
     # (odd) The reference of a booking is recommended like any other field.
     domain: {**slots, REFERENCE: REFERENCE}
     for domain, slots in USER_SLOTS.items()
-}
-_FIELDS: Mapping[str, Mapping[str, str]] = {
-    domain: {slot: REFERENCE if internal == "ref" else internal for slot, internal in slots.items()}
-    for domain, slots in SYSTEM_SLOTS.items()
 }
 
 
@@ -279,8 +264,10 @@ class _Answer:
 
 def _value(record: Mapping[str, Any], domain: str, slot: str, missing: str) -> str:
     """Return what a record says for the slot of an act."""
-    field = _FIELDS[domain].get(slot.lower())
-    return str(record.get(field, missing)) if field else missing
+    field = goal_slot(domain, slot)
+    if field is None:
+        return missing
+    return str(record.get(REFERENCE if field == "ref" else field, missing))
 
 
 class ActSystem(Protocol):
@@ -355,8 +342,7 @@ def hold_in_acts(
     make_user: Callable[[], User[list[Act], list[Act]]],
     make_system: Callable[[], ActSystem],
     record: DialogueRecord,
-    *,
-    user_turns: int = USER_CALLS,
+    user_turns: int,
 ) -> Ending:
     """Hold a dialogue in acts, and return how it has ended.
 

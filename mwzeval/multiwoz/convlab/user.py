@@ -28,6 +28,7 @@ from mwzeval.multiwoz.goals.goal import (
     Goal,
     begun,
     correction,
+    is_complete,
     missing_part,
     place_for,
     tried,
@@ -200,7 +201,7 @@ class AgendaUser:
     @property
     def complete(self) -> bool:
         """Whether the user believes that everything is answered and booked."""
-        return all(missing_part(self.goal[domain]) is None for domain in self._domains)
+        return is_complete(self.goal)
 
     def report(self) -> dict[str, Any]:
         """Return whether the user believes to have everything, and its goal with the answers."""

@@ -94,7 +94,7 @@ def annotated_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Annota
         for name, dialogue in read_fold(sources, fold).items():
             with expecting(GOAL_SHAPE, f'{sources[0]}: dialogue "{shorten(name)}"'):
                 goal = dialogue["goal"]
-                goals[name] = [goal_of(goal, refused_bookings=True), sentences_of(goal["message"])]
+                goals[name] = [goal_of(goal), sentences_of(goal["message"])]
         return goals
 
     plain = derive(f"{corpus}-{fold}-live", sources, GOALS_REVISION, build)
@@ -119,25 +119,21 @@ def sentences_of(message: str | Sequence[str]) -> list[str]:
     return [_TAG.sub("", sentence).strip() for sentence in sentences]
 
 
-def goal_of(annotated: Mapping[str, Any], *, refused_bookings: bool = False) -> Goal:
-    """Return the goal of a dialogue's `goal` annotation.
+def goal_of(annotated: Mapping[str, Any]) -> Goal:
+    """Return the goal of a dialogue's `goal` annotation; `fail_book` is all that is tried first.
 
-    With `refused_bookings`, `fail_book` is the whole booking that is tried first; otherwise there
-    is none, because only a database that refuses bookings can make it fail.
     Raises `ValueError` when the sentences of the goal do not name each of its domains.
     """
     parts = {
-        domain: goal_part(annotated[domain], refused_bookings)
-        for domain in ALL_DOMAINS
-        if annotated.get(domain)
+        domain: goal_part(annotated[domain]) for domain in ALL_DOMAINS if annotated.get(domain)
     }
     ordering = _in_order_of_mention(parts, annotated["message"])
     return {ORDERING: ordering, **{domain: parts[domain] for domain in ordering}}
 
 
-def goal_part(annotated: Mapping[str, Any], refused_bookings: bool) -> dict[str, Any]:
-    """Return what a goal has of a domain, of what is annotated of it (see `goal_of`)."""
-    part: dict[str, Any] = {"info": dict(annotated.get("info", {}))}
+def goal_part(annotated: Mapping[str, Any]) -> DomainGoal:
+    """Return what a goal has of a domain, of what is annotated of it."""
+    part: DomainGoal = {"info": dict(annotated.get("info", {}))}
     # An empty one would have the user ask for nothing at all.
     if annotated.get("fail_info"):
         part["fail_info"] = dict(annotated["fail_info"])
@@ -146,7 +142,7 @@ def goal_part(annotated: Mapping[str, Any], refused_bookings: bool) -> dict[str,
     if annotated.get("book"):
         book = {slot: v for slot, v in annotated["book"].items() if slot not in BOOKING_FLAGS}
         part["book"] = book
-        if refused_bookings and annotated.get("fail_book"):
+        if annotated.get("fail_book"):
             # Some versions annotate the slots that differ, and no others.
             part["fail_book"] = book | annotated["fail_book"]
     return part
@@ -180,7 +176,7 @@ def given_goal(raw: Any) -> Goal:
     if not isinstance(ordering, list | tuple) or sorted(map(str, ordering)) != sorted(domains):
         told = shorten(str(ordering))
         raise ValueError(f"{ORDERING} is {told}, and the domains are {', '.join(domains)}")
-    parts = {domain: goal_part(_checked(domain, raw[domain]), True) for domain in ordering}
+    parts = {domain: goal_part(_checked(domain, raw[domain])) for domain in ordering}
     return {ORDERING: list(ordering), **parts}
 
 
@@ -322,3 +318,8 @@ def missing_part(wanted: DomainGoal) -> tuple[str, Mapping[str, str]] | None:
     if wanted.get("booked") in UNANSWERED_VALUES:
         return INFORM, tried(wanted, "book")
     return None
+
+
+def is_complete(goal: Goal) -> bool:
+    """Return whether a user has got an answer to everything and was told of every booking."""
+    return all(missing_part(goal[domain]) is None for domain in goal[ORDERING])

@@ -80,8 +80,8 @@ class DomainModel:
 
     def chance(self, slot: str, other: str) -> float:
         """Return how likely one slot is, of two that exclude one another."""
-        one, two = self.info_probability[slot], self.info_probability[other]
-        return one / (one + two)
+        shares = self.info_probability
+        return shares[slot] / (shares[slot] + shares[other])
 
 
 def _distributions(values: Mapping[str, Mapping[str, float]]) -> dict[str, Distribution]:

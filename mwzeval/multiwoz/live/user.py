@@ -48,6 +48,7 @@ from mwzeval.multiwoz.goals.goal import (
     DomainGoal,
     Goal,
     begun,
+    is_complete,
     missing_part,
     place_for,
     tried,
@@ -126,7 +127,7 @@ class LiveUser:
     @property
     def complete(self) -> bool:
         """Whether the user believes that everything is answered and booked."""
-        return all(missing_part(active.wanted) is None for active in self._domains.values())
+        return is_complete(self.goal)
 
     def report(self) -> dict[str, Any]:
         """Return what the user holds at the end, as JSON.

@@ -1,4 +1,4 @@
-"""Real database and value lists, golden records of ConvLab-2, and draws that are replayed."""
+"""Real database and value lists, golden records and replayed draws; goals and acts of any kind."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from hypothesis import strategies as st
+
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.acts import SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.resources import ActDatabase, ActResources, SystemValues, UserValues
 from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, ActSystem, RuleTracker, hold_in_acts
 from mwzeval.multiwoz.convlab.user import SAME, AgendaUser, Draws
@@ -18,6 +20,8 @@ from tests.places import read_json, shared
 
 DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
 Trace = dict[str, Any]
+USER_CALLS = 21
+"""Turns of the user, the last of which is its farewell: by then it has given up by itself."""
 
 
 @lru_cache(maxsize=1)
@@ -51,7 +55,7 @@ def hold_dialogue(
     record = Record()
     draws = Draws(seed, item, trial, "user")
     user = AgendaUser(goal, resources.system_values, draws)
-    ending = hold_in_acts(lambda: user, make_system, record)
+    ending = hold_in_acts(lambda: user, make_system, record, USER_CALLS)
     return record.trajectory(Planned(item, goal, trial, seed=seed), ending)
 
 
@@ -109,3 +113,48 @@ class RecordedDraws(Draws):
         (order,) = self.take("order", "shuffle")
         assert sorted(order) == sorted(names)
         return list(order)
+
+
+SAID = st.sampled_from(
+    [
+        *("", " ", "?", "0", "zero", "1", "5", "dontcare", "none", "no", "yes", "north", "monday"),
+        *("10:00", "9:99", "99:99:99", "the same", "4 stars", "１２:３０", "\u0130", "-"),
+        *("general", "3", "hotel", "99:99", "00000001"),
+    ]
+)
+PARTS = st.fixed_dictionaries(
+    {"info": st.dictionaries(st.sampled_from(["area", "name", "day"]), SAID, max_size=3)},
+    optional={
+        "fail_info": st.dictionaries(st.sampled_from(["area", "name", "stars"]), SAID),
+        "reqt": st.lists(st.sampled_from(["phone", "postcode", "name"]), unique=True),
+        "book": st.dictionaries(st.sampled_from(["people", "day", "time", "stay"]), SAID),
+        "fail_book": st.dictionaries(st.sampled_from(["people", "day"]), SAID),
+    },
+)
+
+
+@st.composite
+def goals(draw: st.DrawFn) -> Goal:
+    domains = draw(st.lists(st.sampled_from(sorted(USER_SLOTS)), unique=True, min_size=1))
+    return {"domain_ordering": domains, **{domain: draw(PARTS) for domain in domains}}
+
+
+INTENTS = (
+    "Inform Request NoOffer Recommend Select OfferBook OfferBooked Book NoBook bye X-NoBook "
+    "greet reqmore inform-booking NOOFFERgeneral"
+)
+KNOWN = st.builds(
+    Act,
+    st.sampled_from(INTENTS.split()),
+    st.sampled_from([*(name.capitalize() for name in SYSTEM_SLOTS), "general", "booking", "Bus"]),
+    st.sampled_from(
+        sorted(
+            {slot.capitalize() for slots in SYSTEM_SLOTS.values() for slot in slots}
+            | {slot for slots in USER_SLOTS.values() for slot in slots}
+            | {"Open", "none"}
+        )
+    ),
+    SAID,
+)
+WORD = st.text(max_size=5)
+SYSTEM_ACTS = st.lists(KNOWN | st.builds(Act, WORD, WORD, WORD, WORD), max_size=6)

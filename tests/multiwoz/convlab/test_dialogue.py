@@ -1,28 +1,37 @@
-"""Dialogues in acts end, whatever a system says, and are judged by the line that is kept."""
+"""Dialogues in acts end, whatever a system says; many have the figures of the public run."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, islice, repeat
+from statistics import mean, variance
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
-from mwzeval.multiwoz.acts import MOST_ACTS, SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.metrics.measure import ScoredTable, named
+from mwzeval.multiwoz.acts import MOST_ACTS, Act
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
-from mwzeval.multiwoz.convlab.system import USER_CALLS, ActSystem, RefusedBookings, RuleSystem
+from mwzeval.multiwoz.convlab.scores import COLUMNS, measures, row
+from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem
 from mwzeval.multiwoz.corpus.corpora import corpus_root
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import select_goals
-from tests.multiwoz.convlab.records import hold_dialogue
+from mwzeval.scores.score import Signature
+from mwzeval.scores.table import Table
+from tests.multiwoz.convlab.records import SYSTEM_ACTS, USER_CALLS, hold_dialogue
+from tests.places import read_json, shared
 
 HOTEL = {"domain_ordering": ["hotel"], "hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}
 
@@ -95,25 +104,7 @@ def test_a_dialogue_follows_from_seed_goal_and_trial() -> None:
     assert len(many) > len(others)
 
 
-DOMAINS = (*(domain.capitalize() for domain in SYSTEM_SLOTS), "general", "Booking", "booking")
-INTENTS = (
-    *("Inform", "Request", "Recommend", "Select", "NoOffer", "OfferBook", "OfferBooked", "Book"),
-    *("NoBook", "bye", "greet", "reqmore", "inform-booking", "NOOFFERgeneral"),
-)
-SLOTS = sorted({slot.capitalize() for slots in SYSTEM_SLOTS.values() for slot in slots})
-WORDS = sorted({*(word for slots in USER_SLOTS.values() for word in slots), "none"})
-VALUES = (
-    *("", "?", "0", "1", "3", "dontcare", "none", "north", "hotel", "12:30", "99:99"),
-    "00000001",
-)
-acts = st.builds(
-    Act,
-    st.sampled_from(INTENTS) | st.text(max_size=3),
-    st.sampled_from(DOMAINS) | st.text(max_size=3),
-    st.sampled_from([*SLOTS, *WORDS]) | st.text(max_size=3),
-    st.sampled_from(VALUES) | st.just("00000001") | st.text(max_size=5),
-)
-turns = st.lists(st.lists(acts, max_size=8), min_size=1, max_size=USER_CALLS)
+turns = st.lists(SYSTEM_ACTS, min_size=1, max_size=USER_CALLS)
 seeds = st.integers(0, 2**64)
 
 
@@ -135,10 +126,7 @@ def test_no_acts_break_user_or_evaluator(index: int, said: list[list[Act]], seed
     assert judged(dialogue, town().database) == judged(read_again(dialogue), town().database)
 
 
-spoken = st.lists(acts, max_size=6)
-
-
-@given(st.integers(0, 1000), st.lists(st.tuples(spoken, spoken), max_size=8))
+@given(st.integers(0, 1000), st.lists(st.tuples(SYSTEM_ACTS, SYSTEM_ACTS), max_size=8))
 def test_no_acts_of_either_side_break_the_judgement(
     index: int, exchanges: list[tuple[list[Act], list[Act]]]
 ) -> None:
@@ -271,3 +259,83 @@ def test_exchanges_that_are_no_pairs_are_named(exchange: object) -> None:
     with pytest.raises(ValueError, match=f'dialogue "{item}"') as caught:
         judged(dialogue, town().database)
     assert "unpack" not in str(caught.value)
+
+
+CORPUS = "multiwoz-2.1"
+NAMES = {
+    "complete": "complete",
+    "success": "success",
+    "book": "book_rate",
+    "P": "inform_precision",
+    "R": "inform_recall",
+    "F1": "inform_f1",
+    "micro_P": "inform_micro_precision",
+    "micro_R": "inform_micro_recall",
+    "turns_all": "turns",
+    "turns_success": "turns_of_successes",
+    "domains_ok": "domains_satisfied",
+    "dialogues_ok": "goals_satisfied",
+}
+"""Figures of the golden file, and what they are called here, where shares are in percent."""
+SOURCES = {"sampled": "sampled:1000", "corpus_raw": "corpus-raw", "corpus": "corpus"}
+
+
+@pytest.fixture(scope="module")
+def resources() -> ActResources:
+    return load_resources(CORPUS, corpus_root(CORPUS, shared("data"), offline=True))
+
+
+def figures_of(setting: str, seed: int, resources: ActResources) -> dict[str, float]:
+    """Return the scores of a run of 1,000 dialogues, named as in the golden file."""
+    root = corpus_root(CORPUS, shared("data"), offline=True)
+    database = resources.database
+    goals = select_goals(SOURCES[setting], corpus=CORPUS, root=root, database=database, seed=seed)
+    rows = []
+    for item, goal in goals.goals.items():
+        system = partial(RuleSystem, resources, seed, item, 1)
+        dialogue = hold_dialogue(goal, system, resources, seed=seed, item=item)
+        rows.append((item, row(judged(dialogue, database))))
+    assert len(rows) == 1000
+    table = Table.from_rows(COLUMNS, rows)
+    scored = ScoredTable(table, tuple(measures(table.sums(), lambda name: Signature(name, ()))))
+    scores = scored.scores()
+    return {
+        figure: named(scores, name).value / (1 if name.startswith("turns") else 100)
+        for figure, name in NAMES.items()
+    }
+
+
+def check(setting: str, seeds: range, resources: ActResources) -> None:
+    """Compare means over seeds: three standard errors, or as unlikely where seeds are few.
+
+    The spread is that of both runs together: five golden seeds alone say little about it.
+    """
+    golden = read_json(shared("golden", "live", "figures.json"))["settings"][setting]
+    published = golden["per_seed"]
+    runs = [figures_of(setting, seed, resources) for seed in seeds]
+    freedom = len(runs) + len(published) - 2
+    bound = float(student.isf(norm.sf(3), freedom))
+    beyond = {}
+    for figure in NAMES:
+        ours, theirs = ([run[figure] for run in of] for of in (runs, published))
+        squares = sum((len(of) - 1) * variance(of) for of in (ours, theirs))
+        error = math.sqrt(squares / freedom * (1 / len(ours) + 1 / len(theirs)))
+        deviation = (mean(ours) - mean(theirs)) / error
+        if abs(deviation) > bound:
+            beyond[figure] = (mean(ours), mean(theirs), deviation, bound)
+    assert not beyond
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("setting", list(SOURCES))
+def test_figures_are_those_of_the_public_run(setting: str, resources: ActResources) -> None:
+    check(setting, range(3), resources)
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.parametrize("setting", list(SOURCES))
+def test_figures_of_thirty_seeds_are_those_of_the_public_run(
+    setting: str, resources: ActResources
+) -> None:
+    check(setting, range(30), resources)

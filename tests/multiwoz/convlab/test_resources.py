@@ -1,11 +1,14 @@
-"""What act-level dialogues need is found in the data root or beside it, or made of the sample."""
+"""Queries find what the specification says; published files and those of the sample are read."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
@@ -13,10 +16,13 @@ from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.resources import (
     TABLES,
     ActDatabase,
+    SystemValues,
+    UserValues,
     load_act_database,
     load_resources,
 )
 from mwzeval.multiwoz.corpus.corpora import corpus_root
+from tests.cases import tabled
 from tests.places import read_json, shared
 
 
@@ -64,3 +70,88 @@ def test_what_the_corpus_lacks_of_police_and_hospital_is_as_published() -> None:
     published = ActDatabase(tables)
     for domain in tables:
         assert database.records(domain) == published.records(domain)
+
+
+HOTELS: list[dict[str, Any]] = [
+    {"name": "Alpha", "area": "north ", "stars": "4", "price": {"single": "50"}},
+    {"name": "beta house", "area": "centre", "stars": "?"},
+    {"name": "gamma", "area": "Centre", "phone": "01223"},
+]
+TRAINS = [
+    {"leaveAt": "05:00", "arriveBy": "05:51", "day": "monday"},
+    {"leaveAt": "11:00", "arriveBy": "11:51", "day": "monday"},
+    {"leaveAt": "?", "arriveBy": "24:08", "day": "sunday"},
+]
+HOSPITALS = [{"department": "Neurology"}, {"department": "paediatrics"}]
+SMALL = ActDatabase(
+    {"hotel": HOTELS, "train": TRAINS, "hospital": HOSPITALS, "police": [{"name": "station"}]}
+)
+
+
+@tabled
+def test_finds_the_records_that_no_constraint_excludes(
+    domain: str, constraints: dict[str, str], found: list[int]
+) -> None:
+    records = SMALL.query(domain, constraints.items())
+    assert [record["Ref"] for record in records] == [f"{number:08d}" for number in found]
+
+
+@pytest.mark.parametrize(
+    ("domain", "soft", "found"),
+    [
+        ("hotel", {"name": "BETA"}, [1]),
+        ("hotel", {"name": "?"}, []),
+        ("hotel", {"stars": "?"}, [1, 2]),
+        # A time is compared as a time: what is later fits, though it looks unlike.
+        ("train", {"leaveAt": "09:59"}, [1, 2]),
+        ("hospital", {"department": "?"}, [0, 1]),
+    ],
+)
+def test_a_soft_constraint_finds_what_resembles_it(
+    domain: str, soft: dict[str, str], found: list[int]
+) -> None:
+    records = SMALL.query(domain, (), soft.items())
+    assert [int(record["Ref"]) for record in records] == found
+
+
+PUBLIC = {
+    "hotel": {
+        "stars": ["4", "0", "3"],
+        "parking": ["no", "yes"],
+        "name": ["El Shaddai", "alpha-milton guest house", "rosa's bed  and breakfast"],
+    },
+    "train": {"arriveBy": ["21:17", "17:15", "17:10"]},
+}
+VALUES = SystemValues(PUBLIC)
+
+
+@tabled
+def test_a_value_is_understood_as_a_listed_one(
+    domain: str, slot: str, value: str, understood: str
+) -> None:
+    assert VALUES.understand(domain, slot, value) == understood
+
+
+@given(st.text(alphabet="elshadi 's-ELSH\t", max_size=14), st.sampled_from(["name", "stars"]))
+@example("\u0130", "name")
+def test_what_is_understood_is_listed_or_what_was_said(value: str, slot: str) -> None:
+    listed = {" ".join(text.split()) for text in PUBLIC["hotel"][slot]}
+    understood = VALUES.understand("hotel", slot, value)
+    assert understood == value or understood in listed | {text.lower() for text in listed}
+
+
+LISTED: dict[str, dict[str, list[str]]] = {
+    "hotel": {
+        "name": ["the junction inn", "alpha-milton guest house", "john's house", "city centre"],
+        "internet": ["yes", "no"],
+        "area": ["east", "west"],
+    },
+    "train": {"leaveat": ["17:21", "17:15", "05:00"], "day": ["monday"]},
+    "taxi": {"leaveat": []},
+}
+SPELLINGS = UserValues(LISTED)
+
+
+@tabled
+def test_finds_the_listed_spelling(domain: str, slot: str, said: str, written: str) -> None:
+    assert SPELLINGS.normalized(domain, slot, said) == written

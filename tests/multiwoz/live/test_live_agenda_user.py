@@ -18,8 +18,14 @@ from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.goals.goal import Goal, without
 from mwzeval.multiwoz.live.user import MOST_MESSAGES, LiveUser
 from tests.cases import tabled
-from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
-from tests.multiwoz.convlab.records import acts, golden, real_database, real_resources
+from tests.multiwoz.convlab.records import (
+    SYSTEM_ACTS,
+    acts,
+    goals,
+    golden,
+    real_database,
+    real_resources,
+)
 
 BYE = Act("bye", "general", "none", "none")
 

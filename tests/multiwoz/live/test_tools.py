@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.formats.functions import BY_NAME, tools_schema
-from mwzeval.multiwoz.goals.goal import goal_of, satisfiable_failures
+from mwzeval.multiwoz.goals.goal import goal_of, satisfiable_failures, without
 from mwzeval.multiwoz.grounding.tool_results import returned_by
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.predictions.reading import ToolCall
@@ -153,7 +153,7 @@ def test_only_what_the_goal_says_is_refused() -> None:
             "fail_book": {"time": "18:00"},
         },
     }
-    goal = goal_of(annotated, refused_bookings=True)
+    goal = goal_of(annotated)
     agent = tools("mul0001", goal)
     refused = agent.call("book_restaurant", TABLE | {"name": "red kettle"})
     assert refused["status"] == "failed"
@@ -161,7 +161,7 @@ def test_only_what_the_goal_says_is_refused() -> None:
     allowed = agent.call("book_restaurant", TABLE | {"name": "red kettle", "time": "19:00"})
     assert allowed["status"] == "booked"
     assert agent.errors == 0
-    accepting = tools("mul0001", goal_of(annotated))
+    accepting = tools("mul0001", without(goal, "fail_book", ["restaurant"]))
     assert accepting.call("book_restaurant", TABLE | {"name": "red kettle"})["status"] == "booked"
 
 

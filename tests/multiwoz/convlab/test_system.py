@@ -1,4 +1,4 @@
-"""The rule policy answers as the published one did, given the same draws."""
+"""The rule system tracks and answers as the published one did, given the same draws."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.acts import Act
-from mwzeval.multiwoz.convlab.resources import ActDatabase
+from mwzeval.multiwoz.convlab.resources import ActDatabase, UserValues
 from mwzeval.multiwoz.convlab.system import SEMI_SLOTS, WHOLE_NUMBERS, RuleTracker, policy_acts
 from mwzeval.multiwoz.convlab.user import SAME, Draws
 from tests.cases import tabled
@@ -209,3 +209,41 @@ def test_choices_are_as_likely_as_they_should_be() -> None:
     numbers = [draws.pick(WHOLE_NUMBERS) for _ in range(600)]
     assert 0 <= min(numbers) < 20_000
     assert 980_000 < max(numbers) < 1_000_000
+
+
+VALUES = UserValues(
+    {"hotel": {"area": ["east", "west"]}, "train": {"leaveat": ["17:21"], "day": ["monday"]}}
+)
+
+
+def test_the_belief_is_what_the_user_informed_of() -> None:
+    tracker = RuleTracker(VALUES)
+    assert belief(tracker) == {}
+    tracker.update(
+        [
+            Act("Inform", "Hotel", "none", "none"),
+            Act("inform", "Hotel", "Area", "EAST"),
+            Act("Inform", "Hotel", "Stay", " 2 Nights"),
+            Act("Inform", "Hotel", "Choice", "any"),
+            Act("Inform", "Hotel", "Time", "17:15"),
+            Act("Inform", "Train", "Time", "51 minutes"),
+            Act("Inform", "Train", "Dest", "Ely"),
+            Act("Request", "Train", "Depart", "?"),
+            Act("Recommend", "Train", "Depart", "cambridge"),
+            Act("Inform", "Booking", "Day", "monday"),
+            Act("bye", "general", "none", "none"),
+            Act("Inform", "UNK", "Area", "east"),
+        ]
+    )
+    tracker.update([Act("Inform", "Restaurant", "Time", "18:00")])
+    tracker.update([Act("Inform", "Hotel", "Area", "west")])
+    assert belief(tracker) == {
+        "hotel": {"semi": {"area": "west"}, "book": {"stay": " 2 Nights"}},
+        "train": {"semi": {"destination": "ely"}},
+        "restaurant": {"book": {"time": "18:00"}},
+    }
+
+
+def test_dialogues_do_not_share_their_belief() -> None:
+    RuleTracker(VALUES).update([Act("Inform", "Hotel", "Area", "east")])
+    assert belief(RuleTracker(VALUES)) == {}

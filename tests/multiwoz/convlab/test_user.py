@@ -13,8 +13,15 @@ from mwzeval.multiwoz.convlab.resources import SystemValues
 from mwzeval.multiwoz.convlab.user import Agenda, AgendaUser, Draws
 from mwzeval.multiwoz.goals.goal import Goal
 from tests.cases import tabled
-from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
-from tests.multiwoz.convlab.records import RecordedDraws, Trace, acts, golden, real_resources
+from tests.multiwoz.convlab.records import (
+    SYSTEM_ACTS,
+    RecordedDraws,
+    Trace,
+    acts,
+    goals,
+    golden,
+    real_resources,
+)
 
 MOST_CALLS = 21
 
