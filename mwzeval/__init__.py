@@ -22,7 +22,7 @@ from mwzeval.version import __version__
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.evaluator import Evaluator
-    from mwzeval.multiwoz.predictions.shapes import PredictedTurn, Predictions
+    from mwzeval.multiwoz.predictions.reading import PredictedTurn, Predictions
     from mwzeval.multiwoz.scoring.reward import Reward, RewardWeights
     from mwzeval.scores.report import Report
 
@@ -44,8 +44,8 @@ __all__ = [
 
 _LATER = {
     "Evaluator": "mwzeval.multiwoz.evaluator",
-    "PredictedTurn": "mwzeval.multiwoz.predictions.shapes",
-    "Predictions": "mwzeval.multiwoz.predictions.shapes",
+    "PredictedTurn": "mwzeval.multiwoz.predictions.reading",
+    "Predictions": "mwzeval.multiwoz.predictions.reading",
     "Report": "mwzeval.scores.report",
     "Reward": "mwzeval.multiwoz.scoring.reward",
     "RewardWeights": "mwzeval.multiwoz.scoring.reward",

@@ -53,7 +53,14 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add how predictions are read, and what they are compared with."""
     add_input_format(parser, others=(LIVE,))
-    add_responses(parser)
+    parser.add_argument(
+        "--responses",
+        default=AUTO,
+        choices=RESPONSES,
+        help="lexicalized responses are delexicalised with the database before they are scored; "
+        "delexicalized ones have placeholders; auto (default): as most of the input "
+        "(docs/delexicalization.md)",
+    )
     add_unfilled(parser)
     add_corpus(parser)
 
@@ -112,18 +119,6 @@ def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None
         f"{', '.join(PRESETS)}, or one with changed "
         f"choices, such as exact+dontcare=absent ({choices}; see docs/dst.md); "
         f"{FUZZY95} is --dst{by_default}",
-    )
-
-
-def add_responses(parser: argparse.ArgumentParser) -> None:
-    """Add whether responses are in words or have placeholders."""
-    parser.add_argument(
-        "--responses",
-        default=AUTO,
-        choices=RESPONSES,
-        help="lexicalized responses are delexicalised with the database before they are scored; "
-        "delexicalized ones have placeholders; auto (default): as most of the input "
-        "(docs/delexicalization.md)",
     )
 
 

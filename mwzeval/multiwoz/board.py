@@ -7,22 +7,15 @@ models stand beside them: of these it says what may not be compared, and no syst
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.downloads import embedded
-from mwzeval.multiwoz.board_entry import (
-    COMPARED,
-    RATES,
-    RICHNESS,
-    cautions,
-    combined,
-    own_row,
-    with_similar,
-)
 from mwzeval.report.leaderboard import (
     OURS,
     SIMILAR,
@@ -32,11 +25,20 @@ from mwzeval.report.leaderboard import (
     Row,
     notes_of,
     read_published,
+    row_of,
 )
 from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.report import SCHEMA
+from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import Document
-from mwzeval.statistics.intervals import CONFIDENCE
+from mwzeval.statistics.intervals import CONFIDENCE, wilson
+
+RATES = ("inform", "success")
+COMPARED = (*RATES, "bleu", "combined")
+RICHNESS = ("avg_lengths", "cond_entropy", "num_unigrams", "num_trigrams")
+COVERAGE = {"n": "dialogues", "turns": "turns"}
+"""Conditions that a system may miss and still be shown, with a warning."""
+
 
 COLUMNS = (
     Column("inform", "Inform", 1),
@@ -57,11 +59,6 @@ class Beside:
     board: Board
     source: str
     not_comparable: tuple[str, ...]
-
-    def notes(self) -> Iterator[str]:
-        """Yield where the figures are from, and what may not be compared."""
-        yield f"{self.board.title}: from {self.source}"
-        yield from (f"  {reason}" for reason in self.not_comparable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,7 @@ def _leaderboard(plain: Any) -> Leaderboard:
     reference = Row("reference corpus", figures, "reference")
     tables = {}
     for name, states in plain["states"].items():
-        rows = sorted(map(_row, plain[name]), key=_combined, reverse=True)
+        rows = sorted(map(_row, plain[name]), key=lambda row: -row.figures["combined"].value)
         title = f"{name.replace('_', ' ')} (states: {states})"
         tables[name] = Board(title, {"table": name}, COLUMNS, (*rows, reference), "combined")
     beside = {name: _beside(name, table) for name, table in plain["beside"].items()}
@@ -141,10 +138,6 @@ def _row(plain: Mapping[str, Any]) -> Row:
         source=plain.get("paper"),
         note=plain.get("note"),
     )
-
-
-def _combined(row: Row) -> float:
-    return row.figures["combined"].value
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,24 +218,22 @@ def _conditions(board: Leaderboard) -> str:
 
 def _notes(board: Leaderboard, shown: Standings) -> Iterator[str]:
     if shown.tables:
-        yield from _notes_of_responses(board, shown)
-    for each in shown.beside.values():
-        yield from each.notes()
-
-
-def _notes_of_responses(board: Leaderboard, shown: Standings) -> Iterator[str]:
-    yield f"source: {board.source}"
-    yield (
-        "Combined is computed: (Inform + Success) / 2 + BLEU. Published figures are taken to be of "
-        f"rules {board.conditions['rules']}; those added later may not be, the source does not say."
-    )
-    if shown.own is not None:
+        yield f"source: {board.source}"
+        yield (
+            "Combined is computed: (Inform + Success) / 2 + BLEU. Published figures are taken to "
+            f"be of rules {board.conditions['rules']}; those added later may not be, the source "
+            "does not say."
+        )
+    if shown.tables and shown.own is not None:
         yield (
             f"{OURS}{shown.own.system}. {SIMILAR} behind a figure: not significantly different "
             f"from it ({100 * (shown.own.confidence or CONFIDENCE):g} %, both sampling errors; "
             f"unpaired, hence conservative); {SIMILAR} behind a name: in none of the four figures."
         )
     yield from shown.cautions
+    for table in shown.beside.values():
+        yield f"{table.board.title}: from {table.source}"
+        yield from (f"  {reason}" for reason in table.not_comparable)
 
 
 def _plain_rows(board: Board) -> Iterator[Mapping[str, Any]]:
@@ -267,3 +258,118 @@ def _records(board: Board, own: Row | None) -> Iterator[Mapping[str, Any]]:
     for row, name, figure in board.figures():
         similar = name in row.similar if row.kind == "published" and own else None
         yield {**board.record(row, name, figure), "similar": similar}
+
+
+def combined(inform: float, success: float, bleu: float) -> Decimal:
+    """Return (Inform + Success) / 2 + BLEU of published figures, exactly.
+
+    Source: Mehri et al., "Structured Fusion Networks for Dialog", SIGDIAL 2019.
+    """
+    return (Decimal(str(inform)) + Decimal(str(success))) / 2 + Decimal(str(bleu))
+
+
+def own_row(entry: ScoredSystem, conditions: Mapping[str, str]) -> tuple[Row, dict[str, str]]:
+    """Return the row of a system that was scored, and the choices in its signatures.
+
+    `conditions` are those of the published figures, as keys of signatures. Rates without an
+    interval get Wilson's, as it follows from value and number. Raises `UsageError` when a score
+    that is needed is missing, or was made under other conditions.
+    """
+    scores = {score.name: score for score in entry.scores if score.scope == WHOLE}
+    names = {figure: figure for figure in COMPARED} | {"bleu": f"bleu.{conditions['references']}"}
+    row = row_of(entry, names | {figure: f"richness.{figure}" for figure in RICHNESS})
+    figures = dict(row.figures)
+    for name, figure in figures.items():
+        if name in RATES and figure.interval is None:
+            n = scores[name].n
+            interval = wilson(figure.value * n / 100, n).scaled(100)
+            figures[name] = replace(figure, interval=interval)
+    choices: dict[str, str] = {}
+    for name in (name for name in COMPARED if name in figures):
+        choices |= scores[names[name]].signature.choices
+    bare = {key: choice.partition("@")[0] for key, choice in choices.items()}  # without checksums
+    different = [
+        f"{key} is {bare[key]}, there {expected}"
+        for key, expected in conditions.items()
+        if key not in COVERAGE and bare.get(key, expected) != expected
+    ]
+    if different:
+        raise UsageError(
+            f"{entry.name} cannot stand among the published systems, whose figures were made "
+            f"otherwise: {'; '.join(different)}"
+        )
+    if lacking := [name for name in COMPARED if name not in figures]:
+        raise UsageError(
+            f"{entry.name}: a place among the published systems needs {', '.join(lacking)} as "
+            "well; evaluate with --bleu --success"
+        )
+    return replace(row, figures=figures), choices
+
+
+def cautions(
+    own: Row, choices: Mapping[str, str], conditions: Mapping[str, str], apart: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield in what a system differs from those published.
+
+    `choices` are those in the system's signatures, `conditions` those of the published figures;
+    `apart` maps the tables that the system has no place in to the states that their systems have.
+    """
+    for key, what in COVERAGE.items():
+        if key in choices and choices[key] != conditions[key]:
+            yield (
+                f"{own.system}: {what} scored are {choices[key]}, of the published systems "
+                f"{conditions[key]}; figures of other dialogues or turns do not quite compare"
+            )
+    for table, expected in apart.items():
+        yield (
+            f"{own.system} has no place in {table}: its states are {choices.get('state')}, those "
+            f"of the systems there are {expected}"
+        )
+    if lacking := [name for name in COMPARED if own.figures[name].interval is None]:
+        yield (
+            f"{own.system}: no interval is known of {', '.join(lacking)}, so no published one "
+            "is called similar; evaluate with --ci"
+        )
+
+
+def with_similar(board: Board, own: Row, units: int) -> Board:
+    """Return a board with what is similar to a system marked; `units` were scored of each."""
+    rows = []
+    for row in board.rows:
+        if row.kind == "published":
+            similar = similar_figures(own, row, units)
+            row = replace(row, similar=similar, indistinguishable=similar.issuperset(COMPARED))
+        rows.append(row)
+    return replace(board, rows=tuple(rows))
+
+
+def similar_figures(own: Row, published: Row, units: int) -> frozenset[str]:
+    """Return the published figures from which the system's do not differ significantly.
+
+    Both have sampling error: the interval of the difference is put together from those of the two
+    (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner, ibid. 27, 2008). Of a published rate
+    it is Wilson's; of a published BLEU or combined score, of which nothing else is known, it is
+    taken to be as wide as the system's own.
+
+    Both were scored on the same dialogues, but which ones the published system won is not known, so
+    they are treated as independent samples. That is conservative: what is hard for one is mostly
+    hard for the other, so the true interval of the difference is narrower, and some system called
+    similar here would differ in a paired test. There is no correction for the number of rows.
+    """
+    similar = set()
+    for name in COMPARED:
+        ours, theirs = own.figures[name], published.figures.get(name)
+        if theirs is None or ours.interval is None:
+            continue
+        interval = ours.interval
+        if name in RATES:
+            other = wilson(theirs.value * units / 100, units, interval.confidence).scaled(100)
+        else:
+            low = theirs.value + interval.low - ours.value
+            other = replace(interval, low=low, high=theirs.value + interval.high - ours.value)
+        difference = ours.value - theirs.value
+        low = difference - math.hypot(ours.value - interval.low, other.high - theirs.value)
+        high = difference + math.hypot(interval.high - ours.value, theirs.value - other.low)
+        if low <= 0 <= high:
+            similar.add(name)
+    return frozenset(similar)

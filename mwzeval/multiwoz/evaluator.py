@@ -47,12 +47,14 @@ from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
 from mwzeval.multiwoz.formats.functions import Tools, read_tools
 from mwzeval.multiwoz.predictions.census import (
     Census,
+    answers_alike,
     check_coverage,
     check_fit,
     with_ids_of_fold,
 )
 from mwzeval.multiwoz.predictions.evidence import Evidence, check_evidence
 from mwzeval.multiwoz.predictions.plausibility import (
+    check_each_turn,
     check_grounded,
     check_keys,
     check_references,
@@ -60,10 +62,15 @@ from mwzeval.multiwoz.predictions.plausibility import (
     check_tracking,
     check_turns,
 )
-from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, check_dialogues
-from mwzeval.multiwoz.predictions.shapes import PredictedTurn, Predictions
-from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
-from mwzeval.multiwoz.predictions.wording import answers_alike, check_each_turn
+from mwzeval.multiwoz.predictions.reading import (
+    Dialogues,
+    Findings,
+    PredictedTurn,
+    Predictions,
+    check_dialogues,
+    filled,
+    parse_unfilled,
+)
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, Reward, RewardWeights
 from mwzeval.multiwoz.scoring.rows import Metrics, Rows, scored_table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -19,8 +19,8 @@ from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, LIVE
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
+from mwzeval.multiwoz.predictions.census import Wording
 from mwzeval.multiwoz.predictions.reading import Findings, predictions_of_text
-from mwzeval.multiwoz.predictions.wording import Wording
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import ScoredFile
@@ -163,18 +163,14 @@ def _possible_metrics(predictions: Any) -> tuple[str, ...]:
     """
     keys: set[str] = set()
     responses: list[str] = []
-    for turn in _turns(predictions):
-        keys.update(turn)
-        responses.append(str(turn.get("response", "")))
+    for turns in predictions.values() if isinstance(predictions, Mapping) else ():
+        for turn in turns if isinstance(turns, list) else ():
+            if isinstance(turn, Mapping):
+                keys.update(turn)
+                responses.append(str(turn.get("response", "")))
     metrics: tuple[str, ...] = ("dst",) if "state" in keys else ()
     if "response" in keys or not metrics:
         metrics = ("bleu", "success", "richness", *metrics)
     if "response" in keys and Wording.of(responses).lexicalized:
         metrics += ("grounded",)
     return metrics
-
-
-def _turns(predictions: Any) -> Iterator[Mapping[str, Any]]:
-    for turns in predictions.values() if isinstance(predictions, Mapping) else ():
-        if isinstance(turns, list):
-            yield from (turn for turn in turns if isinstance(turn, Mapping))

@@ -33,69 +33,53 @@ class MultiWoz(Benchmark):
     )
     gates = "inform=85,success=70,inform.hotel=80"
     verbs: Mapping[str, OwnVerb] = {
-        "add-slot-domains": OwnVerb(
-            "fill active_domains from the domains of placeholders",
-            "mwzeval.multiwoz.commands.add_slot_domains",
-            "files",
-        ),
-        "delexicalize": OwnVerb(
-            "put placeholders for what responses say in words, by the database",
-            "mwzeval.multiwoz.commands.delexicalize",
-            "files",
-        ),
-        "tools-schema": OwnVerb(
-            "print the JSON tool schema for systems that call tools",
-            "mwzeval.multiwoz.commands.tools_schema",
-            "agents",
-        ),
-        "predict": OwnVerb(
-            "let an agent answer the corpus' own users, and write predictions",
-            "mwzeval.multiwoz.commands.predict",
-            "agents",
-        ),
-        "tools-serve": OwnVerb(
-            "serve the functions of the database over MCP, for agents with a client of their own",
-            "mwzeval.multiwoz.commands.tools_serve",
-            "agents",
-        ),
-        "ceiling": OwnVerb(
-            "score the gold data: how high the scores of a system can be",
-            "mwzeval.multiwoz.commands.ceiling",
-            "score",
-        ),
-        "claims": OwnVerb(
-            "list what responses in words claim, and whether it is so",
-            "mwzeval.multiwoz.commands.claims",
-            "score",
-        ),
-        "dst-errors": OwnVerb(
-            "count how often each slot of the state is missing, spurious or wrong",
-            "mwzeval.multiwoz.commands.dst_errors",
-            "score",
-        ),
-        "judge": OwnVerb(
-            "score live dialogues like ConvLab-2, with prices, or without faults of the user",
-            "mwzeval.multiwoz.commands.judge",
-            "agents",
-        ),
-        "shards": OwnVerb(
-            "score predictions in many files as one input, here or on a Dask cluster",
-            "mwzeval.multiwoz.commands.shards",
-            "score",
-        ),
-        "baseline": OwnVerb(
-            "run a baseline system over a fold and write its predictions",
-            "mwzeval.multiwoz.commands.baseline",
-            "files",
-        ),
+        verb: OwnVerb(summary, f"mwzeval.multiwoz.commands.{verb.replace('-', '_')}", group)
+        for verb, group, summary in (
+            ("add-slot-domains", "files", "fill active_domains from the domains of placeholders"),
+            (
+                "delexicalize",
+                "files",
+                "put placeholders for what responses say in words, by the database",
+            ),
+            ("tools-schema", "agents", "print the JSON tool schema for systems that call tools"),
+            (
+                "predict",
+                "agents",
+                "let an agent answer the corpus' own users, and write predictions",
+            ),
+            (
+                "tools-serve",
+                "agents",
+                "serve the functions of the database over MCP, for agents with a client of their "
+                "own",
+            ),
+            ("ceiling", "score", "score the gold data: how high the scores of a system can be"),
+            ("claims", "score", "list what responses in words claim, and whether it is so"),
+            (
+                "dst-errors",
+                "score",
+                "count how often each slot of the state is missing, spurious or wrong",
+            ),
+            (
+                "judge",
+                "agents",
+                "score live dialogues like ConvLab-2, with prices, or without faults of the user",
+            ),
+            (
+                "shards",
+                "score",
+                "score predictions in many files as one input, here or on a Dask cluster",
+            ),
+            ("baseline", "files", "run a baseline system over a fold and write its predictions"),
+        )
     }
 
     @property
     def reasons(self) -> Mapping[str, str]:
         """The kinds of reason that explanations have, and what each means."""
-        from mwzeval.multiwoz.reasons import MEANINGS
+        from mwzeval.multiwoz.reasons import kinds
 
-        return MEANINGS
+        return {name: kind.meaning for name, kind in kinds().items()}
 
     def recognises(self, raw: Any) -> bool:
         """Return whether a JSON value has the shape of predictions, by its first turn."""

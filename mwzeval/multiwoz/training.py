@@ -114,7 +114,12 @@ def decoded_responses(tokenizer: Tokenizer, rows: Iterable[Iterable[int]]) -> li
     special = set(tokenizer.all_special_ids)
     if tokenizer.pad_token_id is not None:
         special.add(tokenizer.pad_token_id)
-    dropped = {token for token in special if not _is_placeholder(tokenizer, token)}
+
+    def is_placeholder(token: int) -> bool:
+        name = str(tokenizer.convert_ids_to_tokens(token)).strip().lower()
+        return name.startswith("[") and name.endswith("]") and name[1:-1] in PLACEHOLDERS
+
+    dropped = {token for token in special if not is_placeholder(token)}
     return [
         str(
             tokenizer.decode(
@@ -162,7 +167,7 @@ def generated_ids(
     labels; with `shift_labels` those that predict the next position's label. Raises `UsageError`
     for other shapes.
     """
-    if isinstance(predictions, tuple | list) and predictions and _dimensions(predictions[0]) > 1:
+    if isinstance(predictions, tuple | list) and predictions and np.ndim(predictions[0]) > 1:
         predictions = predictions[0]  # logits or ids; what follows are hidden states and the like
     array = np.asarray(predictions)
     if array.ndim == 2 and np.issubdtype(array.dtype, np.integer):
@@ -173,26 +178,20 @@ def generated_ids(
             f"vocabulary); these have the shape {array.shape} and are of type {array.dtype}"
         )
     best = array.argmax(axis=-1)
-    counts = np.ones(best.shape, dtype=bool) if labels is None else _counting(labels, best.shape)
+    counts = np.ones(best.shape, dtype=bool)
+    if labels is not None:
+        labels = np.asarray(labels[0] if isinstance(labels, tuple) else labels)
+        if labels.shape != best.shape:
+            raise UsageError(
+                f"labels have the shape {labels.shape} and predictions {best.shape}: they must be "
+                "padded alike"
+            )
+        counts = labels != IGNORED_LABEL
     if shift_labels:
         best, counts = best[:, :-1], counts[:, 1:]
     return [
         [int(token) for token in row[counting]] for row, counting in zip(best, counts, strict=True)
     ]
-
-
-def _dimensions(value: Any) -> int:
-    return int(np.ndim(value))
-
-
-def _counting(labels: Any, shape: tuple[int, ...]) -> Any:
-    labels = np.asarray(labels[0] if isinstance(labels, tuple) else labels)
-    if labels.shape != shape:
-        raise UsageError(
-            f"labels have the shape {labels.shape} and predictions {shape}: they must be padded "
-            "alike"
-        )
-    return labels != IGNORED_LABEL
 
 
 def best_tokens(logits: Any, labels: Any) -> Any:
@@ -297,8 +296,3 @@ def _lengths(rows: Sequence[tuple[str, int]]) -> dict[str, int]:
             + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
         )
     return {name: len(indices) for name, indices in turns.items()}
-
-
-def _is_placeholder(tokenizer: Tokenizer, token: int) -> bool:
-    name = str(tokenizer.convert_ids_to_tokens(token)).strip().lower()
-    return name.startswith("[") and name.endswith("]") and name[1:-1] in PLACEHOLDERS

@@ -12,12 +12,13 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.errors import DataError, UsageError
 from mwzeval.multiwoz.board import (
+    COMPARED,
     Leaderboard,
+    combined,
     published_document,
     read_leaderboard,
     standings,
 )
-from mwzeval.multiwoz.board_entry import COMPARED, combined
 from mwzeval.report.leaderboard import Board, Row, rounded
 from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.score import Interval, Score, Signature

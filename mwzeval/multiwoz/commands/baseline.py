@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
     from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
     from mwzeval.multiwoz.evaluator import Evaluator
-    from mwzeval.multiwoz.predictions.writing import check_name, predictions_text
+    from mwzeval.multiwoz.predictions.reading import check_name, predictions_text
     from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 
     check_name(arguments.output)

@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.conversation.runs import run_as_asked
     from mwzeval.conversation.usage import read_prices
     from mwzeval.files.writing import write_atomically
-    from mwzeval.multiwoz.predictions.writing import check_name, predictions_text
+    from mwzeval.multiwoz.predictions.reading import check_name, predictions_text
 
     output = arguments.output
     check_name(output)
@@ -216,7 +216,7 @@ def _next(
     predictions: Mapping[str, list[dict[str, Any]]],
 ) -> str:
     """Return the command that scores the predictions."""
-    from mwzeval.multiwoz.predictions.wording import Wording
+    from mwzeval.multiwoz.predictions.census import Wording
 
     said = (turn["response"] for turns in predictions.values() for turn in turns)
     wording = Wording.of(said)

@@ -1,6 +1,6 @@
 """Why Grounded Inform or Grounded Success was lost, and what of a turn's words was not so.
 
-Read off what was judged (`grounding.py`); the kinds are told in docs/reasons.md.
+docs/reasons.md explains the kinds.
 """
 
 from __future__ import annotations
@@ -11,25 +11,12 @@ from dataclasses import dataclass
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.responses import INVENTED, SAID_AS, Grounded, Judged
+from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.explanation import Claim, Fact, Reason
 
 INFORM, SUCCESS = "grounded_inform", "grounded_success"
-
-GROUNDED_KINDS = {
-    "named-nothing": "No response names a venue of the {domain}.",
-    "named-unknown": "Turn {turn} names {said}, and the database has no such {domain}.",
-    "named-wrong": (
-        "Turn {turn} names {said}, which does not satisfy the goal for the {domain}{unmet}."
-    ),
-    "never-said": "No response says the {slot} of the {domain}.",
-    "said-wrong": "Turn {turn} says {said}, but the {slot} of {venue} is {right}.",
-    "said-before-booked": (
-        "Turn {turn} says a {slot} while the {domain} is not booked (by the annotation)."
-    ),
-}
-"""Every kind of loss in words, and the sentence that tells a particular one."""
 
 SAYS = "says"
 """Label of the facts that tell what was read in the words of a turn."""
@@ -88,7 +75,7 @@ class Words:
     def _uninformed(self, domain: str) -> Reason:
         named = self.grounded.named.get(domain)
         if named is None:
-            return _reason("named-nothing", INFORM, domain, None, {})
+            return reason("named-nothing", INFORM, domain, None, {})
         offered = self.grounded.outcome.domains[domain].offered
         if INVENTED in offered:
             unknown = [
@@ -98,13 +85,11 @@ class Words:
                 and mention.slot == NAMED_BY[domain]
                 and not mention.venues
             ]
-            return _reason(
-                "named-unknown", INFORM, domain, named.turn, {"said": ", ".join(unknown)}
-            )
+            return reason("named-unknown", INFORM, domain, named.turn, {"said": ", ".join(unknown)})
         satisfying = self.grounded.goal[domain].satisfying
         wrong = [venue for venue in offered if venue not in satisfying]
         words = {"said": self._called(domain, wrong), "unmet": self._unmet(domain, wrong)}
-        return _reason("named-wrong", INFORM, domain, named.turn, words)
+        return reason("named-wrong", INFORM, domain, named.turn, words)
 
     def _unmet(self, domain: str, venues: Sequence[str]) -> str:
         """Return the constraints of the goal that not all of some venues satisfy."""
@@ -123,14 +108,14 @@ class Words:
         venues = venues or tuple(sorted(self.grounded.goal[domain].satisfying))
         said = [judged for judged in self.grounded.judged if _misled(judged, domain, name, venues)]
         if not said:
-            return _reason("never-said", SUCCESS, domain, None, {}, name)
+            return reason("never-said", SUCCESS, domain, None, {}, name)
         right = [value for venue in venues for value in self.facts.values(domain, venue, name)]
         words = {
             "said": said[-1].mention.text,
             "venue": self._called(domain, venues),
             "right": ", ".join(right[:SHOWN_VENUES]) or "unknown",
         }
-        return _reason("said-wrong", SUCCESS, domain, said[-1].turn, words, name)
+        return reason("said-wrong", SUCCESS, domain, said[-1].turn, words, name)
 
     def _unbooked(self, domain: str, name: str) -> Reason:
         early = [
@@ -140,8 +125,8 @@ class Words:
             if mention.slot == name and mention.domain in (domain, None)
         ]
         if early and domain in NAMED_BY:
-            return _reason("said-before-booked", SUCCESS, domain, early[-1], {}, name)
-        return _reason("never-said", SUCCESS, domain, None, {}, name)
+            return reason("said-before-booked", SUCCESS, domain, early[-1], {}, name)
+        return reason("never-said", SUCCESS, domain, None, {}, name)
 
     def _called(self, domain: str, venues: Sequence[str]) -> str:
         shown = [self.facts.name(domain, venue) for venue in venues[:SHOWN_VENUES]]
@@ -158,16 +143,3 @@ def _misled(judged: Judged, domain: str, slot: str, venues: Sequence[str]) -> bo
         return False
     of_these = not judged.offered or not set(venues).isdisjoint(judged.offered)
     return of_these and (not judged.known or judged.agrees is False)
-
-
-def _reason(
-    kind: str,
-    outcome: str,
-    domain: str,
-    turn: int | None,
-    words: Mapping[str, object],
-    slot: str | None = None,
-) -> Reason:
-    code = kind if slot is None else f"{kind}:{slot}"
-    text = GROUNDED_KINDS[kind].format(domain=domain, turn=turn, slot=slot, **words)
-    return Reason(code, outcome, domain, turn, text, evidence=SAYS)

@@ -1,32 +1,182 @@
 """What an input is made of, counted, and whether it fits the corpus.
 
-The counts are enough for everything that is decided by, or said about, all of an input. Those of
+The counts are enough for everything that is decided by, or reported about, a whole input. Those of
 parts add up, so an input may come in parts. Ids and lengths must fit; what is missing is counted.
+
+Are responses in words or in placeholders? Like is compared with like: a turn that gives a phone
+number, postcode, train id or reference as a placeholder with a turn that gives it in words. Systems
+of either kind do so in a quarter to a third of their turns, and hardly ever in the other way. Only
+placeholders that the scorer knows count: brackets have many other uses, in Markdown for example.
+
+Some systems always answer everything: the same placeholders in most turns, requests answered before
+they are made. Inform and Success do not notice that; it is counted here, and warned about.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, GoldFold, Seen, dialogue_of
-from mwzeval.multiwoz.corpus.gold import dialogue_id
+from mwzeval.multiwoz.corpus.gold import GoldDialogue, dialogue_id
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.normalization.normalize import unknown_placeholders
-from mwzeval.multiwoz.predictions.evidence import Evidence
+from mwzeval.multiwoz.normalization.placeholders import known_placeholders, placeholders_of
+from mwzeval.multiwoz.predictions.evidence import IDENTIFIERS, Evidence
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
-from mwzeval.multiwoz.predictions.wording import Answers, Wording
+from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, PROVIDABLE
+from mwzeval.multiwoz.words.numbers import has_identifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Counts:
+    """Counts of a part of an input, a dataclass; those of parts add up."""
+
+    __slots__ = ()
+
+    def merge(self, later: Self) -> None:
+        """Add the counts of a later part."""
+        for item in fields(self):  # type: ignore[arg-type]
+            own, other = getattr(self, item.name), getattr(later, item.name)
+            if isinstance(own, int):
+                setattr(self, item.name, own + other)
+            elif isinstance(own, Counter):
+                own.update(other)  # Not `+`, which drops what is counted 0 times.
+            else:
+                own.merge(other)
+
+
+MOST_ALIKE = 0.5
+"""Share of turns with the same placeholders from which on it is told; published systems: 0.11 to
+0.18, LAVA 0.35."""
+MOST_EARLY = 0.8
+"""Share of requests answered too early from which on it is told; published systems: 0.05 to 0.13,
+LAVA 0.61."""
+FEWEST_TURNS, FEWEST_REQUESTS = 100, 30
+"""Below these a share says nothing."""
+
+COUNTED = tuple(sorted({*OFFERED_BY.values(), *PROVIDABLE}))
+"""The placeholders that Inform and Success look for."""
+_ASKED = {
+    "PHONE": re.compile(r"phone|number"),
+    "POST": re.compile(r"post ?code|zip"),
+    "ADDRESS": re.compile(r"address|locat"),
+    "REFERENCE": re.compile(r"reference|book|reserv|confirm"),
+    "TRAINID": re.compile(r"\bid\b|train number"),
+}
+"""What users say, in lower case, when they ask for it."""
+
+
+@dataclass(slots=True)
+class Answers(Counts):
+    """Counts of turns by their placeholders, and of requests: of all that goals have and users
+    make, and of those answered before. Counts of parts add up.
+    """
+
+    turns: int = 0
+    placeholders: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    requests: int = 0
+    early: int = 0
+
+    def add(self, responses: Sequence[str], gold: GoldDialogue | None) -> None:
+        """Count the responses of a dialogue; without gold data no requests are known."""
+        answered = [_counted_in(response) if "[" in response else () for response in responses]
+        self.placeholders.update(answered)
+        self.turns += len(responses)
+        goals = () if gold is None else gold.goal.values()
+        for slot in {slot for goal in goals for slot in goal.requestable if slot in _ASKED}:
+            asked = None if gold is None else _first_asked(slot, gold.user_utterances)
+            if asked is not None:
+                self.requests += 1
+                self.early += any(slot in names for names in answered[:asked])
+
+
+@lru_cache(maxsize=2**14)
+def _counted_in(response: str) -> tuple[str, ...]:
+    names = placeholders_of(response).names
+    return tuple([name for name in COUNTED if name in names])
+
+
+@lru_cache(maxsize=2**12)
+def _first_asked(slot: str, user_utterances: tuple[str, ...]) -> int | None:
+    """Return the turn in which the user first asks for a slot, None if there is none."""
+    said = enumerate(user_utterances)
+    return next((turn for turn, text in said if _ASKED[slot].search(text.lower())), None)
+
+
+def answers_alike(answers: Answers) -> bool:
+    """Tell whether most turns have the same placeholders, or answer what nobody has asked yet."""
+    alike, _ = most_frequent(answers)
+    return (answers.turns >= FEWEST_TURNS and alike > MOST_ALIKE * answers.turns) or (
+        answers.requests >= FEWEST_REQUESTS and answers.early > MOST_EARLY * answers.requests
+    )
+
+
+def most_frequent(answers: Answers) -> tuple[int, tuple[str, ...]]:
+    """Return the most frequent placeholders of a turn, and in how many turns they are."""
+    some = [(times, names) for names, times in answers.placeholders.items() if names]
+    return max(some, default=(0, ()))
+
+
+@dataclass(slots=True)
+class Wording(Counts):
+    """Counts of turns: with a known placeholder, with one of an identifier, and without any but
+    with an identifier in words. Counts of parts add up.
+    """
+
+    with_placeholder: int = 0
+    identifier_as_placeholder: int = 0
+    identifier_in_words: int = 0
+
+    @classmethod
+    def of(cls, responses: Iterable[str]) -> Wording:
+        """Count responses."""
+        wording = cls()
+        for response, times in Counter(responses).items():
+            wording.add(response, times)
+        return wording
+
+    def add(self, response: str, times: int = 1) -> None:
+        """Count a response that comes so many times."""
+        if known := known_placeholders(response):
+            self.with_placeholder += times
+            self.identifier_as_placeholder += times * (not known.isdisjoint(IDENTIFIERS))
+        elif has_identifier(response):
+            self.identifier_in_words += times
+
+    @property
+    def lexicalized(self) -> bool:
+        """Whether responses are in words: none has a placeholder, or most identifiers are words.
+
+        As many of either are taken for words, because placeholders stay where responses are
+        delexicalised, but words count for nothing where they are not.
+        """
+        in_words = self.identifier_in_words
+        return not self.with_placeholder or 0 < in_words >= self.identifier_as_placeholder
+
+    def plain(self) -> dict[str, int]:
+        """Return the counts for JSON."""
+        return asdict(self)
+
+
+TELLING = frozenset({"name", "phone", "postcode", "trainid", "reference"})
+"""The slots of mentions that tell words from placeholders where a database is at hand."""
+
 
 DIFFERENT_PLACEHOLDERS = 2**12
 """Unknown placeholders told apart in a part of an input; no system means as many."""
 
 
 @dataclass(slots=True)
-class Census:
+class Census(Counts):
     """Counts of turns: with a predicted state, with a value in it, with active domains, with any
     domain among these, of dialogues that say what they book, by reference set those that have a
     reference, in `wording` those with placeholders and words, in `answers` those alike, and in
@@ -85,48 +235,11 @@ class Census:
         return census
 
     def merge(self, later: Census) -> None:
-        """Add the counts of another part."""
-        self.turns += later.turns
-        self.with_state += later.with_state
-        self.with_values += later.with_values
-        self.with_domains += later.with_domains
-        self.with_any_domain += later.with_any_domain
-        self.with_bookings += later.with_bookings
-        self.wording.merge(later.wording)
-        self.answers.merge(later.answers)
-        self.evidence.merge(later.evidence)
-        # Not `+`, which drops what is counted 0 times.
-        self.references.update(later.references)
-        for name, times in later.unknown_placeholders.items():
-            known = name in self.unknown_placeholders
-            if known or len(self.unknown_placeholders) < DIFFERENT_PLACEHOLDERS:
-                self.unknown_placeholders[name] += times
-        self.seen.merge(later.seen)
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of a fold was predicted: (there, in the fold), and the same per goal domain.
-
-    With `rollouts`, so many of its dialogues in all, the turns are out of those that they have.
-    """
-
-    dialogues: tuple[int, int]
-    turns: tuple[int, int]
-    domains: Mapping[str, tuple[int, int]]
-    rollouts: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the form of the report's `meta`."""
-        rollouts = {} if self.rollouts is None else {"rollouts": {"scored": self.rollouts}}
-        return {
-            **rollouts,
-            "dialogues": {"scored": self.dialogues[0], "of": self.dialogues[1]},
-            "turns": {"scored": self.turns[0], "of": self.turns[1]},
-            "domains": {
-                name: {"scored": scored, "of": of} for name, (scored, of) in self.domains.items()
-            },
-        }
+        """Add the counts of a later part, of not too many unknown placeholders."""
+        known = self.unknown_placeholders
+        super(Census, self).merge(later)
+        for name in list(known)[DIFFERENT_PLACEHOLDERS:]:
+            del known[name]
 
 
 def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
@@ -191,8 +304,11 @@ def _unknown_dialogue(name: str, gold: GoldFold, *, hint: bool) -> str:
     return f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
 
 
-def coverage(census: Census, gold: GoldFold) -> Coverage:
-    """Return how much of the fold is there."""
+def coverage(census: Census, gold: GoldFold) -> dict[str, Any]:
+    """Return how much of the fold, and of its dialogues about each domain, was predicted.
+
+    Of rollouts, the turns are out of those that the rollouts of all dialogues have.
+    """
     domains: dict[str, list[int]] = {}
     turns = rollouts = 0
     for name, annotated in gold.dialogues.items():
@@ -203,18 +319,21 @@ def coverage(census: Census, gold: GoldFold) -> Coverage:
             counts = domains.setdefault(domain, [0, 0])
             counts[0] += times > 0
             counts[1] += 1
-    return Coverage(
-        (len(census.seen), len(gold.dialogues)),
-        (census.turns, turns),
-        {domain: (there, of) for domain, (there, of) in sorted(domains.items())},
-        rollouts if gold.rollouts else None,
-    )
+    shares = {"dialogues": (len(census.seen), len(gold.dialogues)), "turns": (census.turns, turns)}
+    return {
+        **({"rollouts": {"scored": rollouts}} if gold.rollouts else {}),
+        **{name: {"scored": scored, "of": of} for name, (scored, of) in shares.items()},
+        "domains": {
+            name: {"scored": scored, "of": of} for name, (scored, of) in sorted(domains.items())
+        },
+    }
 
 
 def check_coverage(census: Census, gold: GoldFold, findings: Findings) -> None:
     """Warn when dialogues or turns of the fold are missing."""
     found = coverage(census, gold)
-    for what, (there, of) in (("dialogues", found.dialogues), ("turns", found.turns)):
+    for what in ("dialogues", "turns"):
+        there, of = found[what]["scored"], found[what]["of"]
         if there < of:
             findings.warning(
                 f"fewer-{what}",

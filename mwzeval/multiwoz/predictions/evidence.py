@@ -24,9 +24,7 @@ from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.normalization.normalize import State, canonical_response, normalize_states
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
-from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, Turn
-from mwzeval.multiwoz.predictions.unfilled import BLANKS, CAPITALS, INVISIBLE, UNFILLED, bare
-from mwzeval.multiwoz.predictions.wording import IDENTIFIERS
+from mwzeval.multiwoz.predictions.reading import UNFILLED, Dialogues, Findings, Turn, bare
 from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS
 from mwzeval.multiwoz.words.numbers import has_identifier
 
@@ -36,6 +34,9 @@ FEWEST = 50
 """A share of fewer cases is taken as one of so many, because few cases prove little."""
 FEWEST_DIALOGUES = 10
 """Below so many only the form of responses and values is judged."""
+
+IDENTIFIERS = frozenset({"PHONE", "POST", "TRAINID", "REFERENCE"})
+"""The (canonical) placeholders of what can be told by its form alone where it stands in words."""
 
 Key = tuple[str | int, ...]
 """What is counted: a kind, and perhaps a detail of it."""
@@ -426,6 +427,8 @@ FIT, NEIGHBOUR, ALIKE, UNFIT, IN_WORDS = 1.3, 0.85, 0.3, 0.1, 0.05
 """Responses fit their own references so many times better than others'; the neighbours' references
 so much of that. Shares: dialogues of one response, a response that never fits, words for
 placeholders."""
+ODD_VALUES = {"odd-values", "blanks-around-value", "upper-case-value", "invisible-characters"}
+"""Warnings about values that say why they are not annotated."""
 MOVED, HOURS, UNKNOWN, UNKNOWN_NAMES = 0.35, 0.2, 0.25, 0.8
 """Shares: values in other turns, times that are equally far off, values that are not annotated."""
 
@@ -448,7 +451,7 @@ def check_evidence(
     if len(evidence.tallies) >= FEWEST_DIALOGUES:
         if responses and informative:
             _check_fit(check)
-        if check.found.isdisjoint({"odd-values", BLANKS, CAPITALS, INVISIBLE}):
+        if check.found.isdisjoint(ODD_VALUES):
             _check_values(check)
         check.apply(OF_TURNS)
         if "same-state" not in check.found:

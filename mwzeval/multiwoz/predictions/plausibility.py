@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
-from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
+from mwzeval.errors import SHOWN_PROBLEMS, Problem, did_you_mean, shorten
 from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.corpus.references import References
-from mwzeval.multiwoz.normalization.normalize import ONTOLOGY, normalize_slot
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
-from mwzeval.multiwoz.predictions.census import Census
-from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
-from mwzeval.multiwoz.predictions.unfilled import (
-    BLANKS,
-    CAPITALS,
-    INVISIBLE,
+from mwzeval.multiwoz.normalization.normalize import ONTOLOGY, normalize_slot, normalize_value
+from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS, known_placeholders
+from mwzeval.multiwoz.predictions.census import Answers, Census, answers_alike, most_frequent
+from mwzeval.multiwoz.predictions.reading import (
     UNFILLED,
+    Dialogues,
+    Findings,
     bare,
-    oddity,
     spelling,
+    visible,
 )
-from mwzeval.multiwoz.predictions.wording import check_answers
+from mwzeval.multiwoz.words.numbers import has_identifier
 
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
 """The domains that turns may be about; those of dialogue acts among them belong to no goal."""
@@ -83,10 +82,13 @@ def check_tracking(census: Census, findings: Findings) -> None:
 
 def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
     """Warn about what turns say that MultiWOZ does not have, or that is hardly meant so."""
-    odd_values = _OddValues(rules)
-    unusual = list(_unusual(dialogues, odd_values))
+    unusual = list(_unusual(dialogues, rules))
     _check_slots(unusual, findings)
-    _check_values(unusual, odd_values, findings)
+    for name, index, domain, slots in unusual:
+        for slot, value in slots.items():
+            if found := _odd_value(slot, value, rules):
+                key = f"state.{domain}.{slot}"
+                findings.warning(*found, dialogue=name, turn=index, key=key)
     check_active_domains(dialogues, findings)
 
 
@@ -94,7 +96,7 @@ Said = tuple[str, int, str, Mapping[str, str]]
 """Dialogue, turn, domain, and the slots that the state has of it."""
 
 
-def _unusual(dialogues: Dialogues, odd_values: _OddValues) -> Iterator[Said]:
+def _unusual(dialogues: Dialogues, rules: Rules) -> Iterator[Said]:
     """Yield what may be worth a warning: mostly nothing, so that this is all that is looked at."""
     for name, turns in dialogues.items():
         usual: dict[str, Mapping[str, str]] = {}
@@ -103,19 +105,11 @@ def _unusual(dialogues: Dialogues, odd_values: _OddValues) -> Iterator[Said]:
                 if slots == usual.get(domain):
                     continue  # Most slots are those of the turn before.
                 if _has_known_slots(domain, slots) and not any(
-                    map(odd_values.__getitem__, slots.items())
+                    _odd_value(slot, value, rules) for slot, value in slots.items()
                 ):
                     usual[domain] = slots
                 else:
                     yield name, index, domain, slots
-
-
-ODD_VALUES = {
-    CAPITALS: "capitals make a value another value: write it in lower case",
-    BLANKS: "blanks around a value make it another value: leave them out",
-    INVISIBLE: "characters that are not seen, such as zero-width spaces, make a value another "
-    "value: leave them out",
-}
 
 
 def _has_known_slots(domain: str, slots: Mapping[str, str]) -> bool:
@@ -125,37 +119,32 @@ def _has_known_slots(domain: str, slots: Mapping[str, str]) -> bool:
     return slots.keys() <= known or all(normalize_slot(slot) in known for slot in slots)
 
 
-class _OddValues(dict[tuple[str, str], tuple[str, str] | None]):
-    """Kind and message by (slot, value), None for a value that is fine; worked out once each."""
-
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-
-    def __missing__(self, pair: tuple[str, str]) -> tuple[str, str] | None:
-        found = self[pair] = _odd_value(*pair, self._rules)
-        return found
-
-
-def _check_values(said: Iterable[Said], odd_values: _OddValues, findings: Findings) -> None:
-    """Warn about values of states that count as they are written and are hardly meant so."""
-    for name, index, domain, slots in said:
-        for pair in slots.items():
-            found = odd_values[pair]
-            if found:
-                key = f"state.{domain}.{pair[0]}"
-                findings.warning(*found, dialogue=name, turn=index, key=key)
-
-
+@lru_cache(maxsize=2**15)
 def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
-    """Return kind and message for a value that is hardly meant as it is written."""
+    """Return kind and message for a value that is hardly meant as it is written.
+
+    Only what the normalisation of the slot's values leaves as it is: names may have capitals.
+    """
     if (meant := bare(value)) in UNFILLED:
         said = "an empty value" if not meant else f'"{meant}"'
         return "unfilled-value", (
             f"{said} is scored as the value of a slot: leave out slots that are not filled, or "
             f"say --unfilled '{spelling(meant)}'"
         )
-    kind = oddity(slot, value, rules)
-    return None if kind is None else (kind, ODD_VALUES[kind])
+    if visible(value) != value:
+        return (
+            "invisible-characters",
+            "characters that are not seen, such as zero-width spaces, make a value another "
+            "value: leave them out",
+        )
+    name = normalize_slot(slot)
+    if normalize_value(name, value, rules) != normalize_value(name, value.strip(), rules):
+        message = "blanks around a value make it another value: leave them out"
+        return "blanks-around-value", message
+    value = value.strip()
+    if normalize_value(name, value, rules) != normalize_value(name, value.lower(), rules):
+        return "upper-case-value", "capitals make a value another value: write it in lower case"
+    return None
 
 
 def _check_slots(said: Iterable[Said], findings: Findings) -> None:
@@ -327,3 +316,41 @@ def check_references(
                 "dialogues without any placeholder, perhaps because their spans are not annotated: "
                 "its BLEU is not comparable, see --references",
             )
+
+
+def check_answers(answers: Answers, findings: Findings) -> None:
+    """Warn when most turns have the same placeholders, or answer what nobody has asked yet."""
+    if answers_alike(answers):
+        alike, names = most_frequent(answers)
+        findings.warning(
+            "same-placeholders",
+            f"{alike} of {answers.turns} turns have the same placeholders ({', '.join(names)}), "
+            f"and {answers.early} of {answers.requests} requests are answered before they are "
+            "made: Inform and Success say little about such responses, look at BLEU as well",
+        )
+
+
+def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings) -> list[Problem]:
+    """Return a warning for each turn that speaks against what responses are taken to be."""
+    problems = []
+    for name, turns in dialogues.items():
+        for index, turn in enumerate(turns):
+            response = turn.response or ""
+            known = known_placeholders(response)
+            if lexicalized and known:
+                message = f"placeholders ({', '.join(sorted(known))}) among responses in words"
+            elif not (lexicalized or known) and has_identifier(response):
+                message = f"in words among responses with placeholders: {shorten(response)}"
+            else:
+                continue
+            problems.append(
+                Problem(
+                    "mixed-response",
+                    message,
+                    "warning",
+                    findings.file,
+                    dialogue=name,
+                    turn=findings.position(name, index),
+                )
+            )
+    return problems

@@ -1,21 +1,24 @@
-"""Predictions as people write them, checked and typed.
+"""Predictions as people write them, checked and typed; and written.
 
-Everything that is wrong with an input is collected with its place; nothing of the input is changed.
-Whether it fits a corpus is the business of `census.py`.
+Everything that is wrong with an input is collected with its place; nothing of the input is changed
+but that slots are left out whose values the user calls unfilled. `census.py` checks whether an
+input fits a corpus.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
+from unicodedata import category
 
 from mwzeval.benchmark import advice, recognised
-from mwzeval.errors import did_you_mean, shorten
+from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines, read_text
-from mwzeval.files.reading import plain_name
+from mwzeval.files.reading import COMPRESSED, plain_name
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.scores.findings import Findings as Findings
@@ -38,8 +41,32 @@ SHOWN_KEYS = 6
 """How many keys of a record a message names."""
 AN_EXAMPLE = '{"hotel": {"area": "south"}}'
 
+Item = TypeVar("Item")
 LONGEST_RESPONSE = 100_000
 """Characters; people's longest has a few hundred. Scores take a hundred bytes for each."""
+
+
+class PredictedTurn(TypedDict, total=False):
+    """A system turn as mwzeval's own format has it; docs/formats.md says what each key means.
+
+    `state` is domain → slot → value. Of a `bookings` entry the keys are `domain` and `slots`, of a
+    `calls` entry `function`, `arguments`, `result` and `slots`.
+    """
+
+    response: str
+    state: Mapping[str, Mapping[str, Any]]
+    active_domains: Sequence[str]
+    bookings: Sequence[Mapping[str, Any]]
+    calls: Sequence[Mapping[str, Any]]
+
+
+Predictions: TypeAlias = (
+    Mapping[str, Sequence[PredictedTurn]]
+    | Mapping[str, Sequence[Mapping[str, Any]]]
+    | Mapping[str, Mapping[str, Any]]
+    | Sequence[Mapping[str, Any]]
+)
+"""Dialogue id → its system turns in order; or messages, or the dialogues of another format."""
 
 
 class LineForm(NamedTuple):
@@ -251,8 +278,12 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
         pass
     elif "response" not in raw:
         if need_response:
-            message = f"the turn has no response{_meant_as_response(raw)}"
-            place.error("missing-response", message, "response")
+            names = [key for key in raw if isinstance(key, str)]
+            called = [name for name in names if name.lower() in RESPONSE_NAMES]
+            meant = did_you_mean("response", names).replace("did you mean", "was this meant:")
+            if called:
+                meant = f' — was "{called[0]}" meant?'
+            place.error("missing-response", f"the turn has no response{meant}", "response")
     elif not isinstance(response, str):
         remedy = ': write "" if the system says nothing' if response is None else ""
         place.error("shape", f"expected text, {found(response)}{remedy}", "response")
@@ -270,18 +301,11 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
             place.warning("unknown-key", message, name)
     state = _state(raw["state"], place) if "state" in raw else None
     active = _active_domains(raw["active_domains"], place) if "active_domains" in raw else None
-    bookings = _bookings(raw["bookings"], place) if "bookings" in raw else None
-    calls = _calls(raw["calls"], place) if "calls" in raw else ()
+    bookings = None
+    if "bookings" in raw:
+        bookings = _items(raw["bookings"], "bookings", place, _booking)
+    calls = _items(raw.get("calls", ()), "calls", place, _call)
     return Turn(response, state, active, bookings, calls)
-
-
-def _meant_as_response(raw: Mapping[Any, Any]) -> str:
-    """Return ` — was "x" meant?` for a key that is nearly or often called so, or nothing."""
-    names = [key for key in raw if isinstance(key, str)]
-    called = [name for name in names if name.lower() in RESPONSE_NAMES]
-    if called:
-        return f' — was "{called[0]}" meant?'
-    return did_you_mean("response", names).replace("did you mean", "was this meant:")
 
 
 def _state(raw: Any, place: Place) -> State:
@@ -359,12 +383,23 @@ def _active_domains(raw: Any, place: Place) -> tuple[str, ...]:
     return tuple(domain for domain in raw if isinstance(domain, str))
 
 
-def _bookings(raw: Any, place: Place) -> tuple[Booking, ...]:
+def _items(
+    raw: Any, key: str, place: Place, item: Callable[[Any, str, Place], Item | None]
+) -> tuple[Item, ...]:
     if not isinstance(raw, list | tuple):
-        place.error("shape", f"expected a list of bookings, {found(raw)}", "bookings")
+        place.error("shape", f"expected a list of {key}, {found(raw)}", key)
         return ()
-    bookings = (_booking(item, f"bookings[{index}]", place) for index, item in enumerate(raw))
-    return tuple(booking for booking in bookings if booking is not None)
+    items = (item(value, f"{key}[{index}]", place) for index, value in enumerate(raw))
+    return tuple(value for value in items if value is not None)
+
+
+def _check_keys(
+    raw: Mapping[Any, Any], what: str, known: Sequence[str], key: str, place: Place
+) -> None:
+    for name in (name for name in raw if name not in known):
+        close = did_you_mean(str(name), known)
+        message = f'a {what}\'s key "{shorten(str(name))}" is not known and not used{close}'
+        place.warning("unknown-key", message, key)
 
 
 def _booking(raw: Any, key: str, place: Place) -> Booking | None:
@@ -379,19 +414,8 @@ def _booking(raw: Any, key: str, place: Place) -> Booking | None:
         place.error("shape", f"expected an object of slots, {found(slots)}", f"{key}.slots")
     if not isinstance(domain, str) or not isinstance(slots, Mapping):
         return None
-    for name in (name for name in raw if name not in BOOKING_KEYS):
-        close = did_you_mean(str(name), BOOKING_KEYS)
-        message = f'a booking\'s key "{shorten(str(name))}" is not known and not used{close}'
-        place.warning("unknown-key", message, key)
+    _check_keys(raw, "booking", BOOKING_KEYS, key, place)
     return Booking(domain, _slots(slots, f"{key}.slots", place))
-
-
-def _calls(raw: Any, place: Place) -> tuple[ToolCall, ...]:
-    if not isinstance(raw, list | tuple):
-        place.error("shape", f"expected a list of calls, {found(raw)}", "calls")
-        return ()
-    calls = (_call(item, f"calls[{index}]", place) for index, item in enumerate(raw))
-    return tuple(call for call in calls if call is not None)
 
 
 def _call(raw: Any, key: str, place: Place) -> ToolCall | None:
@@ -410,9 +434,97 @@ def _call(raw: Any, key: str, place: Place) -> ToolCall | None:
         isinstance(function, str) and isinstance(arguments, Mapping) and isinstance(slots, Mapping)
     ):
         return None
-    for name in (name for name in raw if name not in CALL_KEYS):
-        close = did_you_mean(str(name), CALL_KEYS)
-        message = f'a call\'s key "{shorten(str(name))}" is not known and not used{close}'
-        place.warning("unknown-key", message, key)
+    _check_keys(raw, "call", CALL_KEYS, key, place)
     given = _slots(arguments, f"{key}.arguments", place)
     return ToolCall(function, given, raw.get("result"), slots)
+
+
+UNFILLED = frozenset(
+    {
+        *("", "-", "?", "none", "null", "nil", "nan", "n/a", "empty", "missing", "undefined"),
+        *("unknown", "unspecified", "unfilled", "no value", "not mentioned", "not given"),
+        *("not known", "not specified", "not provided", "not stated", "not set", "not filled"),
+    }
+)
+"""What systems write for a slot that is not filled, in lower case: no slot can have such a value.
+
+The unified format always lists all slots; there they are read so without being told.
+"""
+
+EMPTY = '""'
+"""How the empty value is written in signatures."""
+
+
+@lru_cache(maxsize=2**14)
+def bare(value: str) -> str:
+    """Return a value in lower case without invisible characters and blanks around it."""
+    return visible(value).strip().lower()
+
+
+def visible(value: str) -> str:
+    """Return a value without characters that are not seen, such as zero-width spaces."""
+    if value.isascii():
+        return value
+    return "".join(char for char in value if category(char) != "Cf")
+
+
+def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the values that are to be read as not filled, each once, in lower case and sorted.
+
+    `values` are one by one, or with commas between; nothing, or two quotation marks, is the empty
+    value. Raises `UsageError` for a value that signatures cannot name.
+    """
+    listed = values.split(",") if isinstance(values, str) else values
+    spelled = {"" if value.strip() == EMPTY else bare(value) for value in listed}
+    for value in spelled:
+        if not value.isprintable() or "|" in value or "," in value:
+            raise UsageError(f'"{shorten(value)}" cannot be a value that is not filled')
+    return tuple(sorted(spelled))
+
+
+def spelling(value: str) -> str:
+    """Return how a value is named in signatures and on the command line."""
+    return value or EMPTY
+
+
+def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
+    """Return dialogues without the slots of their states that have one of these values.
+
+    A domain goes with its last slot, as if nothing had been said about it.
+    """
+    if not unfilled:
+        return dialogues
+
+    def filled_state(state: State) -> State:
+        kept: dict[str, Mapping[str, str]] = {}
+        for domain, slots in state.items():
+            left = {slot: value for slot, value in slots.items() if bare(value) not in unfilled}
+            if left or not slots:
+                kept[domain] = left
+        return kept
+
+    return {
+        name: [
+            turn if turn.state is None else turn._replace(state=filled_state(turn.state))
+            for turn in turns
+        ]
+        for name, turns in dialogues.items()
+    }
+
+
+def check_name(path: str) -> None:
+    """Raise `UsageError` for a file whose name says that it is compressed."""
+    if path.endswith(tuple(COMPRESSED)):
+        raise UsageError(
+            f"{shorten(path, 300)}: predictions are written as .json or .jsonl; compress them after"
+        )
+
+
+def predictions_text(predictions: Mapping[str, Sequence[Mapping[str, Any]]], path: str) -> str:
+    """Return the text of predictions: a line a dialogue where the path ends in `.jsonl`."""
+    if Path(path).suffix != ".jsonl":
+        return json.dumps(predictions, indent=1, ensure_ascii=False) + "\n"
+    return "".join(
+        json.dumps({"dialogue": name, "turns": turns}, ensure_ascii=False) + "\n"
+        for name, turns in predictions.items()
+    )

@@ -1,105 +1,39 @@
-"""Why a domain was lost: the kinds of reason, each with its repair and the sentence that tells it.
+"""Why Inform or Success failed: the fewest repairs that would have won a domain.
 
-Nothing is guessed from the outcome: a loss comes with a pure function on what the scorer judges,
-and the scorer's own steps say which are needed (`losses.py`).
+Nothing is guessed from the outcome: a failure comes with a pure function that repairs what the
+scorer judges, and the scorer's own steps show which repairs are needed. Where several turns could
+have won a domain, the turn that lacks least is reported (docs/reasons.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 
-from mwzeval.multiwoz.scoring.repairs import Repair
-
-ON_OFFER, PROVIDED = "on offer", "provided"
-"""Labels of the facts that tell what is on offer after a turn, and what a turn provides."""
-
-
-class Kind(NamedTuple):
-    """A kind of loss: what repairs it, and how a particular one is told.
-
-    When it is one is told by `MEANINGS` of `mwzeval.multiwoz.reasons`. `evidence` is the label of
-    the facts that a turn has where there is no such loss.
-    """
-
-    repair: str
-    sentence: str
-    evidence: str = ""
-
-
-KINDS = {
-    "no-venue-offered": Kind(
-        "a turn has the placeholder that offers one",
-        "No turn about the {domain} offers a venue: none has {placeholder}{elsewhere}.",
-        ON_OFFER,
-    ),
-    "not-offered-again": Kind(
-        "a later turn has the placeholder that offers a venue",
-        "Turn {before} makes the last offer for the {domain}, when the user {then}:"
-        " no turn since has {placeholder}{elsewhere}.",
-        ON_OFFER,
-    ),
-    "domain-not-active": Kind(
-        "the domain is active in that turn",
-        "The {domain} is not active in turn {turn}{which} (active: {active}).",
-    ),
-    "no-state": Kind(
-        "the state has the domain, with the goal's constraints",
-        "The state of turn {turn} says nothing of the {domain}, so no venue is found to offer.",
-    ),
-    "no-venue-matches-state": Kind(
-        "the slots named have the goal's values, or are gone where the goal has none",
-        "No venue matches the state of turn {turn} ({state}); the goal says: {changes}.",
-    ),
-    "wrong-constraint": Kind(
-        "the slot has the goal's value from that turn on",
-        "The state of turn {turn} has {slot}={value}, the goal {slot}={wanted}{too}.",
-    ),
-    "missing-constraint": Kind(
-        "the slot has the goal's value from that turn on",
-        "The state of turn {turn} lacks {slot}={wanted}, which the goal has{too}.",
-    ),
-    "misplaced-constraint": Kind(
-        "the value is in the goal's slot, and no longer in the other, from that turn on",
-        "The state of turn {turn} has {other}={wanted}, the goal {slot}={wanted}{too}.",
-    ),
-    "extra-constraint": Kind(
-        "the slot is gone from that turn on",
-        "The state of turn {turn} has {slot}={value}, unlike the goal,"
-        " and so excludes what satisfies it{too}.",
-    ),
-    "name-lost": Kind(
-        "the state has the name from that turn on",
-        "The state of turn {turn} lacks name={value}, which had been settled on,"
-        " so too much is on offer.",
-    ),
-    "unsatisfiable-goal": Kind(
-        "the goal asks for no offer",
-        "No venue in the database satisfies the goal for the {domain}: no system can inform.",
-    ),
-    "never-gave": Kind(
-        "a turn has the slot's placeholder",
-        "No turn about the {domain} gives its {slot}: none has {placeholder}{elsewhere}.",
-        PROVIDED,
-    ),
-    "gave-before-booked": Kind(
-        "the domain is booked by that turn",
-        "Turn {turn} gives the {slot} while the {domain} is not booked"
-        " (by the annotation it is at turn {booked}).",
-    ),
-    "never-booked": Kind(
-        "the domain is booked by a turn",
-        "By the annotation the {domain} is booked in none of the turns predicted,"
-        " so that no {slot} counts.",
-        PROVIDED,
-    ),
-}
-"""Every kind of loss, in the order in which they are explained (see docs/reasons.md)."""
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.reasons import reason
+from mwzeval.multiwoz.scoring.goal_success import (
+    OFFERED_BY,
+    DialogueOutcome,
+    DomainGoal,
+    DomainTurn,
+    NeedsOffer,
+    NormalizedTurn,
+    Progress,
+    dialogue_acts,
+    found_by,
+    judge,
+    offer_after,
+    placeholders_in,
+    replaces,
+)
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
+from mwzeval.scores.explanation import Reason
 
 SLOT_NAMES = {"POST": "postcode"}
 """Canonical placeholders whose lower-case name is not what they are called."""
-
 IN_WORDS = {
     "NAME": "a name",
     "TRAINID": "a train's id",
@@ -108,36 +42,415 @@ IN_WORDS = {
     "POST": "a postcode",
     "REFERENCE": "a reference number",
 }
-"""What a response in words says where a delexicalised one has a placeholder."""
+"""What a response in words says where a delexicalised response has a placeholder."""
+
+Changes = Mapping[str, str | None]
+"""Slot → its new value, None to remove it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loss:
-    """Something for want of which a domain's outcome was lost, with the repair.
+class Case:
+    """What the scorer judges: the turns of a dialogue, and what they are judged by.
 
-    A domain is won when all its losses for an outcome are repaired, and not when one is left out.
-    `detail` is the slot concerned, where the kind has one; `words` fill the kind's sentence.
-    `then` says what the user wanted by the annotation of the turn, where that is what the state has
-    and not what the goal has; it is empty where the annotation does not excuse the state.
+    `constraints` are the informable slots of each domain of the goal; `booked` are the domains
+    booked by each turn, `annotated` its gold state; `in_words` where responses came in words.
+    """
+
+    goal: Mapping[str, DomainGoal]
+    constraints: Mapping[str, Mapping[str, str]]
+    turns: tuple[NormalizedTurn, ...]
+    booked: tuple[frozenset[str], ...]
+    annotated: tuple[State, ...]
+    database: Database
+    in_words: bool = False
+
+    @classmethod
+    def of(cls, scorer: Scorer, dialogue: NormalizedDialogue) -> Case:
+        """Return the case of a dialogue."""
+        gold = scorer.gold.dialogues[dialogue.name]
+        return cls(
+            goal=scorer.goal(dialogue.name),
+            constraints={domain: goal.informable for domain, goal in gold.goal.items()},
+            turns=dialogue.turns,
+            booked=gold.booked,
+            annotated=scorer.gold_states(dialogue.name),
+            database=scorer.database,
+            in_words=dialogue.mentions is not None,
+        )
+
+    def acts(self) -> Iterator[dict[str, DomainTurn]]:
+        """Yield what each turn does in the active domains of the goal."""
+        return dialogue_acts(self.goal, self.turns, self.booked, self.database)
+
+    def outcome(self) -> DialogueOutcome:
+        """Return Inform and Success."""
+        return judge(self.goal, self.acts())
+
+    def offered(self, domain: str) -> tuple[str, ...]:
+        """Return the venues that are on offer in the end."""
+        venues: tuple[str, ...] = ()
+        for turn in self.turns:
+            if domain in turn.active_domains:
+                venues = offer_after(venues, found_by(domain, turn, self.database))
+        return venues
+
+    def offers_right(self, domain: str) -> bool:
+        """Tell whether venues are on offer in the end, and all of them satisfy the goal.
+
+        Inform of a train can be won as well by offering none, which puts nothing right.
+        """
+        offered = self.offered(domain)
+        return bool(offered) and self.goal[domain].is_matched(offered)
+
+    # Repairs.
+
+    def say(self, turn: int, placeholder: str) -> Case:
+        """Let a turn contain a placeholder."""
+        old = self.turns[turn]
+        return self._with({turn: old._replace(response=f"{old.response} {placeholder}")})
+
+    def activate(self, turn: int, domain: str) -> Case:
+        """Let a turn be about a domain, too."""
+        old = self.turns[turn]
+        return self._with({turn: old._replace(active_domains=(*old.active_domains, domain))})
+
+    def constrain(self, since: int, domain: str, changes: Changes) -> Case:
+        """Change slots from a turn on, in that turn and wherever the state has the domain."""
+        changed = {}
+        for index in range(since, len(self.turns)):
+            old = self.turns[index]
+            if index == since or domain in old.state:
+                slots = {**old.state.get(domain, {}), **changes}
+                kept = {slot: value for slot, value in slots.items() if value is not None}
+                changed[index] = old._replace(state={**old.state, domain: kept})
+        return self._with(changed)
+
+    def book(self, turn: int, domain: str) -> Case:
+        """Let a domain be booked by a turn."""
+        booked = list(self.booked)
+        booked[turn] |= {domain}
+        return replace(self, booked=tuple(booked))
+
+    def ask_for_no_offer(self, domain: str) -> Case:
+        """Let the goal be content with any offer, and with none."""
+        goal = replace(self.goal[domain], needs_offer=NeedsOffer.NEVER)
+        return replace(self, goal={**self.goal, domain: goal})
+
+    def _with(self, changed: Mapping[int, NormalizedTurn]) -> Case:
+        turns = tuple(changed.get(index, turn) for index, turn in enumerate(self.turns))
+        return replace(self, turns=turns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failure:
+    """A reason why a domain failed, with the repair.
+
+    A domain is won when all its failures of an outcome are repaired, and not when any of them is
+    left out. `slot` is the slot concerned, where the kind has one; `words` fill the kind's
+    sentence. `then` states what the user wanted by the annotation of the turn, if the state has
+    that and not what the goal has; it is empty where the annotation does not excuse the state.
     """
 
     kind: str
     outcome: str
     domain: str
     turn: int | None
-    repair: Repair
+    repair: Callable[[Case], Case]
     words: Mapping[str, object]
-    detail: str | None = None
+    slot: str | None = None
     then: str = ""
 
-    @property
-    def code(self) -> str:
-        """The kind, with the detail behind a colon."""
-        return self.kind if self.detail is None else f"{self.kind}:{self.detail}"
+    def reason(self) -> Reason:
+        """Return the failure as a sentence, with its place."""
+        words = {**self.words, "too": " (as the annotation of that turn has it)" * bool(self.then)}
+        return reason(self.kind, self.outcome, self.domain, self.turn, words, self.slot)
 
-    @property
-    def text(self) -> str:
-        """The loss in a sentence."""
-        words = {"domain": self.domain, "turn": self.turn, "slot": self.detail, **self.words}
-        words["too"] = " (as the annotation of that turn has it)" if self.then else ""
-        return KINDS[self.kind].sentence.format(**words)
+
+def failures(case: Case) -> list[Failure]:
+    """Return why Inform failed, domain by domain, or else why Success did; nothing if neither."""
+    outcome = case.outcome()
+    found: list[Failure] = []
+    for domain, result in outcome.domains.items():
+        if outcome.inform:
+            for slot in sorted(result.missing):
+                found += _slot_failures(case, domain, slot)
+        elif not result.inform:
+            alone = replace(case, goal={domain: case.goal[domain]})
+            found += _inform_failures(alone, domain)
+    return found
+
+
+def repaired(case: Case, found: Iterable[Failure]) -> Case:
+    """Return the case with the repairs of some failures."""
+    return reduce(lambda so_far, failure: failure.repair(so_far), found, case)
+
+
+def _inform_failures(case: Case, domain: str) -> list[Failure]:
+    if not case.goal[domain].satisfying:
+        ask_nothing = partial(Case.ask_for_no_offer, domain=domain)
+        return [Failure("unsatisfiable-goal", "inform", domain, None, ask_nothing, {})]
+    # The turn that made the final offer, or found nothing to offer last.
+    progress, deciding = Progress(case.goal), None
+    for index, acts in enumerate(case.acts()):
+        venues = acts[domain].found if domain in acts else None
+        if venues is not None and replaces(venues, progress.offered[domain]):
+            deciding = index
+        progress.advance(acts)
+    if deciding is None:
+        ways = (_offer_failures(case, domain, turn) for turn in range(len(case.turns)))
+        return min(ways, key=lambda way: way[0])[1]
+    found = _state_failures(case, domain, deciding)
+    return _later_failures(case, domain, found) if _excused(found) else found
+
+
+Rank = tuple[int, int, int, int]
+"""How far a turn is from winning: failures, those that the annotation excuses, whether it speaks
+of the domain at all, its index."""
+
+
+def _offer_failures(
+    case: Case, domain: str, index: int, since: int = 0
+) -> tuple[Rank, list[Failure]]:
+    """Return what a turn lacks of an offer that satisfies the goal, when none is made `since`."""
+    turn, placeholder = case.turns[index], OFFERED_BY[domain]
+    others = {other for other, by in OFFERED_BY.items() if by == placeholder} - {domain}
+    has_placeholder = placeholder in turn.response
+    found = []
+    if not has_placeholder:
+        words = _unsaid(case, placeholder, others, since)
+        offer = partial(Case.say, turn=index, placeholder=placeholder)
+        found.append(Failure("no-venue-offered", "inform", domain, None, offer, words))
+    is_active = domain in turn.active_domains
+    if not is_active:
+        found.append(_not_active("inform", domain, index, case, placeholder))
+    offering = repaired(case, found)
+    if not offering.offers_right(domain):
+        found += _state_failures(offering, domain, index)
+    lacking = len(found)
+    if not is_active and found[-1].kind == "no-state" and not found[-1].then:
+        lacking -= 1  # Both are that the domain was not noticed, though the user had asked for it.
+    return (lacking, _excused(found), _remoteness(has_placeholder, turn, others), index), found
+
+
+def _later_failures(case: Case, domain: str, found: list[Failure]) -> list[Failure]:
+    """Return what is lacking since the user wants what the goal says, if that is known.
+
+    `found` is what the last offer lacks. Some of it the annotation excuses: the user wanted then
+    what was offered. Where a later turn can win with less of that, what it lacks is returned.
+    """
+    last = max(
+        index
+        for index, turn in enumerate(case.turns)
+        if OFFERED_BY[domain] in turn.response and domain in turn.active_domains
+    )
+    nearest = _state_failures(case, domain, last)
+    if not _excused(nearest):
+        return nearest
+    ways = []
+    for index in range(last + 1, len(case.turns)):
+        (lacking, excused, remoteness, _), lacks = _offer_failures(case, domain, index, last + 1)
+        if remoteness < FOR_OTHERS and repaired(case, lacks).offers_right(domain):
+            ways.append(((excused, lacking, remoteness, index), lacks))
+    best = min(ways, key=lambda way: way[0], default=None)
+    if best is not None and best[0][0] < _excused(nearest):
+        then = " and ".join(failure.then for failure in nearest if failure.then)
+        return [
+            replace(f, kind="not-offered-again", words={**f.words, "before": last, "then": then})
+            if f.kind == "no-venue-offered"
+            else f
+            for f in best[1]
+        ]
+    return nearest if _excused(nearest) < _excused(found) else found
+
+
+def _excused(found: Iterable[Failure]) -> int:
+    """Count failures for which the annotation of the turn has what the state has."""
+    return sum(bool(failure.then) for failure in found)
+
+
+FOR_OTHERS = 2
+
+
+def _remoteness(has_placeholder: bool, turn: NormalizedTurn, others: Iterable[str]) -> int:
+    """Rank turns that lack as much: a placeholder that is for no other domain is nearest."""
+    if not has_placeholder:
+        return 1
+    return 0 if set(others).isdisjoint(turn.active_domains) else FOR_OTHERS
+
+
+def _unsaid(
+    case: Case, placeholder: str, others: Collection[str], since: int = 0
+) -> dict[str, object]:
+    """Return words for that no turn about a domain has a placeholder, and which turns have it.
+
+    Turns about any of `others`, which the placeholder may as well be of, are left out.
+    """
+    elsewhere = [
+        f"turn {index} (active: {_listed(turn)})"
+        for index, turn in enumerate(case.turns)
+        if index >= since
+        and placeholder in turn.response
+        and _remoteness(True, turn, others) < FOR_OTHERS
+    ]
+    return {
+        "placeholder": _called(case, placeholder),
+        "elsewhere": f"; others have it: {', '.join(elsewhere)}" if elsewhere else "",
+    }
+
+
+def _called(case: Case, placeholder: str) -> str:
+    return IN_WORDS[placeholder] if case.in_words else placeholder
+
+
+def _listed(turn: NormalizedTurn) -> str:
+    return ", ".join(turn.active_domains) or "none"
+
+
+def _not_active(outcome: str, domain: str, index: int, case: Case, placeholder: str) -> Failure:
+    turn = case.turns[index]
+    which = f", which has {_called(case, placeholder)}" if placeholder in turn.response else ""
+    repair = partial(Case.activate, turn=index, domain=domain)
+    words = {"which": which, "active": _listed(turn)}
+    return Failure("domain-not-active", outcome, domain, index, repair, words)
+
+
+def _state_failures(case: Case, domain: str, index: int) -> list[Failure]:
+    """Return what is wrong with the state behind the offer of a turn, and with those after it."""
+    state = case.turns[index].state.get(domain)
+    annotated = case.annotated[index].get(domain, {})
+
+    def failure(kind: str, changes: Changes, words: Mapping[str, object], then: str) -> Failure:
+        repair = partial(Case.constrain, since=index, domain=domain, changes=changes)
+        return Failure(kind, "inform", domain, index, repair, words, then=then)
+
+    if state is None:
+        then = "" if annotated else f"had not asked for a {domain}"
+        return [failure("no-state", case.constraints[domain], {}, then)]
+    changes = _needed_changes(case, domain, index)
+    if not case.offered(domain):
+        listed = ", ".join(
+            f"no {slot}" if value is None else f"{slot}={value}" for slot, value in changes.items()
+        )
+        excuses = (_then(case, domain, index, slot, changes[slot]) for slot in changes)
+        then = " and ".join(filter(None, excuses))
+        words = {"state": spelled(state), "changes": listed}
+        return [failure("no-venue-matches-state", changes, words, then)]
+    if "name" not in state and (len(changes) > 1 or not changes.keys() <= annotated.keys()):
+        # The name of the venue settled on, which the state should have and has not.
+        states = [turn.state for turn in reversed(case.turns[:index])]
+        for other in (*states, case.annotated[index]):
+            if name := other.get(domain, {}).get("name"):
+                lost = failure("name-lost", {"name": name}, {"value": name}, "")
+                if lost.repair(case).offers_right(domain):
+                    return [lost]
+    return list(_constraint_failures(case, domain, index, changes))
+
+
+def _constraint_failures(
+    case: Case, domain: str, index: int, changes: Changes
+) -> Iterator[Failure]:
+    state = case.turns[index].state[domain]
+    misplaced = {
+        slot: other
+        for slot, wanted in changes.items()
+        for other, instead in changes.items()
+        if slot not in state and instead is None and state.get(other) == wanted
+    }
+    for slot, wanted in changes.items():
+        if slot in misplaced.values() and slot not in misplaced:
+            continue
+        other = misplaced.get(slot)
+        turn, value = next(
+            (at, turn.state[domain].get(slot))
+            for at, turn in enumerate(case.turns)
+            if at >= index and domain in turn.state and turn.state[domain].get(slot) != wanted
+        )
+        repairing: Changes = {slot: wanted}
+        if other is not None:
+            kind, repairing = "misplaced", {slot: wanted, other: None}
+        else:
+            kind = "extra" if wanted is None else "missing" if value is None else "wrong"
+        yield Failure(
+            kind=f"{kind}-constraint",
+            outcome="inform",
+            domain=domain,
+            turn=turn,
+            repair=partial(Case.constrain, since=index, domain=domain, changes=repairing),
+            words={"value": value, "wanted": wanted, "other": other},
+            slot=slot,
+            then=_then(case, domain, turn, other or slot, wanted),
+        )
+
+
+def _then(case: Case, domain: str, index: int, slot: str, wanted: str | None) -> str:
+    """Return what the user wanted of a slot by the annotation, if the state has that; else ""."""
+    value = case.turns[index].state[domain].get(slot)
+    if case.annotated[index].get(domain, {}).get(slot) != value:
+        return ""
+    if value is None:
+        return f"had not asked for {slot}={wanted}"
+    return f"wanted {slot}={value}"
+
+
+def _needed_changes(case: Case, domain: str, since: int) -> Changes:
+    """Return changes of the state to what the goal says, none of which can be left out.
+
+    Where there is a choice, slots with another value are changed rather than missing ones, and
+    these rather than slots of which the goal says nothing.
+    """
+    wanted = case.constraints[domain]
+    states = [turn.state[domain] for turn in case.turns[since:] if domain in turn.state]
+    everything = case.database.query(domain, {})
+    others = {pair for state in states for pair in state.items() if pair[0] not in wanted}
+    extra = {
+        slot: None
+        for slot, value in sorted(others)
+        if case.database.query(domain, {slot: value}) != everything
+    }
+    missing = {slot: value for slot, value in wanted.items() if slot not in states[0]}
+    changes: Changes = {**extra, **missing, **wanted}
+    while True:
+        fewer = changes
+        for slot in changes:
+            without = {other: value for other, value in fewer.items() if other != slot}
+            if case.constrain(since, domain, without).offers_right(domain):
+                fewer = without
+        if len(fewer) == len(changes):
+            return {slot: fewer[slot] for slot in (*wanted, *extra) if slot in fewer}
+        changes = fewer
+
+
+def _slot_failures(case: Case, domain: str, slot: str) -> list[Failure]:
+    """Return what keeps a requested slot from counting, in the turn that comes nearest to it."""
+    booked = [turn for turn in range(len(case.turns)) if domain in case.booked[turn]]
+    others = {other for other, goal in case.goal.items() if slot in goal.requested} - {domain}
+    ways: list[tuple[Rank, list[Failure]]] = []
+    for index, turn in enumerate(case.turns):
+        has_slot = slot in placeholders_in(turn.response).provided
+        too_early = slot == "REFERENCE" and index not in booked
+        if booked and too_early and not has_slot:
+            continue  # What must yet be given can as well be given when it is booked.
+        found = []
+        if not has_slot:
+            give = partial(Case.say, turn=index, placeholder=slot)
+            words = _unsaid(case, slot, others)
+            found.append(Failure("never-gave", "success", domain, None, give, words))
+        if domain not in turn.active_domains:
+            found.append(_not_active("success", domain, index, case, slot))
+        if too_early:
+            book = partial(Case.book, turn=index, domain=domain)
+            if booked:
+                words = {"booked": next((turn for turn in booked if turn > index), booked[0])}
+                found.append(Failure("gave-before-booked", "success", domain, index, book, words))
+            else:
+                found.append(Failure("never-booked", "success", domain, None, book, {}))
+        unasked = domain not in case.annotated[index]
+        ways.append(((len(found), unasked, _remoteness(has_slot, turn, others), index), found))
+    nearest = min(ways, key=lambda way: way[0])[1]
+    name = SLOT_NAMES.get(slot, slot.lower())
+    return [replace(failure, slot=name) for failure in nearest]
+
+
+def spelled(slots: Mapping[str, str]) -> str:
+    """Return slots and their values in one line."""
+    return ", ".join(f"{slot}={value}" for slot, value in slots.items()) or "anything"

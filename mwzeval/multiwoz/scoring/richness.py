@@ -22,6 +22,7 @@ import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import chain, count, pairwise
 from typing import Any
@@ -241,39 +242,17 @@ class Richness:
     def measures(self, signature: Signature) -> list[Measure]:
         """Return the scores as measures: of rows (see `richness_rows`), then of n-grams."""
         scores = self.scores()
+
+        def measure(name: str, label: str, of: ScoreFunction, places: int, unit: str) -> Measure:
+            known = float(scores[name])
+            full = f"richness.{name}"
+            return Measure(full, label, signature, of, places, known=known, unit=unit)
+
+        label = f"MSTTR-{MSTTR_WINDOW}"
         return [
-            Measure(
-                "richness.avg_lengths",
-                "Words per turn",
-                signature,
-                _words_per_turn,
-                known=scores["avg_lengths"],
-                unit="words",
-            ),
-            Measure(
-                "richness.msttr",
-                f"MSTTR-{MSTTR_WINDOW}",
-                signature,
-                _msttr,
-                places=3,
-                block=MSTTR_BLOCK,
-                known=scores["msttr"],
-                unit="",
-            ),
-            *(
-                Measure(
-                    f"richness.{name}",
-                    label,
-                    signature,
-                    of,
-                    places,
-                    known=float(scores[name]),
-                    unit=unit,
-                    is_description=True,
-                    of_types=True,
-                )
-                for name, label, of, places, unit in OF_TYPES
-            ),
+            measure("avg_lengths", "Words per turn", _words_per_turn, 2, "words"),
+            replace(measure("msttr", label, _msttr, 3, ""), block=MSTTR_BLOCK),
+            *(replace(measure(*row), is_description=True, of_types=True) for row in OF_TYPES),
         ]
 
     def _count(self) -> None:

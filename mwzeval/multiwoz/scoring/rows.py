@@ -28,8 +28,7 @@ from mwzeval.multiwoz.grounding.scores import (
     grounded_measures,
     grounded_view,
 )
-from mwzeval.multiwoz.predictions.reading import Dialogues
-from mwzeval.multiwoz.predictions.unfilled import spelling
+from mwzeval.multiwoz.predictions.reading import Dialogues, spelling
 from mwzeval.multiwoz.scoring.goal_success import GOAL_SUCCESS, goal_row
 from mwzeval.multiwoz.scoring.richness import (
     MSTTR_WINDOW,

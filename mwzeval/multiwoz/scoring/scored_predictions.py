@@ -1,9 +1,4 @@
-"""Predictions on their way to a report: checked, then scored.
-
-`CheckedPart` is what can be said of a part of an input; `CheckedPredictions` is a whole input that
-can be scored; `ScoredPredictions` is what came of it, for reports, comparisons and explanations:
-what the scorer made of each turn of a dialogue, and what was lost.
-"""
+"""Predictions that are checked, then scored: for reports, comparisons and explanations."""
 
 from __future__ import annotations
 
@@ -21,14 +16,8 @@ from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.normalization.spacing import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
-from mwzeval.multiwoz.scoring.goal_success import (
-    DialogueOutcome,
-    NeedsOffer,
-    Progress,
-)
-from mwzeval.multiwoz.scoring.losses import losses, spelled
-from mwzeval.multiwoz.scoring.reasons import KINDS, ON_OFFER, PROVIDED
-from mwzeval.multiwoz.scoring.repairs import Case
+from mwzeval.multiwoz.scoring.goal_success import NeedsOffer, Progress
+from mwzeval.multiwoz.scoring.reasons import Case, failures, spelled
 from mwzeval.multiwoz.scoring.rows import Rows, plain_metrics
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.state_errors import StateErrors
@@ -37,7 +26,6 @@ from mwzeval.scores.explanation import (
     Claim,
     Explanation,
     Fact,
-    Reason,
     TurnView,
     Utterance,
 )
@@ -52,18 +40,18 @@ SHOWN_VENUES = 3
 def explain(scorer: Scorer, dialogue: NormalizedDialogue) -> Explanation:
     """Return the outcomes of a dialogue, what each turn did, and why Inform or Success failed."""
     case = Case.of(scorer, dialogue)
+    outcome = case.outcome()
+    outcomes: dict[str, dict[str, bool | None]] = {
+        WHOLE: {"inform": outcome.inform, "success": outcome.success}
+    }
+    for domain, result in outcome.domains.items():
+        outcomes[domain] = {"inform": result.inform, "success": result.success}
     explanation = Explanation(
         unit=dialogue.name,
-        outcomes=_outcomes(case.outcome()),
+        outcomes=outcomes,
         goal=tuple(_goal_facts(case)),
         turns=tuple(_turn_views(case, scorer.gold.dialogues[dialogue.name])),
-        reasons=tuple(
-            Reason(
-                *(loss.code, loss.outcome, loss.domain, loss.turn, loss.text),
-                evidence=KINDS[loss.kind].evidence,
-            )
-            for loss in losses(case)
-        ),
+        reasons=tuple(failure.reason() for failure in failures(case)),
     )
     return explanation if dialogue.mentions is None else _with_words(explanation, scorer, dialogue)
 
@@ -152,14 +140,6 @@ def _done(turn: Turn) -> Iterator[Fact]:
             yield Fact("booked", spelled(slots), domain)
 
 
-def _outcomes(outcome: DialogueOutcome) -> dict[str, dict[str, bool | None]]:
-    whole: dict[str, bool | None] = {"inform": outcome.inform, "success": outcome.success}
-    return {WHOLE: whole} | {
-        domain: {"inform": result.inform, "success": result.success}
-        for domain, result in outcome.domains.items()
-    }
-
-
 def _goal_facts(case: Case) -> Iterator[Fact]:
     for domain, wanted in case.goal.items():
         constraints = case.constraints[domain]
@@ -193,7 +173,7 @@ def _turn_views(case: Case, gold: GoldDialogue) -> Iterator[TurnView]:
             if domain in has_offered:
                 facts.append(_offer(case, domain, progress.offered[domain]))
             if new := progress.provided[domain] - before[domain]:
-                facts.append(Fact(PROVIDED, ", ".join(sorted(new)), domain))
+                facts.append(Fact("provided", ", ".join(sorted(new)), domain))
         yield TurnView(
             utterances=(
                 Utterance("user", gold.user_utterances[index]),
@@ -210,7 +190,7 @@ def _offer(case: Case, domain: str, offered: tuple[str, ...]) -> Fact:
         satisfying = len(goal.satisfying.intersection(offered))
         share = {0: "none", len(offered): "all"}.get(satisfying, str(satisfying))
         remark = f" (satisfying the goal: {share})"
-    return Fact(ON_OFFER, _venues(case, domain, offered, remark), domain)
+    return Fact("on offer", _venues(case, domain, offered, remark), domain)
 
 
 def _venues(case: Case, domain: str, ids: Sequence[str], remark: str = "") -> str:
@@ -282,7 +262,7 @@ class ScoredPredictions:
                     "said": scorer.responses != AUTO,
                     **checked.census.wording.plain(),
                 },
-                "coverage": coverage(checked.census, scorer.gold).to_json(),
+                "coverage": coverage(checked.census, scorer.gold),
                 "versions": {name: library_version(name) for name in DEPENDENCIES}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from mwzeval.metrics.bleu import Bleu
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
@@ -30,9 +31,8 @@ from mwzeval.multiwoz.normalization.normalize import (
     normalize_states,
 )
 from mwzeval.multiwoz.normalization.spacing import natural_spacing
-from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.census import TELLING, Census, Wording
 from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
-from mwzeval.multiwoz.predictions.wording import TELLING, Wording
 from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
     DomainGoal,
@@ -143,23 +143,16 @@ class Scorer:
         }
         self._goals: dict[str, dict[str, DomainGoal]] = {}
         self._gold_states: dict[str, tuple[State, ...]] = {}
-        self._delexicalizer: Delexicalizer | None = None
-        self._grounding: Grounding | None = None
 
-    @property
+    @cached_property
     def grounding(self) -> Grounding:
-        """What holds words against this fold's database; made when first needed."""
-        if self._grounding is None:
-            facts = VenueFacts(self.gold.tables, self.rules)
-            self._grounding = Grounding(self.database, facts)
-        return self._grounding
+        """What compares words with this fold's database."""
+        return Grounding(self.database, VenueFacts(self.gold.tables, self.rules))
 
-    @property
+    @cached_property
     def delexicalizer(self) -> Delexicalizer:
-        """What delexicalises responses with this fold's database; made when first needed."""
-        if self._delexicalizer is None:
-            self._delexicalizer = Delexicalizer(self.gold.tables)
-        return self._delexicalizer
+        """What delexicalises responses with this fold's database."""
+        return Delexicalizer(self.gold.tables)
 
     def delexicalizes(self, sources: Sources) -> bool:
         """Tell whether responses of such an input are delexicalised before they are scored."""
@@ -263,10 +256,10 @@ class Scorer:
         grounded_reward = None
         if weights.grounded:
             grounded = self.grounded(dialogue)
-            of_turn: list[list[tuple[bool, bool | None]]] = [[] for _ in dialogue.turns]
+            mentions: list[list[tuple[bool, bool | None]]] = [[] for _ in dialogue.turns]
             for judged in grounded.judged:
-                of_turn[judged.turn].append((judged.known, judged.agrees))
-            counts = tuple(map(MentionCounts.of, of_turn))
+                mentions[judged.turn].append((judged.known, judged.agrees))
+            counts = tuple(map(MentionCounts.of, mentions))
             grounded_reward = GroundedReward(grounded.outcome, counts)
         return reward(self.goal(dialogue.name), self._acts(dialogue), weights, grounded_reward)
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS, INFORM, Words
+from mwzeval.multiwoz.grounding.reasons import INFORM, Words
 from mwzeval.multiwoz.grounding.responses import SAID_AS
+from mwzeval.multiwoz.reasons import kinds
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.scored_predictions import words_of
@@ -91,7 +92,7 @@ def assert_reasons_are_causes(scorer: Scorer, dialogue: NormalizedDialogue) -> I
     before = words.grounded.outcome
     for reason in words.reasons():
         kind, _, slot = reason.code.partition(":")
-        assert kind in GROUNDED_KINDS
+        assert kind in kinds()
         yield reason
         if kind == "said-before-booked":
             continue  # It was said; no other word would have won it.

@@ -18,8 +18,8 @@ from mwzeval.comparison.gates import worse_than
 from mwzeval.metrics.measure import Resampling, named
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
 from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.reasons import kinds
 from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.scores.explanation import Explanation
@@ -305,7 +305,7 @@ def test_every_loss_in_words_has_its_reason(explained: dict[str, Explanation]) -
     for explanation in explained.values():
         outcomes = explanation.outcomes
         given = [reason for reason in explanation.reasons if reason.outcome.startswith("grounded")]
-        assert all(reason.code.partition(":")[0] in GROUNDED_KINDS for reason in given)
+        assert all(reason.code.partition(":")[0] in kinds() for reason in given)
         whole = outcomes[WHOLE]
         lost_inform = {d for d, of in outcomes.items() if of["grounded_inform"] is False} - {WHOLE}
         assert {r.scope for r in given if r.outcome == "grounded_inform"} == lost_inform

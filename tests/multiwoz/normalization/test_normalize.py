@@ -16,7 +16,7 @@ from mwzeval.multiwoz.normalization.normalize import (
     normalize_value,
 )
 from mwzeval.multiwoz.normalization.placeholders import CANONICAL, PLACEHOLDERS, placeholders_of
-from mwzeval.multiwoz.predictions.wording import COUNTED
+from mwzeval.multiwoz.predictions.census import COUNTED
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import SAMPLE_SYSTEMS, sample_predictions

@@ -14,7 +14,7 @@ from mwzeval.errors import UsageError
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.normalize import ONTOLOGY
-from mwzeval.multiwoz.predictions.unfilled import UNFILLED, parse_unfilled
+from mwzeval.multiwoz.predictions.reading import UNFILLED, parse_unfilled
 from mwzeval.scores.score import Signature
 from tests.parts import Predictions, cut
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared

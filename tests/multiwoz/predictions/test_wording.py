@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.wording import Wording
+from mwzeval.multiwoz.predictions.census import Wording
 from mwzeval.multiwoz.words.numbers import has_identifier
 from tests.parts import Predictions, cut
 from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared

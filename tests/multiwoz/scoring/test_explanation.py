@@ -15,16 +15,14 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, DomainGoal, NeedsOffer, NormalizedTurn
-from mwzeval.multiwoz.scoring.losses import losses, repaired
-from mwzeval.multiwoz.scoring.reasons import KINDS, SLOT_NAMES, Loss
-from mwzeval.multiwoz.scoring.repairs import Case
+from mwzeval.multiwoz.scoring.reasons import SLOT_NAMES, Case, Failure, failures, repaired
 from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Sources
 from mwzeval.scores.explanation import Explanation, Fact, count_reasons
 from mwzeval.scores.score import WHOLE
 from tests.examples import examples
 from tests.multiwoz.scoring.test_scorer import predicted
-from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
+from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
 
@@ -41,8 +39,8 @@ def is_won(case: Case, domain: str, outcome: str, slot: str | None) -> bool:
     return slot not in {SLOT_NAMES.get(missing, missing.lower()) for missing in result.missing}
 
 
-def assert_complete_and_true(case: Case) -> list[Loss]:
-    outcome, found = case.outcome(), losses(case)
+def assert_complete_and_true(case: Case) -> list[Failure]:
+    outcome, found = case.outcome(), failures(case)
     lost: list[tuple[str, str, str | None]] = (
         [
             (domain, "success", SLOT_NAMES.get(slot, slot.lower()))
@@ -52,35 +50,34 @@ def assert_complete_and_true(case: Case) -> list[Loss]:
         if outcome.inform
         else [(domain, "inform", None) for domain, r in outcome.domains.items() if not r.inform]
     )
-    of: dict[tuple[str, str, str | None], list[Loss]] = {}
-    for loss in found:
-        slot = loss.detail if loss.outcome == "success" else None
-        of.setdefault((loss.domain, loss.outcome, slot), []).append(loss)
-        assert loss.kind in KINDS
-        assert loss.text
-        assert_not_said(case, loss)
+    of: dict[tuple[str, str, str | None], list[Failure]] = {}
+    for failure in found:
+        slot = failure.slot if failure.outcome == "success" else None
+        of.setdefault((failure.domain, failure.outcome, slot), []).append(failure)
+        assert failure.reason().text
+        assert_not_said(case, failure)
     assert list(of) == lost
     assert outcome.success == (not found)
     for key, reasons in of.items():
         assert not is_won(case, *key)
-        assert is_won(repaired(case, reasons), *key), [loss.text for loss in reasons]
-        for index, loss in enumerate(reasons):
+        assert is_won(repaired(case, reasons), *key), [failure.reason().text for failure in reasons]
+        for index, failure in enumerate(reasons):
             others = reasons[:index] + reasons[index + 1 :]
-            assert not is_won(repaired(case, others), *key), loss.text
+            assert not is_won(repaired(case, others), *key), failure.reason().text
     return found
 
 
-def assert_not_said(case: Case, loss: Loss) -> None:
-    """Where a loss says that no turn about a domain has a placeholder, none has it."""
+def assert_not_said(case: Case, failure: Failure) -> None:
+    """Where a failure says that no turn about a domain has a placeholder, none has it."""
     codes = {name: code for code, name in SLOT_NAMES.items()}
-    if loss.kind == "no-venue-offered":
-        missing = OFFERED_BY[loss.domain]
-    elif loss.kind == "never-gave" and loss.detail not in (None, "reference"):
-        missing = codes.get(str(loss.detail), str(loss.detail).upper())
+    if failure.kind == "no-venue-offered":
+        missing = OFFERED_BY[failure.domain]
+    elif failure.kind == "never-gave" and failure.slot not in (None, "reference"):
+        missing = codes.get(str(failure.slot), str(failure.slot).upper())
     else:
         return
     for turn in case.turns:
-        assert missing not in turn.response or loss.domain not in turn.active_domains
+        assert missing not in turn.response or failure.domain not in turn.active_domains
 
 
 def cases(checked: CheckedPredictions) -> Iterable[Case]:
@@ -294,17 +291,17 @@ def test_why_inform_is_lost(name: str, turns: Told, expected: list[tuple[Any, ..
         for code, *rest in expected
     ]
     found = assert_complete_and_true(case_of(turns))
-    assert [(loss.code, loss.turn) for loss in found] == wanted, name
+    assert [(failure.reason().code, failure.turn) for failure in found] == wanted, name
 
 
 def test_the_annotation_knows_the_name_settled_on() -> None:
     turns = [(OFFER, state(area="north"), HERE)]
     annotated = {"hotel": {"area": "north", "name": "acorn"}}
-    (loss,) = assert_complete_and_true(case_of(turns, annotated=annotated))
-    assert loss.code == "name-lost"
+    (failure,) = assert_complete_and_true(case_of(turns, annotated=annotated))
+    assert failure.reason().code == "name-lost"
     annotated = {"hotel": {**WANTED, "name": "acorn"}}
-    (loss,) = assert_complete_and_true(case_of(turns, annotated=annotated))
-    assert loss.code == "missing-constraint:stars"
+    (failure,) = assert_complete_and_true(case_of(turns, annotated=annotated))
+    assert failure.reason().code == "missing-constraint:stars"
 
 
 TRAINS = [
@@ -351,42 +348,45 @@ def test_that_no_train_is_left_is_no_repair(
     wanted: Mapping[str, str], tracked: Mapping[str, str], codes: list[str]
 ) -> None:
     found = assert_complete_and_true(train_case(wanted, tracked))
-    assert sorted(loss.code for loss in found) == codes
-    assert all(value in found[0].text for value in ("arrive=17:00", "leave=17:00")) or codes[1:]
+    assert sorted(failure.reason().code for failure in found) == codes
+    assert (
+        all(value in found[0].reason().text for value in ("arrive=17:00", "leave=17:00"))
+        or codes[1:]
+    )
 
 
 def test_a_state_that_was_right_then_is_not_the_reason() -> None:
     then, now = {"area": "south", "stars": "4"}, {"area": "north", "stars": "4"}
     turns = [(OFFER, {"hotel": then}, HERE), ("that is free", {"hotel": now}, HERE)]
-    (loss,) = assert_complete_and_true(case_of(turns))
-    assert (loss.code, loss.turn) == ("not-offered-again", None)
-    assert "Turn 0" in loss.text
-    assert "wanted area=south" in loss.text
+    (failure,) = assert_complete_and_true(case_of(turns))
+    assert (failure.reason().code, failure.turn) == ("not-offered-again", None)
+    assert "Turn 0" in failure.reason().text
+    assert "wanted area=south" in failure.reason().text
     # The annotation does not know of any change: the state was wrong from the first.
-    (loss,) = assert_complete_and_true(case_of(turns, annotated={"hotel": now}))
-    assert (loss.code, loss.turn) == ("wrong-constraint:area", 0)
+    (failure,) = assert_complete_and_true(case_of(turns, annotated={"hotel": now}))
+    assert (failure.reason().code, failure.turn) == ("wrong-constraint:area", 0)
     # The user never wanted what the goal says: no later turn could have known.
     turns = [(OFFER, {"hotel": then}, HERE), ("that is free", {"hotel": then}, HERE)]
-    (loss,) = assert_complete_and_true(case_of(turns))
-    assert loss.text.endswith("(as the annotation of that turn has it).")
+    (failure,) = assert_complete_and_true(case_of(turns))
+    assert failure.reason().text.endswith("(as the annotation of that turn has it).")
 
 
 def test_what_another_turn_says_is_not_denied() -> None:
     turns = [(OFFER, {}, ()), ("it is in the north", RIGHT, HERE)]
-    (loss,) = assert_complete_and_true(case_of(turns))
-    assert loss.code == "no-venue-offered"
-    assert "others have it: turn 0 (active: none)" in loss.text
+    (failure,) = assert_complete_and_true(case_of(turns))
+    assert failure.reason().code == "no-venue-offered"
+    assert "others have it: turn 0 (active: none)" in failure.reason().text
     # Where the user had asked for a hotel by then, that it was not noticed is the reason.
     found = assert_complete_and_true(case_of(turns, annotated=RIGHT))
-    assert [(loss.code, loss.turn) for loss in found] == [
+    assert [(failure.reason().code, failure.turn) for failure in found] == [
         ("domain-not-active", 0),
         ("no-state", 0),
     ]
 
 
 def test_a_goal_that_nothing_satisfies_is_named() -> None:
-    (loss,) = assert_complete_and_true(case_of([(OFFER, RIGHT, HERE)], wanted={"area": "west"}))
-    assert (loss.code, loss.turn) == ("unsatisfiable-goal", None)
+    (failure,) = assert_complete_and_true(case_of([(OFFER, RIGHT, HERE)], wanted={"area": "west"}))
+    assert (failure.reason().code, failure.turn) == ("unsatisfiable-goal", None)
 
 
 @pytest.mark.parametrize(
@@ -432,12 +432,12 @@ def test_why_success_is_lost(
 ) -> None:
     turns = [(OFFER, RIGHT, HERE), *((text, RIGHT, active) for text, active in responses)]
     found = assert_complete_and_true(case_of(turns, requested={slot}, booked=booked))
-    assert [(loss.code, loss.turn) for loss in found] == expected, name
+    assert [(failure.reason().code, failure.turn) for failure in found] == expected, name
 
 
 def test_values_may_be_any_text() -> None:
-    (loss,) = assert_complete_and_true(case_of([(OFFER, state(area="{x} %s", stars="4"), HERE)]))
-    assert "{x} %s" in loss.text
+    (failure,) = assert_complete_and_true(case_of([(OFFER, state(area="{x} %s", stars="4"), HERE)]))
+    assert "{x} %s" in failure.reason().text
 
 
 @pytest.fixture(scope="module")
@@ -506,8 +506,3 @@ def test_reasons_are_counted_by_domain(explained: dict[str, Explanation]) -> Non
             if any((r.code, r.scope) == (code, scope) for r in explanation.reasons)
         ]
         assert len(having) == count
-
-
-def test_the_page_of_reasons_has_every_kind() -> None:
-    page = (ROOT / "docs" / "reasons.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^### `([a-z-]+)(?::\w+)?`$", page, re.MULTILINE)) == sorted(KINDS)

@@ -6,7 +6,7 @@ import pytest
 
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.wording import MOST_ALIKE, MOST_EARLY, Answers
+from mwzeval.multiwoz.predictions.census import MOST_ALIKE, MOST_EARLY, Answers
 from tests.parts import cut
 from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mwzeval.multiwoz.reasons import MEANINGS
+from mwzeval.multiwoz.reasons import kinds
 from mwzeval.report.page.html import to_html
 from tests.report.page.conversations import live_systems
 from tests.report.systems import (
@@ -24,6 +24,8 @@ from tests.report.systems import (
     large_systems,
     tracked_systems,
 )
+
+MEANINGS = {code: kind.meaning for code, kind in kinds().items()}
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

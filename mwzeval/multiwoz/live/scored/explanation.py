@@ -15,7 +15,7 @@ from mwzeval.multiwoz.live.judgement import DomainJudgement, Judgement
 from mwzeval.multiwoz.live.losses import of_end
 from mwzeval.multiwoz.live.scored.scores import INFORM, SUCCESS, faults_in, reported
 from mwzeval.multiwoz.live.verdicts.answers import slot_of
-from mwzeval.multiwoz.scoring.losses import spelled
+from mwzeval.multiwoz.scoring.reasons import spelled
 from mwzeval.scores.explanation import (
     CANNOT_BE,
     NOT_JUDGED,
