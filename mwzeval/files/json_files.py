@@ -102,6 +102,19 @@ def read_text(path: str | Path) -> str:
     return decoded(read_bytes(path), path)
 
 
+def table_rows(path: Path, columns: int) -> Iterator[list[str]]:
+    """Yield the rows of a tab-separated table that comes with mwzeval; `#` begins a comment.
+
+    Raises `DataError` for a row of another width, or with an empty cell.
+    """
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if line and not line.startswith("#"):
+            row = line.split("\t")
+            if len(row) != columns or not all(map(str.strip, row)):
+                raise DataError(f"{path}, line {number}: not {columns} columns with text")
+            yield row
+
+
 def decoded(raw: bytes, path: str | Path) -> str:
     """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
     if raw.startswith(ZIP_MAGIC):

@@ -10,66 +10,20 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_format, file_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
-from mwzeval.multiwoz.predictions.reading import Dialogues
-from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
-from mwzeval.multiwoz.words.text import Delexicalized, Mention
+from mwzeval.multiwoz.scoring.scorer import Sources
+from mwzeval.multiwoz.words.text import Delexicalized
 from mwzeval.output import warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
-
-
-@dataclass(slots=True)
-class Account:
-    """What was found: turns, turns with a mention, and mentions by slot.
-
-    `unknown` are the mentions of values that the database does not have, of slots that it has;
-    `unsure` those that could be read otherwise, or are misspelt names.
-    """
-
-    turns: int = 0
-    with_mentions: int = 0
-    with_placeholders: int = 0
-    mentions: Counter[str] = field(default_factory=Counter)
-    unknown: Counter[str] = field(default_factory=Counter)
-    unsure: Counter[str] = field(default_factory=Counter)
-
-    def add(self, before: str, turn: Delexicalized) -> None:
-        """Count a turn, given its response as it came."""
-        self.turns += 1
-        self.with_mentions += bool(turn.mentions)
-        self.with_placeholders += bool(known_placeholders(before))
-        for mention in turn.mentions:
-            self.mentions[mention.slot] += 1
-            self.unknown[mention.slot] += mention.slot in OF_DATABASE and mention.value is None
-            self.unsure[mention.slot] += not mention.sure
-
-    def plain(self) -> dict[str, Any]:
-        """Return the numbers for JSON, slots by how often they are mentioned."""
-        return {
-            "turns": self.turns,
-            "with_mentions": self.with_mentions,
-            "with_placeholders": self.with_placeholders,
-            "slots": {
-                slot: {
-                    "mentions": times,
-                    "not_in_database": self.unknown[slot] if slot in OF_DATABASE else None,
-                    "unsure": self.unsure[slot],
-                }
-                for slot, times in sorted(
-                    self.mentions.items(), key=lambda item: (-item[1], item[0])
-                )
-            },
-        }
-
 
 OF_DATABASE = frozenset(
     {
@@ -79,47 +33,6 @@ OF_DATABASE = frozenset(
     }
 )
 """Slots whose values are in the database; there are no columns of references or choices."""
-
-
-@dataclass(frozen=True, slots=True)
-class DelexicalizedInput:
-    """The delexicalised turns of an input, by dialogue."""
-
-    dialogues: Mapping[str, Sequence[Delexicalized]]
-    account: Account
-
-    @classmethod
-    def of(cls, scorer: Scorer, dialogues: Dialogues) -> DelexicalizedInput:
-        """Delexicalise checked dialogues, with gold states where not all turns predict them."""
-        sources = Sources.of(dialogues.values())
-        account = Account()
-        delexicalized = {}
-        for name, turns in dialogues.items():
-            delexicalized[name] = scorer.delexicalized(name, turns, sources)
-            for turn, found in zip(turns, delexicalized[name], strict=True):
-                account.add(turn.response or "", found)
-        return cls(delexicalized, account)
-
-    def written_into(self, raw: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-        """Return raw predictions of these dialogues with the new responses, all else as it is."""
-        return {
-            name: [
-                {**turn, "response": found.response}
-                for turn, found in zip(raw[name], turns, strict=True)
-            ]
-            for name, turns in self.dialogues.items()
-        }
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield every mention with its dialogue and turn (from 0), in their order."""
-        for name, turns in self.dialogues.items():
-            for number, turn in enumerate(turns):
-                for mention in turn.mentions:
-                    yield {"dialogue": name, "turn": number, **_plain(mention)}
-
-
-def _plain(mention: Mention) -> dict[str, Any]:
-    return asdict(mention) | {"venues": list(mention.venues)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -176,14 +89,33 @@ def run(arguments: argparse.Namespace) -> int:
     checked = evaluator.checked(raw, file=file)
     if arguments.strict and checked.warnings:
         raise InputError(checked.warnings)
-    delexicalized = DelexicalizedInput.of(checked.scorer, checked.dialogues)
+    scorer, sources = checked.scorer, Sources.of(checked.dialogues.values())
+    delexicalized = {
+        name: scorer.delexicalized(name, turns, sources)
+        for name, turns in checked.dialogues.items()
+    }
     if arguments.mentions:
-        lines = (json.dumps(record, ensure_ascii=False) for record in delexicalized.records())
+        records = (
+            {"dialogue": name, "turn": number, **asdict(mention)}
+            for name, turns in delexicalized.items()
+            for number, turn in enumerate(turns)
+            for mention in turn.mentions
+        )
+        lines = (json.dumps(record, ensure_ascii=False) for record in records)
         write_output(arguments.mentions, "".join(f"{line}\n" for line in lines))
     # The same once more, because what is written keeps keys that nobody scores.
     adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
-    written = json.dumps(delexicalized.written_into(adapted), indent=1, ensure_ascii=False) + "\n"
-    table = _document(delexicalized.account.plain())
+    filled = {
+        name: [
+            {**turn, "response": found.response}
+            for turn, found in zip(adapted[name], turns, strict=True)
+        ]
+        for name, turns in delexicalized.items()
+    }
+    written = json.dumps(filled, indent=1, ensure_ascii=False) + "\n"
+    responses = [turn.response or "" for turns in checked.dialogues.values() for turn in turns]
+    found = [turn for turns in delexicalized.values() for turn in turns]
+    table = _document(_account(responses, found))
     with warnings_behind(checked.warnings):
         if arguments.output in STANDARD_OUTPUT:
             write_result(written, "json")
@@ -192,6 +124,35 @@ def run(arguments: argparse.Namespace) -> int:
             write_output(arguments.output, written)
             write_result(printed(table, arguments.format), arguments.format)
     return 0
+
+
+def _account(responses: Iterable[str], turns: list[Delexicalized]) -> dict[str, Any]:
+    """Return how many turns and mentions there are, by slot, the most frequent first.
+
+    `not_in_database` counts values that the database does not have, of slots that it has; `unsure`
+    those that could be read otherwise, or are misspelt names.
+    """
+    mentions = [mention for turn in turns for mention in turn.mentions]
+    slots = Counter(mention.slot for mention in mentions)
+    unknown = Counter(mention.slot for mention in mentions if mention.value is None)
+    unsure = Counter(mention.slot for mention in mentions if not mention.sure)
+    return {
+        "turns": len(turns),
+        "with_mentions": sum(bool(turn.mentions) for turn in turns),
+        "with_placeholders": sum(bool(known_placeholders(response)) for response in responses),
+        "slots": {
+            slot: {
+                "mentions": times,
+                "not_in_database": unknown[slot] if slot in OF_DATABASE else None,
+                "unsure": unsure[slot],
+            }
+            for slot, times in sorted(slots.items(), key=lambda item: (-item[1], item[0]))
+        },
+    }
+
+
+COLUMNS = {"mentions": "mentions", "not_in_database": "not in database", "unsure": "unsure"}
+"""Keys of the counts of a slot, and what stands above them."""
 
 
 def _document(account: Mapping[str, Any]) -> Document:
@@ -214,7 +175,3 @@ def _document(account: Mapping[str, Any]) -> Document:
         records=tuple({"slot": slot, **counts} for slot, counts in slots.items()),
         plain=account,
     )
-
-
-COLUMNS = {"mentions": "mentions", "not_in_database": "not in database", "unsure": "unsure"}
-"""Keys of an account, and what stands above them."""

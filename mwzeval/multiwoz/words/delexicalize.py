@@ -179,7 +179,7 @@ def read(
             mentions.append(Mention(start, end, said, "type", "taxi", values[0]))
             continue
         written = slot not in CLAIMS_ONLY
-        slot = _slot(candidate, tokens, context, journeys)
+        slot = _slot(slot, tokens, first, after, context, journeys)
         if slot in SPELLED:
             values = [SPELLED[slot](said if said.isascii() else lowered(said))]
         if slot in ("name", "address") and _is_landmark(tokens, candidate, landmark):
@@ -285,9 +285,11 @@ SLOT_OF = {
 """Slots of the recogniser that no placeholder stands for, and what they are of."""
 
 
-def _slot(candidate: Candidate, tokens: Tokens, context: Context, journeys: Journeys) -> str:
-    """Return the slot of a candidate, whose form alone may not tell it."""
-    slot, first, after, active = candidate.slot, candidate.first, candidate.after, context.active
+def _slot(
+    slot: str, tokens: Tokens, first: int, after: int, context: Context, journeys: Journeys
+) -> str:
+    """Return the slot of the tokens of a candidate, whose form alone may not tell it."""
+    active = context.active
     if slot in ("place", "station"):
         return journeys.way(first, after)
     if slot == "time":

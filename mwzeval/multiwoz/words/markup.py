@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -171,107 +171,91 @@ def shown(response: str) -> Shown:
     plain = response.translate(_REPLACED)
     if _NEEDED.search(plain) is None and not any(sign in plain for sign in _INVISIBLE):
         return Shown(plain)
-    return _Stripped(plain).shown()
+    return _stripped(plain)
 
 
-class _Stripped:
-    """Takes the markup out of a text."""
+def _stripped(text: str) -> Shown:
+    """Return a text without its markup."""
+    edits: dict[int, tuple[int, str]] = {}  # start → end, what stands there instead
+    spans: list[tuple[int, int]] = []
 
-    def __init__(self, response: str) -> None:
-        self._response = response
-        self._edits: dict[int, tuple[int, str]] = {}  # start → end, what stands there instead
-        self._spans: list[tuple[int, int]] = []
-        self._lines: list[tuple[int, int, bool]] = []
-
-    def shown(self) -> Shown:
-        """Return what is left."""
-        text = self._response
-        for fence in (*_FENCE.finditer(text), *_RULE.finditer(text)):
-            self._edits[fence.start()] = fence.end(), ""
-        for link in _LINK.finditer(text):
-            self._mark(link)
-        for emphasis in _EMPHASIS.finditer(text):
-            self._emphasis(emphasis)
-        for match in _DELETED.finditer(text):
-            kind = match.lastgroup
-            instead = ""
-            if kind == "break":
-                instead = BREAK
-            elif kind == "entity":
-                instead = html.unescape(match[0]).translate(_REPLACED)
-            elif kind == "address":
-                instead = " "
-            elif kind == "link" and match.start() not in self._edits:
-                continue
-            self._edits.setdefault(match.start(), (match.end(), instead))
-        for line in re.finditer(r"[^\r\n]+", text):
-            self._line(line.start(), line.end())
-        return self._apply()
-
-    def _mark(self, match: re.Match[str]) -> None:
+    def mark(match: re.Match[str]) -> None:
         start, end = match.span("inside")
-        self._edits[match.start()] = start, ""
-        self._edits[end] = match.end(), ""
-        self._spans.append((start, end))
+        edits[match.start()] = start, ""
+        edits[end] = match.end(), ""
+        spans.append((start, end))
 
-    def _emphasis(self, match: re.Match[str]) -> None:
-        start, end = match.span("inside")
-        if match.start() in self._edits or end in self._edits:
-            return
-        self._edits[match.start()] = start, ""
-        self._edits[end] = match.end(), ""
-        self._spans.append((start, end))
-        # Emphasis in emphasis, `***a** b*` and links in it aside.
-        for inner in _EMPHASIS.finditer(self._response, start, end):
-            self._emphasis(inner)
+    def emphasize(start: int, end: int) -> None:
+        for match in _EMPHASIS.finditer(text, start, end):
+            if match.start() not in edits and match.end("inside") not in edits:
+                mark(match)
+                # Emphasis in emphasis, `***a** b*`.
+                emphasize(*match.span("inside"))
 
-    def _line(self, start: int, end: int) -> None:
-        match = _LINE.match(self._response, start, end)
-        assert match is not None  # it matches nothing, too
-        indent = len(match["indent"])
-        row = self._response.count("|", start, end) > 1
-        if match["heading"]:
-            depth = len(match["heading"]) - 8
-        else:
-            depth = 3 * indent + (2 if match["bullet"] else 1 if match["number"] else 0)
-        self._lines.append((start, depth, row))
-        if match.end() > start:
-            marked = match.end()
+    for fence in (*_FENCE.finditer(text), *_RULE.finditer(text)):
+        edits[fence.start()] = fence.end(), ""
+    for link in _LINK.finditer(text):
+        mark(link)
+    emphasize(0, len(text))
+    for match in _DELETED.finditer(text):
+        kind = match.lastgroup
+        if kind == "link" and match.start() not in edits:
+            continue
+        instead = {"break": BREAK, "address": " "}.get(kind or "", "")
+        if kind == "entity":
+            instead = html.unescape(match[0]).translate(_REPLACED)
+        edits.setdefault(match.start(), (match.end(), instead))
+    lines: list[tuple[int, int, bool]] = []
+    for line in re.finditer(r"[^\r\n]+", text):
+        start = line.start()
+        beginning = _LINE.match(text, start, line.end())
+        assert beginning is not None  # it matches nothing, too
+        depth = 3 * len(beginning["indent"]) + bool(beginning["number"])
+        if beginning["heading"]:
+            depth = len(beginning["heading"]) - 8
+        elif beginning["bullet"]:
+            depth += 2
+        lines.append((start, depth, text.count("|", start, line.end()) > 1))
+        if beginning.end() > start:
             # What emphasis begins here ends behind the mark of the item.
-            self._edits[start] = max(marked, self._edits.get(start, (0, ""))[0]), ""
+            edits[start] = max(beginning.end(), edits.get(start, (0, ""))[0]), ""
+    return _edited(text, edits, spans, lines)
 
-    def _apply(self) -> Shown:
-        response, edits = self._response, self._edits
-        pieces: list[str] = []
-        places: list[int] = []
-        position = 0
-        for start in sorted(edits):
-            end, instead = edits[start]
-            if start < position:
-                # Something that has been taken out begins before this.
-                if end > position and not instead:
-                    position = end
-                continue
-            pieces += (response[position:start], instead)
-            places += range(position, start)
-            places += [start] * len(instead)
-            position = end
-        pieces.append(response[position:])
-        places += range(position, len(response))
-        size = len(places)
-        places.append(len(response))
-        text = "".join(pieces)
-        assert len(text) == size
 
-        def at(place: int) -> int:
-            return bisect_left(places, place, 0, size)
+def _edited(
+    response: str,
+    edits: Mapping[int, tuple[int, str]],
+    spans: Sequence[tuple[int, int]],
+    lines: Sequence[tuple[int, int, bool]],
+) -> Shown:
+    """Return a response with its edits, and where its emphasis and lines are then."""
+    pieces: list[str] = []
+    places: list[int] = []
+    position = 0
+    for start in sorted(edits):
+        end, instead = edits[start]
+        if start < position:
+            # Something that has been taken out begins before this.
+            if end > position and not instead:
+                position = end
+            continue
+        pieces += (response[position:start], instead)
+        places += (*range(position, start), *[start] * len(instead))
+        position = end
+    text = "".join([*pieces, response[position:]])
+    places += range(position, len(response))
 
-        spans = sorted({(at(start), at(end)) for start, end in self._spans})
-        lines: list[tuple[int, int, bool]] = []
-        for start, depth, row in self._lines:
-            begin = at(start)
-            if begin < size and (not lines or lines[-1][0] < begin) and text[begin] != BREAK:
-                lines.append((begin, depth, row))
-        if lines:
-            lines[0] = (0, *lines[0][1:])
-        return Shown(text, places, tuple(span for span in spans if span[0] < span[1]), tuple(lines))
+    def at(place: int) -> int:
+        return bisect_left(places, place)
+
+    emphasized = {(at(start), at(end)) for start, end in spans if at(start) < at(end)}
+    shown_lines: list[tuple[int, int, bool]] = []
+    for start, depth, is_row in lines:
+        begin = at(start)
+        is_new = begin < len(text) and (not shown_lines or shown_lines[-1][0] < begin)
+        if is_new and text[begin] != BREAK:
+            shown_lines.append((begin, depth, is_row))
+    if shown_lines:
+        # The first line begins where the text does.
+        shown_lines[0] = (0, *shown_lines[0][1:])
+    return Shown(text, [*places, len(response)], tuple(sorted(emphasized)), tuple(shown_lines))

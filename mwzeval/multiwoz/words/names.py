@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -222,17 +223,20 @@ class _Names:
         self._response = response
         self._shown = text
         self._text = text.text
-        self._mentions = [
-            (*self._shown.shown_at(mention.start, mention.end), mention)
-            for mention in mentions
-            if mention.end <= LONGEST
-        ]
+        # Where they stand in the shown text.
+        self._mentions = [mention for mention in mentions if mention.end <= LONGEST]
+        if text.places is not None:
+            places = [text.shown_at(mention.start, mention.end) for mention in self._mentions]
+            self._mentions = [
+                replace(mention, start=start, end=end)
+                for mention, (start, end) in zip(self._mentions, places, strict=True)
+            ]
         self._active = active
 
     def unknown(self) -> Iterator[Mention]:
         """Yield names that are in no database, as mentions without a value."""
         done = -1
-        landmarks = {end for _, end, mention in self._mentions if mention.slot == LANDMARK}
+        landmarks = {mention.end for mention in self._mentions if mention.slot == LANDMARK}
         for phrase in self._phrases():
             if phrase.start < done:
                 continue
@@ -262,7 +266,7 @@ class _Names:
         found += [
             _Phrase(match.start(), match.end(), False)
             for match in ALONE.finditer(text)
-            if not self._is_known_word(match[0])
+            if not _is_known(self._gazetteer, match[0])
         ]
         if self._shown.places is not None or '"' in text:
             quoted = (match.span(1) for match in QUOTED.finditer(text))
@@ -271,13 +275,8 @@ class _Names:
                 if match:
                     heads = any(start == block.start for block in self._shown.blocks)
                     found.append(_Phrase(*match.span("name"), True, heads))
-            found += self._heads(self._shown)
+            found += self._heads()
         return sorted(found, key=lambda phrase: (phrase.start, not phrase.strong, -phrase.end))
-
-    def _is_known_word(self, text: str) -> bool:
-        """Tell whether a word is one of small talk or of the database, perhaps misspelt."""
-        word = POSSESSIVE.sub("", text.lower()).removeprefix("the ")
-        return not _is_telling(word) or _is_nearly_known(self._gazetteer, word)
 
     @cached_property
     def _is_titled(self) -> bool:
@@ -289,7 +288,7 @@ class _Names:
     def _prose(self, match: re.Match[str]) -> Iterator[_Phrase]:
         """Yield a stretch of capitals; where a venue is named in it, what is around `and`."""
         start, end = match.span()
-        if any(first <= start and end <= last and m.value for first, last, m in self._mentions):
+        if any(m.start <= start and end <= m.end and m.value for m in self._mentions):
             return
         if any(m.slot in ("name", LANDMARK) for m in self._mentions_in(start, match.end())):
             for joined in AND.finditer(self._text, start, match.end()):
@@ -299,8 +298,8 @@ class _Names:
                 start = joined.end()
         yield _Phrase(start, match.end(), False)
 
-    def _heads(self, text: Shown) -> Iterator[_Phrase]:
-        for block in text.blocks:
+    def _heads(self) -> Iterator[_Phrase]:
+        for block in self._shown.blocks:
             if block.cells:
                 match = PHRASE.fullmatch(self._text, *block.cells[0])
             elif block.depth % 3 or block.depth < 0:
@@ -397,8 +396,7 @@ class _Names:
         values = self._mentions_in(colon.end(), block.end)
         if len(values) != 1:
             return False
-        start, end = self._shown.shown_at(values[0].start, values[0].end)
-        around = self._text[colon.end() : start] + self._text[end : block.end]
+        around = self._text[colon.end() : values[0].start] + self._text[values[0].end : block.end]
         return not any(character.isalnum() for character in around)
 
     def _ends_with_kind(self, name: _Phrase) -> bool:
@@ -406,19 +404,15 @@ class _Names:
         return len(words) > 1 and words[-1] in DOMAIN_OF
 
     def _mentions_in(self, start: int, end: int) -> list[Mention]:
-        return [m for first, last, m in self._mentions if first < end and start < last]
+        return [m for m in self._mentions if m.start < end and start < m.end]
 
     def _is_unknown(self, name: _Phrase) -> bool:
         """Tell whether no venue is called so, and nothing else either."""
         if tuple(fold(self._text[name.own : name.end])) in self._gazetteer.places:
             return False
-        inside = [
-            (start, end, mention)
-            for start, end, mention in self._mentions
-            if start < name.end and name.own < end
-        ]
+        inside = self._mentions_in(name.own, name.end)
         venues: set[str] = set()
-        for _, _, mention in inside:
+        for mention in inside:
             if mention.slot in NEVER_IN_NAMES or (mention.slot == "name" and not mention.value):
                 return False
             if mention.value and mention.slot in ("name", "departure", "destination"):
@@ -429,35 +423,26 @@ class _Names:
             word
             for match in SINGLE.finditer(self._text, name.own, name.end)
             for word in fold(match[0])
-            if not any(start <= match.start() < end for start, end, _ in inside)
+            if not any(mention.start <= match.start() < mention.end for mention in inside)
         ]
         if not any(_is_telling(word) and not _is_of(word, venues) for word in left):
             return self._is_of_another_kind(name, venues)
-        known = [(start, end) for start, end, mention in inside if mention.slot == "name"]
-        if known and self._begins_sentence(name) and known[-1][1] >= name.end:
+        known = [mention.end for mention in inside if mention.slot == "name"]
+        begins_sentence = not WITHIN.search(self._text[max(0, name.start - BEFORE) : name.start])
+        if known and begins_sentence and known[-1] >= name.end:
             # What is left are the first words of the sentence: "Compare Riverside Brasserie".
             return False
         words = [w for w in fold(self._text[name.start : name.end]) if w not in NEUTRAL]
-        if self._is_misspelt(words):
+        said = " ".join(words)
+        if any(ratio(said, spelling) >= NEARLY for spelling in _telling_names(self._gazetteer)):
             return False
         telling = {word for word in words if _is_telling(word)}
         is_short = name.strong and len(telling) < SHORT_NAME
         return not any(
-            _is_part_of(words, called)
+            all(_is_of(word, called) for word in words)
             and not (is_short and any(_is_telling(w) and w not in telling for w in called))
             for called in self._gazetteer.names
         )
-
-    def _is_misspelt(self, words: Sequence[str]) -> bool:
-        """Tell whether a name as a whole is nearly that of a venue."""
-        said = " ".join(words)
-        return any(
-            ratio(said, " ".join(word for word in name if word not in NEUTRAL)) >= NEARLY
-            for name in self._gazetteer.names
-        )
-
-    def _begins_sentence(self, name: _Phrase) -> bool:
-        return not WITHIN.search(self._text[max(0, name.start - BEFORE) : name.start])
 
     def _is_short_of_another(self, name: _Phrase, mention: Mention) -> bool:
         """Tell whether a name is short for a venue of a domain that is not spoken of."""
@@ -508,19 +493,24 @@ def _is_telling(word: str) -> bool:
 
 
 @lru_cache(maxsize=2**12)
-def _is_nearly_known(gazetteer: Gazetteer, word: str) -> bool:
-    """Tell whether a word is nearly one of small talk or of the database."""
+def _is_known(gazetteer: Gazetteer, text: str) -> bool:
+    """Tell whether a word is one of small talk or of the database, perhaps misspelt."""
+    word = POSSESSIVE.sub("", text.lower()).removeprefix("the ")
     words = (*NO_NAMES, *DOMAIN_OF, *gazetteer.words)
-    return process.extractOne(word, words, scorer=ratio, score_cutoff=MISSPELT) is not None
+    return (
+        not _is_telling(word)
+        or process.extractOne(word, words, scorer=ratio, score_cutoff=MISSPELT) is not None
+    )
 
 
-def _is_part_of(words: Sequence[str], called: Collection[str]) -> bool:
-    """Tell whether words are of a name, so that they may be short for it."""
-    return all(_is_of(word, called) for word in words)
+@lru_cache(maxsize=2**3)
+def _telling_names(gazetteer: Gazetteer) -> tuple[str, ...]:
+    """Return the names of the venues without the words that make no other venue of a name."""
+    return tuple(" ".join(word for word in name if word not in NEUTRAL) for name in gazetteer.names)
 
 
 def _is_of(word: str, called: Collection[str]) -> bool:
     """Tell whether a word is one of a name, perhaps misspelt."""
-    if word in called:
-        return True
-    return len(word) >= SHORTEST and any(ratio(word, other) >= AS_WRITTEN for other in called)
+    return word in called or (
+        len(word) >= SHORTEST and any(ratio(word, other) >= AS_WRITTEN for other in called)
+    )

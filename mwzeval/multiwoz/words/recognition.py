@@ -39,7 +39,15 @@ from mwzeval.multiwoz.words.numbers import (
     quantity_at,
     train_at,
 )
-from mwzeval.multiwoz.words.text import NUMERIC, PLACEHOLDER, POSSESSIVE, SIGN, WORD, Tokens
+from mwzeval.multiwoz.words.text import (
+    NUMERIC,
+    PLACEHOLDER,
+    POSSESSIVE,
+    SIGN,
+    WORD,
+    Cache,
+    Tokens,
+)
 from mwzeval.multiwoz.words.vocabulary import (
     CAPITAL_STREETS,
     HOTEL_TYPES,
@@ -62,7 +70,7 @@ SHORTEST, LONGEST = 5, 24
 """Letters of a word that is tried: too short ones are close to anything, names have no longer."""
 EARLIER = 3
 """How many words before it may belong to a name with a misspelt word."""
-REMEMBERED = 2**14
+MOST_DULL = 2**14
 
 
 class NearMisses:
@@ -70,45 +78,46 @@ class NearMisses:
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self._gazetteer = gazetteer
-        self._known = gazetteer.words
+        self._closest = Cache(self._find)
         self._targets = sorted(
             word for word in gazetteer.name_words if len(word) >= SHORTEST and word.isalpha()
         )
-        self._closest: dict[str, str | None] = {}
+
+    def _find(self, word: str) -> str | None:
+        if word in self._gazetteer.words or not word.isalpha():
+            return None
+        if not SHORTEST <= len(word) <= LONGEST:
+            return None
+        best = process.extractOne(
+            word, self._targets, scorer=fuzz.ratio, score_cutoff=WORD_THRESHOLD
+        )
+        return best[0] if best else None
 
     def closest(self, word: str) -> str | None:
         """Return the word of a name that an unknown word is close to; None if there is none."""
-        found = self._closest.get(word, word)  # no unknown word is the closest to itself
-        if found != word:
-            return found
-        found = None
-        if word not in self._known and word.isalpha() and SHORTEST <= len(word) <= LONGEST:
-            best = process.extractOne(
-                word, self._targets, scorer=fuzz.ratio, score_cutoff=WORD_THRESHOLD
-            )
-            found = best[0] if best else None
-        if len(self._closest) >= REMEMBERED:
-            self._closest.clear()
-        self._closest[word] = found
-        return found
+        return self._closest[word]
 
     def name_at(self, tokens: Tokens, index: int) -> tuple[int, Longest] | None:
         """Return the misspelt name around a word: its first token, and what it is close to."""
-        meant = self.closest(tokens.words[index])
+        words = tokens.words
+        said = words[index]
+        meant = self.closest(said)
         if meant is None:
             return None
-        corrected = tokens.with_word(index, meant)
-        for first in range(max(0, index - EARLIER), index + 1):
-            longest = self._gazetteer.longest(corrected, first)
-            if longest is None or longest.after <= index:
-                continue
-            if longest.meanings[0][0] != "name" or (
-                meant in ORDINARY_WORDS and longest.after < first + 2
-            ):
-                continue
-            said, name = (" ".join(t.words[first : longest.after]) for t in (tokens, corrected))
-            if fuzz.ratio(said, name) >= NAME_THRESHOLD:
-                return first, longest
+        words[index] = meant  # until the end; a copy takes longer
+        try:
+            for first in range(max(0, index - EARLIER), index + 1):
+                longest = self._gazetteer.longest(tokens, first)
+                if longest is None or longest.after <= index or longest.meanings[0][0] != "name":
+                    continue
+                if meant in ORDINARY_WORDS and longest.after < first + 2:
+                    continue
+                name = words[first : longest.after]
+                text = [*words[first:index], said, *words[index + 1 : longest.after]]
+                if fuzz.ratio(" ".join(text), " ".join(name)) >= NAME_THRESHOLD:
+                    return first, longest
+        finally:
+            words[index] = said
         return None
 
 
@@ -182,7 +191,7 @@ class Recognizer:
                 if candidate is None and word in quiet:
                     continue
             elif self._is_dull(word, kind):
-                if len(dull) >= REMEMBERED:
+                if len(dull) >= MOST_DULL:
                     dull.clear()
                 dull.add(word)
                 continue

@@ -91,8 +91,8 @@ _LONGEST, _MOST = 32, 2**14
 """Characters of tokens that are cached, and how many are."""
 
 
-class _Cache(dict[str, _Value]):
-    """The results of a function of tokens; a dictionary is faster than `lru_cache`."""
+class Cache(dict[str, _Value]):
+    """The results of a function of words; a dictionary is faster than `lru_cache`."""
 
     def __init__(self, function: Callable[[str], _Value]) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ def _folded(token: str) -> str:
     return _fold(word, word)
 
 
-_kinds, _words = _Cache(_kind), _Cache(_folded)
+_kinds, _words = Cache(_kind), Cache(_folded)
 
 
 class Tokens:
@@ -161,14 +161,10 @@ class Tokens:
 
     def word(self, index: int) -> str:
         """Return a word; "" before the first and behind the last."""
-        return self.words[index] if 0 <= index < len(self.words) else ""
-
-    def with_word(self, index: int, word: str) -> Tokens:
-        """Return a copy with another word at a token."""
-        other = Tokens.__new__(Tokens)
-        other.__dict__.update(self.__dict__)  # much faster than `copy.copy`
-        other.words = [*self.words[:index], word, *self.words[index + 1 :]]
-        return other
+        try:
+            return self.words[index] if index >= 0 else ""
+        except IndexError:
+            return ""
 
     def start(self, index: int) -> int:
         """Return the place in the text where a token begins."""

@@ -5,30 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded
-from mwzeval.files.json_files import read_text
+from mwzeval.files.json_files import table_rows
 from mwzeval.multiwoz.schema import VENUE_DOMAINS
 
 Words = tuple[str, ...]
 
 
-def _rows(name: str, columns: int) -> Iterator[list[str]]:
-    """Yield the rows of a table. Raises `DataError` for a row of another width or an empty cell."""
-    path = embedded("words", name)
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        if line and not line.startswith("#"):
-            row = line.split("\t")
-            if len(row) != columns or not all(map(str.strip, row)):
-                raise DataError(f"{path}, line {number}: not {columns} columns with text")
-            yield row
-
-
 def _read_lists() -> dict[str, str]:
     lists: dict[str, str] = {}
-    for key, text in _rows("lists.tsv", 2):
+    for key, text in table_rows(embedded("words", "lists.tsv"), 2):
         # Phrases have commas between them, words have none.
         separator = ", " if "," in lists.get(key, text) else " "
         lists[key] = f"{lists[key]}{separator}{text}" if key in lists else text
@@ -37,7 +25,7 @@ def _read_lists() -> dict[str, str]:
 
 def _read_spellings() -> dict[str, dict[str, list[str]]]:
     slots: dict[str, dict[str, list[str]]] = {}
-    for slot, value, text in _rows("spellings.tsv", 3):
+    for slot, value, text in table_rows(embedded("words", "spellings.tsv"), 3):
         for spelling in text.split(", "):
             meant = spelling if value == "=" else value
             slots.setdefault(slot, {}).setdefault(meant, []).append(spelling)

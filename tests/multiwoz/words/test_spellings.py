@@ -10,7 +10,7 @@ from mwzeval.multiwoz.words.amenities import has_amenity
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention, Tokens, lowered
 from tests.cases import tabled
-from tests.multiwoz.words.test_delexicalization import TABLES
+from tests.multiwoz.words.test_delexicalize import TABLES
 from tests.multiwoz.worlds import Tables
 
 LATE = {

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from random import Random
 
-from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded
-from mwzeval.files.json_files import read_text
+from mwzeval.files.json_files import table_rows
 
 Values = Mapping[str, str]
 """Slot, spelled as in acts → value."""
@@ -171,13 +170,8 @@ def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 @cache
 def embedded_wordings() -> Mapping[str, tuple[str, ...]]:
-    """Return mwzeval's own wordings: key → wordings. Raises `DataError` for a line without tab."""
-    path = embedded("live", "wordings.tsv")
+    """Return mwzeval's own wordings: key → wordings."""
     wordings: dict[str, list[str]] = {}
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        if line and not line.startswith("#"):
-            key, tab, wording = line.partition("\t")
-            if not tab:
-                raise DataError(f"{path}, line {number}: no tab between key and wording")
-            wordings.setdefault(key, []).append(wording)
+    for key, wording in table_rows(embedded("live", "wordings.tsv"), 2):
+        wordings.setdefault(key, []).append(wording)
     return {key: tuple(of_key) for key, of_key in wordings.items()}
