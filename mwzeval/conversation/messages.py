@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.protocols import AnswerError
-from mwzeval.errors import did_you_mean, shorten
+from mwzeval.errors import Problem, did_you_mean, shorten
 from mwzeval.scores.findings import OBJECT, Findings, Place, check_repeated, found
 
 Message = dict[str, Any]
@@ -94,9 +94,17 @@ class ChatMessage(NamedTuple):
         return self.role == USER_ROLE and not (self.results and not self.text)
 
 
+class _Unnoted(Findings):
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Leave out problems that nobody asks for."""
+
+
+NOWHERE = Place(_Unnoted(), "", 0)
+
+
 def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
     """Note what of role, content and calls has a wrong shape; return whether the role is known."""
-    role, content, calls = (raw.get(key) for key in ("role", "content", "tool_calls"))
+    role, content, calls = raw.get("role"), raw.get("content"), raw.get("tool_calls")
     if not isinstance(role, str):
         place.error("shape", f"a role is text, {found(role)}", f"{path}.role")
     elif role not in ROLES:
@@ -112,14 +120,12 @@ def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
 
 
 def read_message(
-    raw: Mapping[str, Any], place: Place | None = None, path: str = "message"
+    raw: Mapping[str, Any], place: Place = NOWHERE, path: str = ""
 ) -> ChatMessage | None:
     """Return a message of any program; None where its role is unknown.
 
     What is wrong with it is noted at its `place`, and left out.
     """
-    if place is None:
-        place = Place(Findings(), "", 0)
     check_repeated(raw, place)
     role = raw.get("role")
     if isinstance(role, str) and role in INSTRUCTIONS:
@@ -142,7 +148,8 @@ def read_message(
         text = ""
     if role in RESULT_ROLES:
         results.insert(0, Result(raw.get("tool_call_id"), text, False, f"{path}.tool_call_id"))
-    calls[:0] = _read_calls(raw, place, path)
+    if "tool_calls" in raw or "function_call" in raw:
+        calls[:0] = _read_calls(raw, place, path)
     return ChatMessage(role, text, calls, results, has_other)
 
 
@@ -191,7 +198,7 @@ def _read_calls(raw: Mapping[str, Any], place: Place, path: str) -> Iterator[Too
     """Yield calls in `tool_calls`, and in the older `function_call`."""
     calls = raw.get("tool_calls")
     functions: list[tuple[Any, Any, str, str]] = []
-    for index, call in enumerate(calls if isinstance(calls, list | tuple) else ()):
+    for index, call in enumerate(calls if isinstance(calls, (list, tuple)) else ()):
         at = f"{path}.tool_calls[{index}]"
         if isinstance(call, OBJECT):
             check_repeated(call, place)

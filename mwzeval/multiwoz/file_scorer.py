@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.benchmark import recognised
-from mwzeval.conversation.files import is_live, live_text
+from mwzeval.conversation.trajectory import is_live, live_text
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.files.json_files import beginning_value, decoded
 from mwzeval.files.reading import expand, first_line, read_bytes

@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.conversation.files import LiveFile, check_live, is_live, live_text
 from mwzeval.conversation.protocols import ENDS
 from mwzeval.conversation.trajectory import (
     FORMAT,
+    LiveFile,
     Trajectory,
+    check_live,
     header,
     is_dialogue,
+    is_live,
+    live_text,
     trajectory_of,
 )
 from mwzeval.scores.findings import Findings

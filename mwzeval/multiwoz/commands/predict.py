@@ -20,9 +20,9 @@ from mwzeval.conversation.endpoint.options import (
     model_options,
     refuse_without_model,
 )
-from mwzeval.conversation.files import LiveFile, check_live, live_text
 from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
+from mwzeval.conversation.trajectory import LiveFile, check_live, live_text
 from mwzeval.conversation.usage import add_prices
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, LEXICALIZED, SAMPLE, known_name
@@ -31,7 +31,7 @@ from mwzeval.output import tell, warnings_behind
 if TYPE_CHECKING:
     from mwzeval.conversation.trajectory import Trajectory
     from mwzeval.conversation.usage import Prices
-    from mwzeval.multiwoz.answering.setting import CorpusSetting
+    from mwzeval.multiwoz.answering import CorpusSetting
 
 RUN_ENDING = ".run.jsonl"
 """How the file beside the predictions ends, which has the messages."""
@@ -40,7 +40,7 @@ FAILED = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    from mwzeval.multiwoz.answering.setting import CONTEXTS, GOLD
+    from mwzeval.multiwoz.answering import CONTEXTS, GOLD
 
     parser.add_argument(
         "--agent",
@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _setting(arguments: argparse.Namespace) -> CorpusSetting:
     """Return who answers which dialogues. Raises `UsageError`, `DataError`."""
-    from mwzeval.multiwoz.answering.setting import CorpusSetting
+    from mwzeval.multiwoz.answering import CorpusSetting
     from mwzeval.multiwoz.goals.selection import CORPUS
     from mwzeval.multiwoz.live.settings.options import LiveOptions
 
@@ -187,7 +187,7 @@ def _predictions(
     dialogues: Mapping[str, Trajectory], setting: CorpusSetting, *, states: bool
 ) -> dict[str, list[dict[str, Any]]]:
     from mwzeval.conversation.protocols import INFRASTRUCTURE
-    from mwzeval.multiwoz.answering.predictions import predicted_turns
+    from mwzeval.multiwoz.answering import predicted_turns
 
     return {
         name: predicted_turns(dialogue, len(setting.turns[name]), states=states)

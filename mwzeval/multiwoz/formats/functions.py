@@ -21,8 +21,6 @@ from mwzeval.files.json_files import RepeatedKeys, read_json
 from mwzeval.multiwoz.schema import DAYS, DONTCARE
 from mwzeval.scores.findings import OBJECT, Findings, found, repeated
 
-"""What an argument says when the user was asked and does not mind."""
-
 _AREAS = ("centre", "east", "north", "south", "west")
 _PRICES = ("cheap", "moderate", "expensive")
 _STARS = ("0", "1", "2", "3", "4", "5")

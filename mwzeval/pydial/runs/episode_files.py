@@ -19,8 +19,8 @@ from operator import ne
 from pathlib import Path
 from typing import Any
 
-from mwzeval.conversation.files import is_live, live_text
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, End
+from mwzeval.conversation.trajectory import is_live, live_text
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import decoded, parse_json_lines, read_text
 from mwzeval.files.reading import SENSIBLE_LINE, is_url, read_bytes

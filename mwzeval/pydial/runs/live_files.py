@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mwzeval.conversation.files import check_live
 from mwzeval.conversation.protocols import INFRASTRUCTURE, LIMIT
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.trajectory import Trajectory, check_live
 from mwzeval.errors import shorten
 from mwzeval.pydial import NAME, TITLE
 from mwzeval.pydial.dialogue.talk import EXCHANGES, FINAL_GOAL, REWARD, SUCCESS, turns_of

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mwzeval.conversation.files import LiveFile, check_live
-from mwzeval.conversation.trajectory import GOAL, Trajectory
+from mwzeval.conversation.trajectory import GOAL, LiveFile, Trajectory, check_live
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot

@@ -1,9 +1,12 @@
-"""Who answers the turns of the corpus' own users, and what it has heard before.
+"""An agent answers the turns of the corpus' own users, and predictions come of it.
 
 A user of the corpus says what it said, whatever it hears. So the agent gets either the dialogue of
 the corpus so far (`gold`): the next turn of the user answers that one; or its own answers, with the
 calls that it made for them (`own`), as in a live dialogue. The calls of a turn are executed on the
 database in both.
+
+States, bookings and calls of a turn are read as those of any conversation (docs/formats.md); active
+domains are not predicted. A turn without an answer has an empty response.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from mwzeval.conversation.agents import BOOKINGS
 from mwzeval.conversation.endpoint.options import is_endpoint
 from mwzeval.conversation.loop import Ending, failed
 from mwzeval.conversation.protocols import (
@@ -29,11 +33,15 @@ from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import CORPUS_USER, Fold
 from mwzeval.multiwoz.corpus.corpora import GoldFold, load_fold, read_tables
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS
+from mwzeval.multiwoz.formats.messages import Conversation
 from mwzeval.multiwoz.goals.goal import annotated_goals
 from mwzeval.multiwoz.goals.selection import GoalSource, chosen_names, parse_goal_source
 from mwzeval.multiwoz.live.settings.agents import AgentSide, check_agent
 from mwzeval.multiwoz.live.settings.options import HUMAN, WORDS, LiveOptions
 from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.verdicts.transcript import reported_bookings
+from mwzeval.scores.findings import Findings
 
 Context = Literal["gold", "own"]
 GOLD: Context = "gold"
@@ -156,3 +164,32 @@ def _chosen(source: GoalSource, gold: GoldFold, options: LiveOptions) -> list[st
 def _checksum(turns: Mapping[str, Sequence[CorpusTurn]]) -> str:
     text = json.dumps(list(turns.items()), separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def predicted_turns(
+    trajectory: Trajectory, count: int, *, states: bool = True
+) -> list[dict[str, Any]]:
+    """Return the `count` turns of a dialogue, as a predictions file has them.
+
+    Without `states` turns have no state, and evaluation takes the gold ones; nor do they say that
+    nothing was booked. Calls that nobody understands are left out: the agent was told so, and they
+    count for nothing. Bookings of an agent that keeps its own tools stand in the last turn, as it
+    does not say when it made them.
+    """
+    conversation = Conversation(trajectory.name, Findings(), OUR_TOOLS)
+    turns = [turn for _, turn in conversation.read(trajectory.messages)]
+    state = turns[-1]["state"] if turns else {}
+    turns += [{"response": "", "state": state, "bookings": []} for _ in range(count - len(turns))]
+    reported = trajectory.more.get(BOOKINGS)
+    if turns and reported is not None:
+        more = [
+            {"domain": each.domain, "slots": dict(each.slots)}
+            for each in reported_bookings(reported)
+        ]
+        turns[-1]["bookings"] = [*turns[-1]["bookings"], *more]
+    if not states:
+        for turn in turns:
+            del turn["state"]
+            if reported is None and not turn["bookings"]:
+                del turn["bookings"]
+    return turns
