@@ -141,7 +141,10 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         if sums[whole]:
             mean = partial(_ratio, part, whole)
             yield Measure(
-                *(name, label, sign(name), mean),
+                name,
+                label,
+                sign(name),
+                mean,
                 cases=whole,
                 lower_is_better=True,
                 unit="turns",
@@ -150,10 +153,9 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
     for domain in ALL_DOMAINS:
         part, whole = f"success.{domain}", f"dialogues.{domain}"
         if sums[whole]:
-            score = percentage(part, of=whole)
-            signature = sign("success")
+            score, signed = percentage(part, of=whole), sign("success")
             yield Measure(
-                "success", "Success", signature, score, scope=domain, cases=whole, outcome=part
+                "success", "Success", signed, score, scope=domain, cases=whole, outcome=part
             )
 
 

@@ -28,6 +28,7 @@ from mwzeval.multiwoz.goals.goal import (
     Goal,
     begun,
     correction,
+    give_up_first_wish,
     is_complete,
     missing_part,
     place_for,
@@ -87,7 +88,7 @@ class Agenda:
 
     def __init__(self, draws: Draws) -> None:
         self._draws = draws
-        self._items: list[Act] = [BYE]
+        self._items = [BYE]
         self.pushed = 0
         """How many acts were pushed since the user was spoken to."""
 
@@ -336,12 +337,11 @@ class AgendaUser:
     def _fall_back(self, domain: str, part: str, hope: str) -> None:
         """Ask for what is wanted next; give up when there is no such thing but still a hope."""
         wanted = self.goal[domain]
-        failed = wanted.get(f"fail_{part}")
+        failed = give_up_first_wish(wanted, part)
         if failed is not None:
             for slot, value in wanted.get(part, {}).items():
                 if failed.get(slot) != value:
                     self.agenda.push(Act(INFORM, domain, slot, value))
-            wanted[f"fail_{part}_fail"] = wanted.pop(f"fail_{part}")
         elif hope in wanted:
             raise _GivesUpError
 

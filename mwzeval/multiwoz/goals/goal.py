@@ -276,6 +276,14 @@ def tried(wanted: DomainGoal, part: str) -> Mapping[str, str]:
     return constraints
 
 
+def give_up_first_wish(wanted: DomainGoal, part: str) -> Mapping[str, str] | None:
+    """Turn to `info` or `book` itself; return what was tried first, None when nothing was."""
+    failed: Mapping[str, str] | None = wanted.pop(f"fail_{part}", None)
+    if failed is not None:
+        wanted[f"fail_{part}_fail"] = failed
+    return failed
+
+
 def violates(slot: str, said: str, wanted: str) -> bool:
     """Return whether a time is too late or too early; one that cannot be read never is."""
     try:

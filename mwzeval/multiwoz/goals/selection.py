@@ -137,7 +137,14 @@ def select_goals(
     if asked.kind == SAMPLED:
         place, plain = _goal_model(corpus, root, goal_model)
         with expecting("the domains, slots and values of the published goal model", str(place)):
-            return _sampled(asked, GoalModel(plain, database), seed)
+            model = GoalModel(plain, database)
+            assert asked.number is not None
+            digits = max(4, len(str(asked.number)))
+            drawn = {
+                f"{SAMPLED}-{number:0{digits}}": model.sample(Random(f"{seed}/goal/{number}"))
+                for number in range(1, asked.number + 1)
+            }
+            return RunGoals(str(asked), drawn)
     if goal_model is not None:
         raise UsageError(f"--goal-model is about sampled goals, such as {SAMPLED}:100")
     annotated = annotated_goals(corpus, asked.fold, root)
@@ -165,16 +172,6 @@ def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
             f"{asked}: there are {len(names):,} goals in {asked.fold}, not {asked.number:,}"
         )
     return list(asked.ids) or names[: asked.number]
-
-
-def _sampled(asked: GoalSource, model: GoalModel, seed: int) -> RunGoals:
-    assert asked.number is not None
-    digits = max(4, len(str(asked.number)))
-    goals = {
-        f"{SAMPLED}-{number:0{digits}}": model.sample(Random(f"{seed}/goal/{number}"))
-        for number in range(1, asked.number + 1)
-    }
-    return RunGoals(str(asked), goals)
 
 
 def _goal_model(

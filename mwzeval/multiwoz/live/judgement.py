@@ -46,7 +46,7 @@ class Judge:
     ) -> Judgement:
         """Return what became of a dialogue with these messages, whatever is in them.
 
-        `goal` is one of `goals.py` or the annotation of a corpus; `bookings` are those of an agent
+        `goal` is a `Goal` or the annotation of a corpus; `bookings` are those of an agent
         that keeps its own tools, `[{"domain": …, "slots": {…}}, …]`.
         """
         return self._case(goal, messages, bookings).judgement()

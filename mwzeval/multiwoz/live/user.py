@@ -48,6 +48,7 @@ from mwzeval.multiwoz.goals.goal import (
     DomainGoal,
     Goal,
     begun,
+    give_up_first_wish,
     is_complete,
     missing_part,
     place_for,
@@ -206,7 +207,7 @@ class LiveUser:
 
     def _refused(self, active: ActiveDomain, part: str) -> None:
         key = (active.domain, part)
-        if active.turn_to_second_wish(part):
+        if give_up_first_wish(active.wanted, part) is not None:
             self._markers.append(CHANGE)
             self._progress()
         elif key not in self._insisted:
@@ -464,14 +465,6 @@ class ActiveDomain:
         return [
             slot for slot, wish in wishes.items() if slot in words and self.told.get(slot) != wish
         ]
-
-    def turn_to_second_wish(self, part: str) -> bool:
-        """Want `info` or `book` instead of what failed; return whether there is such a wish."""
-        failed = self.wanted.pop(f"fail_{part}", None)
-        if failed is None:
-            return False
-        self.wanted[f"fail_{part}_fail"] = failed
-        return True
 
     def notice_venue(self, said: Said) -> None:
         """Note what is said of a venue; forget the answers of another than is spoken of now."""
