@@ -254,7 +254,8 @@ def _mention(
     venues = found.get(domain, ()) if domain else ()
     value = None
     if venues:
-        values = [value for value in values if domain in gazetteer.venues(slot, value)]
+        if len(values) > 1:
+            values = [value for value in values if domain in gazetteer.venues(slot, value)]
         # Of several addresses with all that is said the shortest has the least besides.
         chosen = min(values, key=len) if slot == "address" else values[0]
         value = gazetteer.spelling(slot, chosen)
@@ -350,19 +351,21 @@ def _price(words: list[str], first: int, after: int, context: Context) -> str:
 LIMITS, DIETS, MEALS = word_set("limits"), word_set("diets"), word_set("meals")
 COMPARED = frozenset({"more", "less", "too", "ranging", "ranges"})
 DENIED = frozenset({"no", "not", "any"})
+CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
+"""Slots of which the words beside a value tell whether it is claimed."""
 
 
 def _is_claim(slot: str, words: list[str], first: int) -> bool:
     """Tell whether a value is said to be so: neither `after 18:00` nor `a more expensive one`."""
+    if slot not in CLAIMS_BY_WORDS:
+        return True
     before = words[max(0, first - 3) : first]
     if slot in ("leaveat", "arriveby"):
         return LIMITS.isdisjoint(before[-2:])
     if slot == "pricerange":
         return words[first] not in ("cheaper", "cheapest") and COMPARED.isdisjoint(before)
-    if slot == "food":
-        is_diet = words[first] in DIETS and not MEALS.isdisjoint(words[first + 1 : first + 2])
-        return not is_diet and DENIED.isdisjoint(before[-1:])
-    return True
+    is_diet = words[first] in DIETS and not MEALS.isdisjoint(words[first + 1 : first + 2])
+    return not is_diet and DENIED.isdisjoint(before[-1:])
 
 
 class Delexicalizer:
@@ -463,14 +466,14 @@ def placeholder_spans(mention: Mention) -> list[tuple[int, int]]:
 
 
 def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
-    pieces = []
+    pieces: list[str] = []
     position = 0
     for mention in mentions:
         if not mention.written:
             continue
-        written = f"[{_placeholder(mention.domain, mention.slot)}]"
+        written = _placeholder(mention.domain, mention.slot)
         for start, end in placeholder_spans(mention):
-            pieces += [response[position:start], written]
+            pieces += (response[position:start], "[", written, "]")
             position = end
     pieces.append(response[position:])
     return Delexicalized("".join(pieces), tuple(mentions))
