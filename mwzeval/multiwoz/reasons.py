@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mwzeval.files.downloads import embedded
-from mwzeval.files.json_files import read_text
+from mwzeval.files.json_files import table_rows
 from mwzeval.scores.explanation import Reason
 
 
@@ -16,15 +16,16 @@ class Kind(NamedTuple):
 
     evidence: str
     meaning: str
-    sentence: str = ""
+    sentence: str
 
 
 @lru_cache(maxsize=1)
 def kinds() -> Mapping[str, Kind]:
     """Return the kinds of reason by the codes of these, in the order in which pages list them."""
-    lines = read_text(embedded("reasons.tsv")).splitlines()
-    rows = (line.split("\t") for line in lines if not line.startswith("#"))
-    return {kind: Kind(*columns) for kind, *columns in rows}
+    return {
+        kind: Kind(*("" if cell == "-" else cell for cell in cells))
+        for kind, *cells in table_rows(embedded("reasons.tsv"), 4)
+    }
 
 
 def reason(
