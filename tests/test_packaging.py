@@ -39,7 +39,7 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     boards = {f"mwzeval/data/boards/{file.name}" for file in (ROOT / "data" / "boards").iterdir()}
     scripts = (ROOT / "mwzeval" / "report" / "page" / "script").iterdir()
     modules = {file.relative_to(ROOT).as_posix() for file in scripts}
-    tables = {f"mwzeval/data/{name}.tsv" for name in ("public_files", "live/wordings")}
+    tables = {f"mwzeval/data/{name}.tsv" for name in ("public_files", "live/wordings", "live/cues")}
     assert {"mwzeval/py.typed", *tables, *boards, *modules} <= content
     packages = {name.split("/")[0] for name in content}
     assert packages == {"mwzeval", "mwzeval_multiwoz.py", f"mwzeval-{__version__}.dist-info"}

@@ -19,8 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SNAPSHOT = ROOT / "tests" / "messages.txt"
 PHRASES = re.compile(
-    r"multiwoz/(words|grounding|template_system|convlab|answering)/|/rule_agent/|multiwoz/live/user\.py"
-    r"|user_in_words|goals/words|multiwoz/acts|generator|/reading/|crosswoz/systems/|pydial/dialogue/"
+    r"multiwoz/(words|grounding|convlab|answering)/|multiwoz/live/(user\.py|reading|cues"
+    r"|wordings|understanding|rule_agent|convlab_agent|user_in_words)|multiwoz/template_system|goals/words"
+    r"|multiwoz/acts|generator|/reading/|crosswoz/systems/|pydial/dialogue/"
 )
 """Modules whose texts are utterances or linguistic cues."""
 WORDS = re.compile(r"[A-Za-z]{2,}\S* +\S+ +\S+")

@@ -18,7 +18,8 @@ from mwzeval.conversation.record import Planned
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold, read_tables
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from mwzeval.multiwoz.live.rule_agent import RuleAgent
+from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.places import read_json, shared
 
 AGENTS = '''

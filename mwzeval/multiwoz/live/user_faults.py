@@ -25,9 +25,7 @@ from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, DomainG
 from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.grounding.tool_results import folded
 from mwzeval.multiwoz.live.losses import listed
-from mwzeval.multiwoz.live.reading.calls import calls_of
-from mwzeval.multiwoz.live.reading.reader import AgentReader
-from mwzeval.multiwoz.live.reading.values import ACT_SLOTS
+from mwzeval.multiwoz.live.reading import ACT_SLOTS, AgentReader, call_outcomes
 from mwzeval.multiwoz.live.user import NO_VALUE, TELLING, fits, heard_acts
 from mwzeval.multiwoz.live.verdicts.answers import slot_of
 from mwzeval.multiwoz.live.verdicts.telling import requested_slots
@@ -404,7 +402,7 @@ class _Expressed:
                 self.told.add((act.domain, slot_of(act.slot)))
             if act.intent in BOOKING:
                 self.booked.add(act.domain)
-        self.booked.update(call.domain for call in calls_of(messages) if call.booked and text)
+        self.booked.update(call.domain for call in call_outcomes(messages) if call.booked and text)
         for mention in mentions:
             self.told.update(self._slots_of(mention))
 

@@ -10,10 +10,10 @@ from mwzeval.conversation.messages import AgentTurn, Message, user_message
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.goals.goal import begun
-from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import faults_of
-from mwzeval.multiwoz.live.wordings.sentences import UserWordings
+from mwzeval.multiwoz.live.wordings import UserWordings
 
 
 class UserInWords:

@@ -9,7 +9,8 @@ from typing import Any
 
 from mwzeval.conversation.messages import Message
 from mwzeval.conversation.record import Planned
-from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from mwzeval.multiwoz.live.rule_agent import RuleAgent
+from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.conversation.endpoint.server import completion
 
 ODD = (("find_hotel", '{"area": '), ("no_such_function", "{}"), ("find_hotel", ""))

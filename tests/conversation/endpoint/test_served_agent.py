@@ -21,9 +21,9 @@ from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.runs import run
 from mwzeval.conversation.tool_session import ToolSession
 from mwzeval.multiwoz.corpus.corpora import read_tables
-from mwzeval.multiwoz.live.rule_agent import Vocabulary
 from mwzeval.multiwoz.live.settings.options import LiveOptions
 from mwzeval.multiwoz.live.settings.words import WordSetting
+from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.conversation.endpoint.served import OddAgent, RuleServer, number_of
 from tests.conversation.endpoint.server import CONTEXT, Server, serving
 from tests.places import read_json, shared

@@ -9,7 +9,8 @@ from typing import Any
 
 from mwzeval.cli import main
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
-from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from mwzeval.multiwoz.live.rule_agent import RuleAgent
+from mwzeval.multiwoz.live.understanding import Vocabulary
 
 Messages = Sequence[dict[str, Any]]
 

@@ -16,9 +16,10 @@ from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.live.episodes import Episodes
-from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent
 from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.places import read_json
 
 HARNESS_GOALS = "corpus:test:10"

@@ -12,7 +12,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
-from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.user_faults import EARLY, INVENTED, REPEATED, faults_of
 from tests.cases import tabled
 

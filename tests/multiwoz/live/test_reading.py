@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.goals.goal import begun
-from mwzeval.multiwoz.live.reading.context import ReadingContext
-from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.reading import AgentReader, ReadingContext
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
 

@@ -18,7 +18,8 @@ AGENT = """
 import json
 from mcp import Client
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
-from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from mwzeval.multiwoz.live.rule_agent import RuleAgent
+from mwzeval.multiwoz.live.understanding import Vocabulary
 
 VOCABULARY = Vocabulary(read_tables(corpus_root("sample", None, offline=True)))
 

@@ -20,10 +20,10 @@ from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import corpus_goals
-from mwzeval.multiwoz.live.reading.reader import AgentReader
-from mwzeval.multiwoz.live.rule_agent.agent import RuleAgent
-from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
+from mwzeval.multiwoz.live.reading import AgentReader
+from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import (
     EARLY,
@@ -33,7 +33,7 @@ from mwzeval.multiwoz.live.user_faults import (
     misunderstanding,
 )
 from mwzeval.multiwoz.live.user_in_words import UserInWords
-from mwzeval.multiwoz.live.wordings.sentences import SystemWordings, UserWordings
+from mwzeval.multiwoz.live.wordings import SystemWordings, UserWordings
 from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz.convlab.records import golden, real_resources

@@ -19,16 +19,16 @@ from mwzeval.multiwoz.acts import (
     Act,
     giving_up,
 )
+from mwzeval.multiwoz.live.cues import keyed_lines, user_domains
 from mwzeval.multiwoz.live.user import SAME_VALUE
-from mwzeval.multiwoz.live.wordings import SystemWordings, UserWordings
-from mwzeval.multiwoz.live.wordings.phrases import (
+from mwzeval.multiwoz.live.wordings import (
+    SystemWordings,
+    UserWordings,
     begun_small,
-    embedded_wordings,
     finished,
     listed,
     rounds,
 )
-from mwzeval.multiwoz.template_system.language import topics_of
 from tests.multiwoz.convlab.records import acts, golden
 
 USER, SYSTEM = UserWordings(), SystemWordings()
@@ -183,7 +183,7 @@ def test_what_opens_a_domain_names_it(domain: str) -> None:
             if slot not in ("Type", "People", "Day", "Time", "Stay"):
                 told = [] if slot is None else [Act("Inform", name, slot, "xyz")]
                 text = USER.say([opening, *told], Random(seed))
-                assert domain in topics_of(text, {}), text
+                assert domain in user_domains(text.lower(), {}), text
 
 
 def test_what_is_not_wanted_is_said_last() -> None:
@@ -242,6 +242,6 @@ def test_parts_of_sentences() -> None:
 
 def test_no_sentence_begins_with_a_value() -> None:
     """It would get a capital letter, and be another value."""
-    for key, wordings in embedded_wordings().items():
+    for key, wordings in keyed_lines("wordings.tsv").items():
         if key.startswith(("user", "system")) and not key.startswith("system tells"):
             assert not any(wording.startswith("{") for wording in wordings), key

@@ -21,7 +21,7 @@ from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
-from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.scored import scores
 from mwzeval.multiwoz.live.scored.explanation import explanation, goal_facts, with_reports
 from mwzeval.multiwoz.live.scored.reading import LiveRun

@@ -13,17 +13,14 @@ from mwzeval.conversation.tool_session import Respond, ToolSession
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.convlab.resources import ActResources, SystemValues
 from mwzeval.multiwoz.database.venues import Row
-from mwzeval.multiwoz.live.reading.reader import AgentReader
-from mwzeval.multiwoz.live.rule_agent import (
-    CallingAgent,
-    ConvlabPolicy,
-    RuleAgent,
-    Vocabulary,
-)
+from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
+from mwzeval.multiwoz.live.reading import AgentReader
+from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent
 from mwzeval.multiwoz.live.settings.acts import agenda_user
 from mwzeval.multiwoz.live.settings.options import RULE_CONVLAB, SILENT
+from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user_in_words import UserInWords
-from mwzeval.multiwoz.live.wordings.sentences import UserWordings
+from mwzeval.multiwoz.live.wordings import UserWordings
 
 Tables = Mapping[str, Sequence[Row]]
 

@@ -15,7 +15,7 @@ from mwzeval.conversation.protocols import User
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.goals.selection import RunGoals
-from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.settings import people
 from mwzeval.multiwoz.live.settings.built_in import BuiltInUser, Tables
 from mwzeval.multiwoz.live.settings.options import AGENDA, HUMAN, WORDS, LiveOptions, unknown_user

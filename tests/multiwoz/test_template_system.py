@@ -15,26 +15,21 @@ from mwzeval.multiwoz.choices import FOLDS, Fold
 from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.live.cues import cues, has, keyed_lines, requested_slots, user_domains
+from mwzeval.multiwoz.live.wordings import agent_sentence
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS, STATE_BOOKING_SLOTS
-from mwzeval.multiwoz.template_system import baseline_predictions, known_services
-from mwzeval.multiwoz.template_system.catalogue import Catalogue
-from mwzeval.multiwoz.template_system.language import (
-    DETAILS,
-    FLAGS,
-    NAMES_OF_SLOTS,
-    NOT_KNOWN,
-    WORDING,
-    closes,
-    joined,
-    requested_slots,
-    sentence,
-    topics_of,
+from mwzeval.multiwoz.template_system import (
+    ANSWERS,
+    Catalogue,
+    Policy,
+    baseline_predictions,
+    known_services,
 )
-from mwzeval.multiwoz.template_system.policy import ANSWERS, Policy
 from tests.cases import tabled
 from tests.places import ROOT, read_json, shared
 
+BLANK = re.compile(r"\{([a-z]+)\}")
 NAMED = re.compile(r"\[([a-z]+)_([a-z]+)\]")
 
 
@@ -81,11 +76,24 @@ def test_requests_are_seen_by_keywords(utterance: str, slots: tuple[str, ...]) -
 
 def test_topics_are_seen_by_words_and_names() -> None:
     state = {"restaurant": {"name": "the turnip cart"}, "hotel": {"area": "north"}}
-    assert topics_of("Where is The Turnip Cart?", state) == ("restaurant",)
-    assert topics_of("a cab from the museum", state) == ("taxi", "attraction")
-    assert topics_of("hello", state) == ()
-    assert closes("Thank you, goodbye")
-    assert not closes("a cheap hotel")
+    assert user_domains("where is the turnip cart?", state) == ("restaurant",)
+    assert user_domains("a cab from the museum", state) == ("taxi", "attraction")
+    assert user_domains("hello", state) == ()
+    assert has("user closing", "thank you, goodbye")
+    assert not has("user closing", "a cheap hotel")
+
+
+def wordings_of_templates() -> dict[str, tuple[str, ...]]:
+    """Return what the template system may say: its own wordings, and those of all agents."""
+    table = keyed_lines("agents.tsv")
+    shared = {key: texts for key, texts in table.items() if not key.startswith(("rule ", "temp"))}
+    own = {
+        key.removeprefix("template "): texts
+        for key, texts in table.items()
+        if key.startswith("template ")
+    }
+    assert own.keys().isdisjoint(shared)
+    return own | shared
 
 
 def test_every_wording_that_can_be_asked_for_exists_and_is_understood() -> None:
@@ -99,25 +107,26 @@ def test_every_wording_that_can_be_asked_for_exists_and_is_understood() -> None:
         if STATE_BOOKING_SLOTS.get(domain, ()):
             needed |= {f"{k} {domain}" for k in ("booked", "reference", "book?")}
             needed |= {f"booked {domain} unnamed"}
-    assert needed == WORDING.keys()
-    for what, wordings in WORDING.items():
-        for wording in wordings:
-            for domain, slot in NAMED.findall(wording):
+    known = wordings_of_templates()
+    assert needed == {key for key in known if not key.startswith(("detail ", "name of "))}
+    for key in needed:
+        domain = next((word for word in key.split() if word in cues("user domain")), "")
+        for wording in known[key]:
+            for slot in BLANK.findall(wording):
                 assert f"{domain}_{slot}" in PLACEHOLDERS, wording
-                assert domain in what, wording
-            assert "[" not in NAMED.sub("", wording)
     for domain, slots in ANSWERS.items():
         for slot in slots:
-            if slot in DETAILS:
-                assert NAMED.findall(DETAILS[slot].format(domain=domain)) == [(domain, slot)]
+            if f"detail {slot}" in known:
+                assert BLANK.findall(known[f"detail {slot}"][0]) == [slot]
                 assert f"{domain}_{slot}" in PLACEHOLDERS
+            else:
+                assert {f"detail {slot}=yes", f"detail {slot}=no"} <= known.keys()
 
 
 def test_wordings_take_turns_and_depend_on_nothing_but_the_seed() -> None:
-    many = [sentence("more?", str(number)) for number in range(50)]
-    assert set(many) == set(WORDING["more?"])
-    assert many == [sentence("more?", str(number)) for number in range(50)]
-    assert joined(["a", "b", "c"]) == "a, b and c."
+    many = [agent_sentence("template", "more?", str(number), str) for number in range(50)]
+    assert set(many) == set(keyed_lines("agents.tsv")["more?"])
+    assert many == [agent_sentence("template", "more?", str(number), str) for number in range(50)]
 
 
 @pytest.mark.parametrize("fold", FOLDS)
@@ -209,9 +218,8 @@ def committed_for_multiwoz() -> Any:
 
 
 def test_the_committed_multiwoz_predictions_hold_our_sentences_and_no_values() -> None:
-    texts = [wording for wordings in WORDING.values() for wording in wordings]
-    texts += [*DETAILS.values(), *FLAGS.values(), *NAMES_OF_SLOTS.values(), NOT_KNOWN, "and"]
-    texts += [slot for slots in ANSWERS.values() for slot in slots]
+    texts = [wording for wordings in wordings_of_templates().values() for wording in wordings]
+    texts += ["and", *(slot for slots in ANSWERS.values() for slot in slots)]
     words = {word for text in texts for word in re.findall(r"[a-z']+", text)}
     for turns in committed_for_multiwoz().values():
         for turn in turns:

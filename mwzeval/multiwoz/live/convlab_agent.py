@@ -14,25 +14,28 @@ from typing import Any
 from mwzeval.multiwoz.acts import GENERAL, NONE, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.resources import ActResources
 from mwzeval.multiwoz.convlab.system import RuleSystem
-from mwzeval.multiwoz.live.rule_agent.heard import Heard, Situation, plain
-from mwzeval.multiwoz.live.rule_agent.language import Speech
-from mwzeval.multiwoz.live.rule_agent.policy import Call, Calling
-from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
-from mwzeval.multiwoz.live.rule_agent.understanding import understand
-from mwzeval.multiwoz.live.wordings.sentences import SystemWordings
+from mwzeval.multiwoz.live.rule_agent import Call, Calling, Response
+from mwzeval.multiwoz.live.understanding import (
+    ENDS,
+    BeliefState,
+    UserTurn,
+    Vocabulary,
+    plain,
+    understand,
+)
+from mwzeval.multiwoz.live.wordings import SystemWordings
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, STATE_BOOKING_SLOTS
 
 Booking = Generator[Call, Any, list[Act]]
 """Yields a call that books, is sent its result, and returns what is said then."""
-ENDS = {"departure": "Depart", "destination": "Dest"}
 MORE = Act("reqmore", GENERAL, NONE, NONE)
-_SPOKEN: Mapping[str, Mapping[str, str]] = {
+_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: {"car": "Car", **{slot.lower().replace(" ", ""): act for slot, act in slots.items()}}
     for domain, slots in USER_SLOTS.items()
 }
 """Domain → slot of a state → slot of an act."""
-_HEARD: Mapping[str, Mapping[str, str]] = {
-    domain: {act: slot for slot, act in slots.items()} for domain, slots in _SPOKEN.items()
+_STATE_SLOTS: Mapping[str, Mapping[str, str]] = {
+    domain: {act: slot for slot, act in slots.items()} for domain, slots in _ACT_SLOTS.items()
 }
 
 
@@ -45,15 +48,15 @@ class ConvlabPolicy:
         self._vocabulary = vocabulary
         self._database = resources.database
         self._system = RuleSystem(resources, seed, item, trial)
-        self._situation = Situation()
+        self._state = BeliefState()
         self._wordings = SystemWordings()
         self._rng = Random(f"{seed}/{item}/{trial} words")
 
-    def answer(self, utterance: str, speech: Speech) -> Calling:
-        """Yield the bookings of a turn, and say in `speech` what the user is to hear."""
-        heard = understand(utterance, self._vocabulary, self._situation)
-        said = list(user_acts(heard))
-        self._take_in(heard)
+    def answer(self, utterance: str, response: Response) -> Calling:
+        """Yield the bookings of a turn, and say in `response` what the user is to hear."""
+        turn = understand(utterance, self._vocabulary, self._state)
+        said = list(user_acts(turn))
+        self._take_in(turn)
         acts = list(self._system.answer(said)) if said else [MORE]
         if any(act.intent == "Book" for act in acts):
             acts = yield from self._book(acts, said)
@@ -63,13 +66,13 @@ class ConvlabPolicy:
         if not text:
             acts, text = [MORE], self._wordings.say([MORE], self._rng)
         self._keep(acts)
-        speech.add(text, acts)
+        response.add(text, acts)
 
-    def _take_in(self, heard: Heard) -> None:
-        situation = self._situation
-        situation.hear(heard.domains)
-        for domain, slot, value in heard.wishes:
-            situation.wanted.setdefault(domain, {})[slot] = value
+    def _take_in(self, turn: UserTurn) -> None:
+        state = self._state
+        state.turn_to(turn.domains)
+        for domain, slot, value in turn.wishes:
+            state.wanted.setdefault(domain, {})[slot] = value
 
     def _book(self, acts: Sequence[Act], said: Iterable[Act]) -> Booking:
         reference = int(next(act.value for act in acts if act.intent == "Book"))
@@ -99,7 +102,9 @@ class ConvlabPolicy:
 
     def _order_taxi(self, acts: Sequence[Act]) -> Booking:
         ride = self._system.tracker.semi["taxi"]
-        missing = [Act("Request", "Taxi", act, "?") for end, act in ENDS.items() if not ride[end]]
+        missing = [
+            Act("Request", "Taxi", _ACT_SLOTS["taxi"][end], "?") for end in ENDS if not ride[end]
+        ]
         if missing:
             return missing
         known = {slot.lower(): value for slot, value in ride.items() if value}
@@ -114,32 +119,32 @@ class ConvlabPolicy:
 
     def _keep(self, acts: Iterable[Act]) -> None:
         """Remember what was asked and recommended, against which the user is understood."""
-        situation = self._situation
-        situation.asked = []
-        current = situation.current or ""
+        state = self._state
+        state.asked = []
+        current = state.current or ""
         for intent, spoken_domain, slot, value in acts:
             domain = spoken_domain.lower()
             if intent == "Request" and domain == "booking" and current in STATE_BOOKING_SLOTS:
-                situation.asked.append((current, f"book{slot.lower()}"))
-            elif intent == "Request" and slot in _HEARD.get(domain, ()):
-                situation.asked.append((domain, _HEARD[domain][slot]))
-            elif slot == "Name" and domain in _HEARD:
-                situation.offered[domain] = {"name": value}
+                state.asked.append((current, f"book{slot.lower()}"))
+            elif intent == "Request" and slot in _STATE_SLOTS.get(domain, ()):
+                state.asked.append((domain, _STATE_SLOTS[domain][slot]))
+            elif slot == "Name" and domain in _STATE_SLOTS:
+                state.offered[domain] = {"name": value}
 
 
-def user_acts(heard: Heard) -> Iterator[Act]:
+def user_acts(turn: UserTurn) -> Iterator[Act]:
     """Yield what the user says, as acts."""
-    told = {wish.domain for wish in heard.wishes} | {domain for domain, _ in heard.requests}
-    for domain in heard.domains:
+    told = {wish.domain for wish in turn.wishes} | {domain for domain, _ in turn.requests}
+    for domain in turn.domains:
         if domain not in told:
             yield Act("Inform", domain.capitalize(), NONE, NONE)
-    for domain, slot, value in heard.wishes:
-        if plain(slot) in _SPOKEN[domain]:
-            yield Act("Inform", domain.capitalize(), _SPOKEN[domain][plain(slot)], value)
-    for domain, slot in heard.requests:
-        if slot in _SPOKEN[domain]:
-            yield Act("Request", domain.capitalize(), _SPOKEN[domain][slot], "?")
-    if heard.thanks:
+    for domain, slot, value in turn.wishes:
+        if plain(slot) in _ACT_SLOTS[domain]:
+            yield Act("Inform", domain.capitalize(), _ACT_SLOTS[domain][plain(slot)], value)
+    for domain, slot in turn.requests:
+        if slot in _ACT_SLOTS[domain]:
+            yield Act("Request", domain.capitalize(), _ACT_SLOTS[domain][slot], "?")
+    if turn.thanks:
         yield Act("thank", GENERAL, NONE, NONE)
-    if heard.closes:
+    if turn.closes:
         yield Act("bye", GENERAL, NONE, NONE)

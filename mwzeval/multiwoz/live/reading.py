@@ -1,0 +1,816 @@
+"""What an agent's turn says to a user that thinks in acts.
+
+A rule user hears words, so that words count: what only a tool returned, such as a phone number that
+the agent keeps to itself or a reference that it does not say, the user does not know. Calls of the
+turn tell what the words are about: a domain, whose booking a reference is, and that a sentence of
+regret means that nothing was found. Values come from the mention finder that the grounded scores
+use, in the spelling of the database, or of the user's goal where both mean the same.
+
+Several venues or trains of one domain are a choice among those that are said to be as the user
+wants them (Select); one is an offer (Recommend). What is said of only some of several is not heard.
+A booking counts as made when the words say so or give a reference; its day, people, time and nights
+are heard, so that the user can object.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from mwzeval.conversation.messages import TOOL_ROLE, AgentTurn, read_message
+from mwzeval.errors import InputError
+from mwzeval.files.json_files import parse_json
+from mwzeval.multiwoz.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
+from mwzeval.multiwoz.formats.functions import BY_NAME
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, correction
+from mwzeval.multiwoz.grounding.counts import SENTENCE
+from mwzeval.multiwoz.grounding.statements import GENERIC, Statements
+from mwzeval.multiwoz.live import cues
+from mwzeval.multiwoz.live.cues import BOOKING, JOURNEYS, cue, has
+from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, DAYS, FLAG_SLOTS, NAMED_BY, SERVICES
+from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer, with_numbers_of_taxis
+from mwzeval.multiwoz.words.gazetteer import Gazetteer
+from mwzeval.multiwoz.words.markup import shown
+from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
+from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered
+
+_VENUE = {
+    "name": "Name",
+    "address": "Addr",
+    "phone": "Phone",
+    "postcode": "Post",
+    "area": "Area",
+    "pricerange": "Price",
+    "choice": "Choice",
+}
+_SERVICE = {"address": "Addr", "phone": "Phone", "postcode": "Post"}
+_JOURNEY = {
+    "departure": "Depart",
+    "destination": "Dest",
+    "leaveat": "Leave",
+    "arriveby": "Arrive",
+}
+ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
+    "restaurant": {**_VENUE, "food": "Food"},
+    "hotel": {
+        **_VENUE,
+        "stars": "Stars",
+        "type": "Type",
+        "internet": "Internet",
+        "parking": "Parking",
+    },
+    "attraction": {**_VENUE, "type": "Type", "entrancefee": "Fee"},
+    "train": {
+        **_JOURNEY,
+        "trainid": "Id",
+        "day": "Day",
+        "price": "Ticket",
+        "duration": "Time",
+        "choice": "Choice",
+    },
+    "taxi": {**_JOURNEY, "type": "Car", "phone": "Phone"},
+    "hospital": {**_SERVICE, "department": "Department"},
+    "police": _SERVICE,
+}
+"""Domain → slot of a mention → slot of an act."""
+BOOKED_SLOTS: Mapping[str, str] = {
+    "day": "Day",
+    "bookday": "Day",
+    "bookpeople": "People",
+    "bookstay": "Stay",
+    "booktime": "Time",
+    "leaveat": "Time",
+    "arriveby": "Time",
+}
+"""Slot of a mention → slot of a booking. The time of a table may be read as that of a train."""
+TIMES = frozenset({"Leave", "Arrive"})
+UNKNOWN = "unknown"
+"""The value of what the user has asked for when the agent says that it does not know it."""
+_OTHER_END = {"Leave": "Arrive", "Arrive": "Leave"}
+_LETTER = re.compile(r"\w")
+_NAME_SLOTS = frozenset({"name", "address", "departure", "destination"})
+_KIND_SLOTS = frozenset({"type", "food", "stars", "internet", "parking"})
+_SHARED_SLOTS = frozenset({"area", "pricerange", "phone", "postcode", "address", "choice"})
+"""Slots of several domains, so that the words of the sentence tell whose they are."""
+LONGEST_LINE = 60
+"""Characters of a line of a list of what is asked for."""
+
+GOAL_SLOTS: Mapping[str, Mapping[str, str]] = {
+    domain: {spoken.lower(): slot for slot, spoken in slots.items()}
+    for domain, slots in USER_SLOTS.items()
+}
+"""Domain → slot of a user's act in lower case → slot of a goal."""
+STATION = " train station"
+"""What a goal may add to a town."""
+_REFERRING = ("same ", "the same", "in the same")
+"""How values begin that stand for one that was said before."""
+
+
+class ReadingContext:
+    """What the reading of an agent's turn depends on beside the turn; one dialogue long.
+
+    `goal` may be the copy that the user writes into. `domain` is what was spoken of last, `state`
+    what the user has said that it wants, `words` what was named.
+    """
+
+    def __init__(self, goal: Goal, gazetteer: Gazetteer, rules: Rules) -> None:
+        self.goal = goal
+        self.domains: tuple[str, ...] = tuple(goal[ORDERING])
+        self.domain: str | None = None
+        self.state: dict[str, dict[str, str]] = {}
+        self.words = Context(gazetteer)
+        self.asked: set[tuple[str, str]] = set()
+        """Domain and slot, as acts call it, of what the user has asked for last."""
+        self._rules = rules
+
+    def said(self, acts: Iterable[Act]) -> None:
+        """Go on with what the user has said."""
+        self.asked.clear()
+        for intent, raw, spoken, value in acts:
+            domain = raw.lower()
+            if domain not in GOAL_SLOTS:
+                continue
+            self.domain = domain
+            if intent == "Request":
+                self.asked.add((domain, spoken))
+            slot = GOAL_SLOTS[domain].get(spoken.lower())
+            if slot is not None and value != "?" and not value.startswith(_REFERRING):
+                normal = normalize_slot(slot)
+                told = self.state.setdefault(domain, {})
+                told[normal] = normalize_value(normal, value.lower(), self._rules)
+
+    def spelled(self, domain: str, slot: str, value: str) -> str:
+        """Return a value as the goal spells it, if that means the same."""
+        wanted = self.goal.get(domain)
+        if wanted is None:
+            return value
+        normal = normalize_slot(slot)
+        said = normalize_value(normal, value.lower(), self._rules)
+        for part in ("info", "fail_info", "book", "fail_book"):
+            own = wanted.get(part, {}).get(slot)
+            if own is None:
+                continue
+            wish = normalize_value(normal, own.lower(), self._rules)
+            if said in (wish, wish.removesuffix(STATION)):
+                return str(own)
+        return value
+
+
+class CallOutcome(NamedTuple):
+    """A call of a tool: what it is about, and what came of it.
+
+    `found` is how many venues were found, None where that is not told, and `names` are those of
+    them that are listed. `reference` is "" unless a booking was made.
+    """
+
+    kind: str
+    domain: str
+    found: int | None
+    booked: bool
+    reference: str
+    names: tuple[str, ...]
+
+
+def call_outcomes(messages: Sequence[Any]) -> list[CallOutcome]:
+    """Return the calls of known tools in the messages of a turn; whatever they are, none raises."""
+    read = [read_message(raw) for raw in messages if isinstance(raw, Mapping)]
+    known = [message for message in read if message is not None]
+    results = {
+        str(result.call_id): result.value
+        for message in known
+        if message.role == TOOL_ROLE
+        for result in message.results
+    }
+    return [
+        _outcome(call.name, results.get(str(call.id)))
+        for message in known
+        for call in message.calls
+        if isinstance(call.name, str) and call.name in BY_NAME
+    ]
+
+
+def _outcome(name: str, result: Any) -> CallOutcome:
+    if isinstance(result, str):
+        try:
+            result = parse_json(result, "result")
+        except InputError:
+            result = None
+    known = result if isinstance(result, Mapping) else {}
+    count, rows = known.get("count"), known.get("results")
+    booked = known.get("status") == "booked"
+    names = [
+        row.get("name")
+        for row in (rows if isinstance(rows, list | tuple) else ())
+        if isinstance(row, Mapping)
+    ]
+    return CallOutcome(
+        kind=BY_NAME[name].kind,
+        domain=BY_NAME[name].domain,
+        found=count if type(count) is int else None,
+        booked=booked,
+        reference=str(known.get("reference", "")) if booked else "",
+        names=tuple(name for name in names if isinstance(name, str)),
+    )
+
+
+def _spelled(mention: Mention) -> str:
+    """Return the value of a mention in the spelling of acts."""
+    slot, text = mention.slot, lowered(mention.text)
+    if slot in ("day", "bookday"):
+        return next((day for day in DAYS if day[:3] == text[:3]), text)
+    if slot in ("bookpeople", "bookstay", "choice"):
+        return number(text)
+    if slot == "booktime":
+        return clock(text)
+    if slot == "address":
+        # What is said may be less than the database has, or of several venues.
+        return " ".join(mention.text.split())
+    value = mention.value
+    if value is None:
+        value = SPELLED[slot](text) if slot in SPELLED else text
+    return f"{value} pounds" if slot == "price" and value[-1:].isdigit() else value
+
+
+class Services:
+    """The police and the hospital, which the mention finder does not know."""
+
+    def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        self._values: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
+        for domain in SERVICES:
+            known = {
+                (slot, str(row[slot]))
+                for row in (*tables.get(domain, ()), ADDED_FIELDS[domain])
+                for slot in ("address", "department")
+                if row.get(slot)
+            }
+            self._values[domain] = [
+                # People leave out the town of an address.
+                (fold(value.split(",")[0] if slot == "address" else value), slot, value)
+                for slot, value in sorted(known)
+            ]
+
+    def values_in(self, domain: str, text: str) -> Iterator[tuple[str, str]]:
+        """Yield slot and value of what a text says of a service."""
+        words = f" {' '.join(fold(text))} "
+        found = [
+            (slot, value, " ".join(said))
+            for said, slot, value in self._values.get(domain, ())
+            if said and f" {' '.join(said)} " in words
+        ]
+        for slot, value, said in found:
+            if not any(said != longer and said in longer for _, _, longer in found):
+                yield slot, value
+
+
+class WordLikeNames:
+    """Names that are words (`the place`), which the mention finder needs capitals to tell.
+
+    They are taken for names behind words of an offer.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Sequence[Mapping[str, Any]]], finder: Delexicalizer
+    ) -> None:
+        self._domains: dict[str, str] = {}
+        for domain in ("attraction", "hotel", "restaurant"):
+            for row in tables.get(domain, ()):
+                name = str(row["name"]).lower()
+                context = Context(finder.gazetteer)
+                context.turn({}, (domain,))
+                found = finder.read(f"I would recommend {name}.", context)
+                if not any(mention.slot == "name" for mention in found):
+                    self._domains[name] = domain
+        names = "|".join(map(re.escape, sorted(self._domains, key=len, reverse=True)))
+        self._offered = re.compile(
+            r"\b(?:recommend|suggest(?:ion is)?|how about|try|have|visit|called|named|there is)"
+            rf" ({names})"
+            r"(?=\s*(?:[.,;!?]|$|which))",
+            re.IGNORECASE,
+        )
+
+    def added(self, text: str, mentions: Sequence[Mention]) -> list[Mention]:
+        """Return the mentions of a text with those of such names, in the order of the text."""
+        if not self._domains:
+            return list(mentions)
+        names = [
+            Mention(*match.span(1), match[1], "name", self._domains[match[1].lower()], match[1])
+            for match in self._offered.finditer(text)
+            if not any(one.start < match.end(1) and match.start(1) < one.end for one in mentions)
+        ]
+        return sorted([*mentions, *names], key=lambda mention: mention.start)
+
+
+class AgentReader:
+    """Reads what agents say. One serves all dialogues of a process; what it holds saves time.
+
+    `tables` are the rows of the database by domain, as they stand in its files.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Sequence[Mapping[str, Any]]], rules: Rules = RULES[-1]
+    ) -> None:
+        venues = {domain: rows for domain, rows in tables.items() if domain in NAMED_BY}
+        self._delexicalizer = Delexicalizer(venues)
+        self._services = Services(tables)
+        self._names = WordLikeNames(tables, self._delexicalizer)
+        self._rules = rules
+
+    def context(self, goal: Goal) -> ReadingContext:
+        """Return what the reading of a new dialogue depends on; `goal` is the user's."""
+        return ReadingContext(goal, self._delexicalizer.gazetteer, self._rules)
+
+    def mentions_of(self, text: str) -> list[Mention]:
+        """Return the venues and values that a text names, without anything that went before."""
+        return self._delexicalizer.read(text, Context(self._delexicalizer.gazetteer))
+
+    def acts_of(self, turn: AgentTurn, context: ReadingContext) -> list[Act]:
+        """Return what a turn says, as acts of a system; none for a turn without meaning.
+
+        The context goes on to what the turn names. Nothing that a turn holds raises.
+        """
+        calls = call_outcomes(turn.messages)
+        called = [one.domain for one in reversed(calls) if one.domain in context.domains]
+        told = (context.domain,) if context.domain else ()
+        focus = tuple(dict.fromkeys((*called, *told, *context.domains)))
+        context.words.turn(context.state, tuple(dict.fromkeys((*called[:1], *told))))
+        for one in calls:
+            # A name that is also a word is one where it was found.
+            context.words.names.update(name.lower() for name in one.names)
+        mentions = self._delexicalizer.read(turn.text, context.words)
+        mentions = self._names.added(turn.text, mentions)
+        return _TurnReading(turn.text, mentions, calls, focus, context).acts(self._services)
+
+
+class Sentence(NamedTuple):
+    """A sentence or line in lower case, where it begins, and what its words do.
+
+    `topics` are the domains of the goal that its words tell. `nothing`: it says that there is
+    nothing; `booked`, `unbooked`: that something was, or cannot be booked; `unavailable`: that it
+    is not to be had, be it a venue or a booking.
+    """
+
+    start: int
+    low: str
+    topics: tuple[str, ...]
+    nothing: bool
+    booked: bool
+    unbooked: bool
+    unavailable: bool
+
+    @property
+    def asks(self) -> bool:
+        """Whether it ends as a question."""
+        return self.low.rstrip().endswith("?")
+
+
+class Value(NamedTuple):
+    """A value as it is heard; `sentence` is where, `mention` what was found there."""
+
+    sentence: Sentence
+    domain: str
+    slot: str
+    value: str
+    mention: Mention
+
+
+class _TurnReading:
+    """What the words of one turn give: sentences, values, details of bookings, references.
+
+    `focus` are the domains of the goal, those that the turn is likeliest about first.
+    """
+
+    def __init__(
+        self,
+        response: str,
+        mentions: Sequence[Mention],
+        calls: Sequence[CallOutcome],
+        focus: Sequence[str],
+        context: ReadingContext,
+    ) -> None:
+        self._response = response
+        self._mentions = mentions
+        self.calls = calls
+        self.focus = focus
+        self.context = context
+        self._shown = shown(response)
+        self.low = self._without_names(lowered(self._shown.text))
+        self.sentences = list(self._split())
+        self._starts = [sentence.start for sentence in self.sentences]
+        self.values: list[Value] = []
+        self.details: list[tuple[Sentence, str, str]] = []
+        """Sentence, slot and value of what a booking is for."""
+        self.references: list[tuple[str, str]] = []
+        """References with the domains whose bookings they are."""
+        self.services: list[Act] = []
+        """What is said of the police and the hospital."""
+        self.given: dict[tuple[int, str], set[str]] = {}
+        """Sentence and slot → values, whether or not they are said to be so."""
+        self.spoken_of: list[str] = []
+        """Domains in the order in which the turn comes to them."""
+
+    def _without_names(self, low: str) -> str:
+        """Return a text with `_` for the letters of names and streets, often words that tell."""
+        for mention in self._mentions:
+            if mention.slot in _NAME_SLOTS:
+                start, end = self._shown.shown_at(mention.start, mention.end)
+                low = low[:start] + _LETTER.sub("_", low[start:end]) + low[end:]
+        return low
+
+    def _split(self) -> Iterator[Sentence]:
+        goal = self.context.domains
+        for match in SENTENCE.finditer(self.low):
+            low = match[0]
+            topics = tuple(domain for domain in cues.agent_domains(low) if domain in goal)
+            unbooked = cues.fails_to_book(low)
+            yield Sentence(
+                start=match.start(),
+                low=low,
+                topics=topics,
+                nothing=not unbooked and cues.finds_nothing(low),
+                booked=cues.has_booked(low),
+                unbooked=unbooked,
+                unavailable=cues.is_unavailable(low),
+            )
+
+    @cached_property
+    def statements(self) -> Statements:
+        """The sentences of the turn, asked what they say of what they name."""
+        return Statements(self._response)
+
+    def _collect(self, services: Services) -> None:
+        """Collect the values of the turn, each with its domain and the sentence it is in."""
+        is_of_taxi = self.focus[:1] == ("taxi",) or any("taxi" in s.topics for s in self.sentences)
+        mentions = self._mentions
+        if is_of_taxi:
+            # A number that no venue has is a taxi's.
+            mentions = list(with_numbers_of_taxis(mentions, self._response))
+        for mention in mentions:
+            if mention.slot == LANDMARK:
+                continue
+            value = _spelled(mention)
+            start, _ = self._shown.shown_at(mention.start, mention.end)
+            sentence = self.sentences[max(0, bisect_right(self._starts, start) - 1)]
+            if mention.slot == "reference":
+                self.references.append((value.upper(), self._whose(mention, value, sentence)))
+            else:
+                self._add(mention, value, sentence, start)
+        for domain in SERVICES:
+            if domain in self.context.domains:
+                self.services += (
+                    Act("Inform", domain.capitalize(), ACT_SLOTS[domain][slot], value)
+                    for slot, value in services.values_in(domain, self.low)
+                )
+
+    def _add(self, mention: Mention, value: str, sentence: Sentence, start: int) -> None:
+        slot = mention.slot
+        if slot in BOOKED_SLOTS and self._is_of_booking(mention, sentence):
+            self.details.append((sentence, BOOKED_SLOTS[slot], value))
+            self.given.setdefault((sentence.start, BOOKED_SLOTS[slot]), set()).add(value)
+            return
+        free = cue("agent free of charge")
+        if slot == "entrancefee" and free.search(self.low, max(0, start - 25), start):
+            return
+        end = start + len(mention.text)
+        if slot == "choice" and cue("agent no choice").match(self.low, end):
+            return
+        domain = self._domain(mention, sentence)
+        if domain is None:
+            return
+        if slot == "name" and cue("agent count").fullmatch(mention.text.lower()):
+            slot, value = "choice", mention.text.split()[0]
+        if domain not in self.spoken_of:
+            self.spoken_of.append(domain)
+        spoken = ACT_SLOTS[domain][slot]
+        self.given.setdefault((sentence.start, spoken), set()).add(value)
+        if spoken in TIMES:
+            if cue("agent limit").search(self.low, max(sentence.start, start - 12), start):
+                return
+            spoken = self._end(domain, spoken, value, mention)
+        elif slot in FLAG_SLOTS:
+            if mention.value is None:
+                value = "no" if self.statements.is_denied(mention) else "yes"
+        elif not self._is_said(mention, domain):
+            return
+        if spoken == "Choice" and not value.isdigit():
+            value = "several"
+        goal_slot = SYSTEM_SLOTS[domain][spoken.lower()]
+        value = self.context.spelled(domain, goal_slot, value)
+        self.values.append(Value(sentence, domain, spoken, value, mention))
+
+    def _is_of_booking(self, mention: Mention, sentence: Sentence) -> bool:
+        """Tell whether a day, a time or a number is that of a table or of rooms, not a train's."""
+        slot = mention.slot
+        if slot in ("bookpeople", "bookstay"):
+            return True
+        if mention.domain in self.context.domains and mention.value is not None:
+            # It is a train's.
+            return False
+        whose = self.likeliest(sentence)
+        if whose == "restaurant":
+            # The time at which a taxi is at a restaurant is not that of a table.
+            is_ride = bool(self.focus) and self.focus[0] in JOURNEYS
+            if is_ride and whose not in sentence.topics:
+                return slot in ("day", "bookday")
+            return True
+        return whose == "hotel" and slot in ("day", "bookday")
+
+    def likeliest(self, sentence: Sentence) -> str | None:
+        """Return the domain that a sentence is about as far as its words and the turn tell."""
+        return next(iter((*sentence.topics, *self.spoken_of[-1:], *self.focus)), None)
+
+    def _domain(self, mention: Mention, sentence: Sentence) -> str | None:
+        """Return the domain of the goal that a value is of; None when it is of none."""
+        slot, goal = mention.slot, self.context.domains
+        domain = mention.domain
+        elsewhere = slot in _SHARED_SLOTS and sentence.topics and domain not in sentence.topics
+        if domain in goal and slot in ACT_SLOTS[str(domain)] and not elsewhere:
+            return domain
+        if slot in ("name", "trainid") or (slot in _KIND_SLOTS and domain not in (None, *goal)):
+            return None
+        last = self.spoken_of[-1:]
+        # Towns and times are said of much else than journeys.
+        focus = self.focus[:1] if slot in _JOURNEY else self.focus
+        for other in (*sentence.topics, *last, *focus):
+            if slot in ACT_SLOTS[other]:
+                return other
+        return None
+
+    def _is_said(self, mention: Mention, domain: str) -> bool:
+        """Tell whether a value is said to be so, as far as a user takes words for it."""
+        if mention.slot == "type" and domain == "hotel":
+            named = self._named(domain)
+            if any(not set(name.venues).isdisjoint(mention.venues) for name in named):
+                return True
+            start, _ = self._shown.shown_at(mention.start, mention.end)
+            is_asked = ("hotel", "Type") in self.context.asked
+            if is_asked or cue("agent type is").search(self.low, 0, start):
+                return True
+            # A guesthouse may be called a hotel, too, and so may anything that is looked for.
+            return mention.text.lower() != GENERIC and self.statements.is_claim(
+                mention, named, choice=True
+            )
+        if mention.slot in ("choice", "trainid", "phone", "postcode", "address"):
+            return True
+        return not self.statements.is_denied(mention)
+
+    def _named(self, domain: str) -> list[Mention]:
+        slot = NAMED_BY.get(domain)
+        return [one for one in self._mentions if one.slot == slot and one.domain == domain]
+
+    def _end(self, domain: str, spoken: str, value: str, mention: Mention) -> str:
+        """Return the end of a journey that a time is of; the user's own time where that is open."""
+        if mention.sure:
+            return spoken
+        other = _OTHER_END[spoken]
+        wanted = self.context.goal[domain].get("info", {})
+        return other if wanted.get(SYSTEM_SLOTS[domain][other.lower()]) == value else spoken
+
+    def _whose(self, mention: Mention, code: str, sentence: Sentence) -> str:
+        """Return the domain whose booking a reference is."""
+        for call in self.calls:
+            if call.reference and call.reference.lower() == code.lower():
+                return call.domain
+        bookable = [d for d in self.context.domains if d in ACT_BOOKING_SLOTS]
+        if has("agent listed reference", sentence.low):
+            return ""
+        about = sentence.topics or self.spoken_of[-1:]
+        if about and not sentence.booked and ACT_BOOKING_SLOTS.keys().isdisjoint(about):
+            return ""
+        named = [d for d in (*sentence.topics, *self.spoken_of[::-1]) if d in bookable]
+        for domain in (*named, self.context.domain, mention.domain, *bookable):
+            if domain in bookable:
+                return str(domain)
+        return ""
+
+    # What the words mean to the user
+
+    def acts(self, services: Services) -> list[Act]:
+        """Return the acts of the turn: what is not there, what is, questions, bookings."""
+        if self.sentences:
+            self._collect(services)
+        booked = self._booked()
+        nothing = list(dict.fromkeys(self._nothing()))
+        acts = [Act("NoOffer", domain.capitalize(), NONE, NONE) for domain in nothing]
+        heard = [v for v in self.values if not (v.sentence.nothing or v.sentence.unavailable)]
+        for domain in dict.fromkeys(value.domain for value in heard):
+            acts += self._of_domain(domain, [value for value in heard if value.domain == domain])
+        acts += self.services
+        acts += self._unknown(acts)
+        acts += self._requests()
+        acts += self._of_bookings(booked, acts)
+        acts += (Act(intent, GENERAL, NONE, NONE) for intent in cues.general_acts(self.low))
+        return list(dict.fromkeys(acts))
+
+    def _nothing(self) -> Iterator[str]:
+        """Yield the domains in which nothing was found."""
+        for sentence in self.sentences:
+            if sentence.unbooked or not (sentence.nothing or sentence.unavailable):
+                continue
+            domain = self._searched(sentence)
+            if domain is not None and not (sentence.unavailable and self._is_of_slot(sentence)):
+                yield domain
+        last = {call.domain: call for call in self.calls if call.kind == "find"}
+        named = {value.domain for value in self.values if value.slot in ("Name", "Id")}
+        # The words need not say of what there is nothing.
+        if any(cues.denies(sentence.low) for sentence in self.sentences):
+            for domain, call in last.items():
+                if call.found == 0 and domain in self.context.domains and domain not in named:
+                    yield domain
+
+    def _searched(self, sentence: Sentence) -> str | None:
+        within = [value.domain for value in self.values if value.sentence.start == sentence.start]
+        for domain in (*sentence.topics, *within, *self.focus):
+            if domain in NAMED_BY or domain == "hospital":
+                return domain
+        return None
+
+    def _of_domain(self, domain: str, heard: Sequence[Value]) -> Iterator[Act]:
+        """Yield what is said of a domain: of one venue, or of several to choose from."""
+        spoken = domain.capitalize()
+        naming = "Id" if domain == "train" else "Name"
+        names = list(dict.fromkeys(value.value for value in heard if value.slot == naming))
+        rest = [value for value in heard if value.slot not in (naming, "Choice")]
+        choices = [value for value in heard if value.slot == "Choice"]
+        for value in choices[:1]:
+            yield Act("Inform", spoken, "Choice", value.value)
+        if len(names) > 1:
+            of_name = self._by_name(names, naming, heard)
+            chosen = self._chosen(domain, of_name)
+            if len(chosen) == 1:
+                names, rest = chosen, of_name[chosen[0]]
+            else:
+                yield from (Act("Select", spoken, naming, name) for name in chosen)
+                names = []
+                of_some = {id(value) for values in of_name.values() for value in values}
+                rest = [value for value in rest if id(value) not in of_some]
+        intent = "Recommend" if names and domain != "train" else "Inform"
+        yield from (Act(intent, spoken, naming, name) for name in names)
+        by_slot: dict[str, list[Value]] = {}
+        for value in rest:
+            by_slot.setdefault(value.slot, []).append(value)
+        for slot, values in by_slot.items():
+            different = list(dict.fromkeys(value.value for value in values))
+            if len(different) == 1:
+                yield Act(intent, spoken, slot, different[0])
+            elif any(v.sentence.asks and has("agent chooses", v.sentence.low) for v in values):
+                yield from (Act("Select", spoken, slot, value) for value in different)
+            elif len(names) == 1 or domain not in NAMED_BY:
+                # Said of one thing, the last counts: `not 10 but 12 pounds`.
+                yield Act(intent, spoken, slot, different[-1])
+
+    def _unknown(self, acts: Sequence[Act]) -> Iterator[Act]:
+        """Yield what the user has asked for and the agent does not know."""
+        told = {(act.domain.lower(), act.slot) for act in acts}
+        for sentence in self.sentences:
+            if sentence.asks or not cues.denies(sentence.low):
+                continue
+            lacking = self.context.asked if has("agent no information", sentence.low) else ()
+            for domain, slot in sorted(self._wanted(sentence) - told):
+                if (domain, slot) in lacking or cues.is_unknown(sentence.low, slot):
+                    told.add((domain, slot))
+                    yield Act("Inform", domain.capitalize(), slot, UNKNOWN)
+
+    def _wanted(self, sentence: Sentence) -> set[tuple[str, str]]:
+        """Return domain and slot of what the user has asked for, or will ask for here."""
+        context = self.context
+        domain = self.likeliest(sentence)
+        slots = context.goal[domain].get("reqt", ()) if domain else ()
+        words = USER_SLOTS.get(str(domain), {})
+        return context.asked | {(str(domain), words[slot]) for slot in slots if slot in words}
+
+    def _by_name(
+        self, names: Sequence[str], naming: str, heard: Sequence[Value]
+    ) -> dict[str, list[Value]]:
+        """Return what is said of each of several venues."""
+        of_name: dict[str, list[Value]] = {name: [] for name in names}
+        called = {value.mention.start: value.value for value in heard if value.slot == naming}
+        mentions = [value.mention for value in heard if value.slot == naming]
+        for value in heard:
+            if value.slot not in (naming, "Choice"):
+                for name in self.statements.spoken_of(value.mention, mentions):
+                    of_name[called[name.start]].append(value)
+        return of_name
+
+    def _chosen(self, domain: str, of_name: Mapping[str, Sequence[Value]]) -> list[str]:
+        """Return the venues that the user may want: what it named, or those that fit its goal.
+
+        If none fits, that is the first, so that the user objects to it.
+        """
+        context = self.context
+        wanted = context.goal[domain]
+        fitting = [
+            name
+            for name, values in of_name.items()
+            if all(
+                correction(wanted, SYSTEM_SLOTS[domain][value.slot.lower()], value.value) is None
+                for value in values
+            )
+        ]
+        own = context.state.get(domain, {}).get(NAMED_BY.get(domain, "name"), "").lower()
+        named = [name for name in fitting if name.lower() == own]
+        return named or fitting or list(of_name)[:1]
+
+    def _requests(self) -> Iterator[Act]:
+        """Yield what the user is asked."""
+        last: list[str] = []
+        lists = asked = False
+        for sentence in self.sentences:
+            of = [v.domain for v in self.values if v.sentence.start == sentence.start]
+            last = of[-1:] or last
+            domains = dict.fromkeys((*sentence.topics, *last, *self.focus))
+            chooses = has("agent chooses", sentence.low)
+            given = {
+                slot
+                for (start, slot), values in self.given.items()
+                if start == sentence.start and len(values) == 1 and not chooses
+            }
+            if given & TIMES:
+                given |= TIMES
+            question = sentence.low
+            is_line = lists and not given and ": " not in question
+            if is_line or (asked and cue("agent example").match(question)):
+                # `Please tell me: - the day - the time`; `For example, the area or the price.`
+                question += "?"
+            asked = has("agent asks", question)
+            if question.rstrip().endswith(":"):
+                lists = asked
+            elif given or len(question) > LONGEST_LINE:
+                lists = False
+            for domain, slot in cues.agent_requests(question, tuple(domains)):
+                # `Would you like Chinese food?` proposes what it gives.
+                if slot not in given:
+                    yield Act("Request", domain, slot, "?")
+
+    def _booked(self) -> dict[str, str]:
+        """Return domain → reference of the bookings that were made; "" where none is told."""
+        booked = {domain: code for code, domain in self.references if domain}
+        for sentence in self.sentences:
+            if sentence.booked and not self.references:
+                domain = self._whose_booking(sentence)
+                if domain in ACT_BOOKING_SLOTS and "taxi" not in sentence.topics:
+                    booked.setdefault(domain, "")
+        return booked
+
+    def _whose_booking(self, sentence: Sentence) -> str:
+        made = [call.domain for call in self.calls if call.booked]
+        within = [v.domain for v in self.values if v.sentence.start == sentence.start]
+        for domain in (*made, *sentence.topics, *within, *self.focus):
+            return domain
+        return ""
+
+    def _of_bookings(self, booked: Mapping[str, str], before: Sequence[Act]) -> Iterator[Act]:
+        """Yield the bookings that were made, or could not be, with their details."""
+        if not booked:
+            yield from self._not_booked()
+            for sentence, slot, value in self.details:
+                domain = self.likeliest(sentence)
+                if slot in ACT_BOOKING_SLOTS.get(str(domain), ()) and not sentence.nothing:
+                    yield Act("Inform", BOOKING, slot, value)
+            return
+        *others, last = booked
+        for domain in others:
+            # Acts of a booking are about one domain, that which was spoken of last.
+            yield Act("OfferBooked", domain.capitalize(), "Ref", booked[domain])
+        goal = self.context.domains
+        spoken = [act.domain.lower() for act in before if act.domain.lower() in goal]
+        current = list(dict.fromkeys(spoken))[-1] if spoken else self.context.domain
+        if current != last:
+            yield Act("Inform", last.capitalize(), NONE, NONE)
+        code = booked[last]
+        yield Act("Book", BOOKING, "Ref" if code else NONE, code or NONE)
+        for sentence, slot, value in self.details:
+            told = sentence.booked or not sentence.asks
+            if told and slot in ACT_BOOKING_SLOTS.get(last, ()) and len(booked) == 1:
+                yield Act("Book", BOOKING, slot, self.context.spelled(last, slot.lower(), value))
+
+    def _not_booked(self) -> Iterable[Act]:
+        failed = any(call.kind == "book" and not call.booked for call in self.calls)
+        if (
+            any(sentence.unbooked for sentence in self.sentences)
+            or any(s.unavailable and self._is_of_slot(s) for s in self.sentences)
+            or (failed and any(cues.denies(sentence.low) for sentence in self.sentences))
+        ):
+            return [Act("NoBook", BOOKING, NONE, NONE)]
+        return ()
+
+    def _is_of_slot(self, sentence: Sentence) -> bool:
+        """Tell whether what is not available is a table or a room, not a venue.
+
+        So it is when the user has come to book, or its day or number of people is said.
+        """
+        return self._is_booking(str(self._searched(sentence))) or any(
+            of.start == sentence.start for of, _, _ in self.details
+        )
+
+    def _is_booking(self, domain: str) -> bool:
+        """Tell whether user or agent have come to book in a domain."""
+        slots = {slot.lower() for slot in ACT_BOOKING_SLOTS.get(domain, ())}
+        return any(
+            call.kind == "book" and call.domain == domain for call in self.calls
+        ) or not slots.isdisjoint(self.context.state.get(domain, {}))

@@ -1,1 +1,0 @@
-"""What an agent says to a user that thinks in acts: values, questions, refusals, bookings."""

@@ -1,0 +1,338 @@
+"""A policy-only system of hand-written templates: a baseline that needs nothing but the database.
+
+It is given, turn by turn, the gold state and what the user said (only to see, by simple keywords,
+what is asked for), and looks up the database. It never sees goals, references, gold bookings, or
+anything of a later turn. Its sentences have placeholders, or values of the database and made-up
+ones where it has none; several wordings of one thing take turns, so that the same dialogue always
+reads the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mwzeval.files.downloads import DataRoot
+from mwzeval.files.json_files import read_data
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.corpus.corpora import GoldFold
+from mwzeval.multiwoz.database.inventions import car, digest, phone_number, reference
+from mwzeval.multiwoz.database.venues import Database, id_column, partial_ratio
+from mwzeval.multiwoz.live.cues import has, requested_slots, user_domains
+from mwzeval.multiwoz.live.wordings import agent_sentence, details, shown_value
+from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_slots
+from mwzeval.multiwoz.schema import DATABASE_DOMAINS, SERVICES, STATE_BOOKING_SLOTS, UNKNOWN
+
+Services = Mapping[str, Mapping[str, str]]
+"""Domain without a choice of venues (police, hospital) → slot → value."""
+NEARLY = 85
+"""From which `partial_ratio` on a name that matches nothing is taken for a misspelt one."""
+ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "restaurant": ("phone", "address", "postcode", "area", "pricerange", "food"),
+    "hotel": (
+        *("phone", "address", "postcode", "area", "pricerange", "stars", "type"),
+        *("internet", "parking"),
+    ),
+    "attraction": ("phone", "address", "postcode", "area", "entrancefee", "type"),
+    "train": ("trainid", "price", "duration", "arriveby", "leaveat"),
+}
+"""What may be asked about a venue, in the order of the answer."""
+MEANT_BY_PRICE = {"attraction": "entrancefee", "train": "price"}
+"""What somebody asks for who asks for the price; of other venues only the range is known."""
+UNASKED = ("address", "phone")
+"""Told without being asked: of a venue that the user names, and of attractions, which cannot be
+booked, so that their address and phone number are all that the user can take along."""
+_BEFORE_A_VOWEL = re.compile(r"\ba (?=[aeiou])")
+
+
+class Catalogue:
+    """Venues of the domains that have a table, looked up as Inform and Success look them up."""
+
+    def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]], rules: Rules) -> None:
+        self._rules = rules
+        self._database = Database(tables, rules)
+        self.rows = {
+            domain: {str(row[id_column(domain)]): known_of(row) for row in rows}
+            for domain, rows in tables.items()
+        }
+        """Domain → id → slot, as placeholders call it → value, of what is known of a venue."""
+
+    def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the ids of the venues that satisfy all constraints, in table order."""
+        return self._database.find(domain, normalize_slots(constraints, self._rules))
+
+    def named(self, domain: str, name: str) -> str | None:
+        """Return the id of the venue that is called most nearly so, if there is one."""
+        name = name.lower()
+
+        def nearness(venue: str) -> tuple[int, int]:
+            known = self.rows[domain][venue].get("name", "")
+            return partial_ratio(known, name), -abs(len(known) - len(name))
+
+        best = max(self.rows[domain], key=nearness)
+        return best if nearness(best)[0] >= NEARLY else None
+
+
+def known_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of a row that are known, slot → value."""
+    long_names = {"arrive": "arriveby", "leave": "leaveat"}
+    known = {}
+    for column, value in row.items():
+        if isinstance(value, str) and value.strip() not in ("", UNKNOWN):
+            slot = normalize_slot(column)
+            known[long_names.get(slot, slot)] = value.strip()
+    return known
+
+
+def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
+    """Return what the first row of `db/police_db.json` and `db/hospital_db.json` says.
+
+    A service without such a file has no values. Raises `DataError` when a file is damaged.
+    """
+    services: dict[str, Mapping[str, str]] = {}
+    for domain in SERVICES:
+        path = root.find(f"db/{domain}_db.json")
+        rows = read_data(path) if path else []
+        services[domain] = known_of(rows[0]) if isinstance(rows, list) and rows else {}
+    return services
+
+
+class Reply(NamedTuple):
+    """A response and the domains it is about."""
+
+    response: str
+    domains: tuple[str, ...]
+
+
+class Policy:
+    """Answers the turns of one dialogue, one after the other.
+
+    With `services`, responses hold values and no placeholders. Reference numbers and taxis are made
+    up, from the dialogue's id alone.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, dialogue: str, services: Services | None = None
+    ) -> None:
+        self._catalogue = catalogue
+        self._dialogue = dialogue
+        self._services = services
+        self._turn = 0
+        self._utterance = ""
+        self._requests: tuple[str, ...] = ()
+        self._state: State = {}
+        self._state_before: State = {}
+        self._domains: tuple[str, ...] = ()
+        self._venues: dict[str, str] = {}
+        self._choices: dict[str, int] = {}
+        self._booked: dict[str, Mapping[str, str]] = {}
+        self._asked: set[str] = set()
+
+    def reply(self, utterance: str, state: State) -> Reply:
+        """Return the reply to the next turn of the user, whose state after it is `state`."""
+        self._utterance, self._state = utterance.lower(), state
+        self._requests = requested_slots(self._utterance)
+        domains = self._active_domains()
+        sentences = [sentence for domain in domains for sentence in self._about(domain)]
+        if not domains:
+            sentences.append(self._say("hello" if self._turn == 0 else "welcome"))
+        self._state_before = state
+        self._domains = domains or self._domains
+        self._turn += 1
+        response = " ".join(sentences)
+        if self._services is not None:
+            response = _BEFORE_A_VOWEL.sub("an ", response)
+        return Reply(response, domains)
+
+    def _say(self, what: str, domain: str = "") -> str:
+        seed = f"{self._dialogue} {self._turn}"
+        return agent_sentence("template", what, seed, lambda slot: self._value(domain, slot))
+
+    def _value(self, domain: str, slot: str) -> str:
+        """Return a placeholder, or the value of the venue spoken of."""
+        if self._services is None:
+            return f"[{domain}_{slot}]"
+        if slot == "choice":
+            return str(self._choices[domain])
+        made_up = digest(f"{self._dialogue} {domain} {slot}")
+        if slot == "reference":
+            return reference(made_up)
+        if domain == "taxi":
+            return phone_number(made_up) if slot == "phone" else car(made_up)
+        row = self._services.get(domain)
+        if row is None:
+            row = self._catalogue.rows[domain][self._venues[domain]]
+        value = row.get(slot)
+        if value is None:
+            return "unknown"
+        return shown_value(slot, value)
+
+    def _active_domains(self) -> tuple[str, ...]:
+        """Return what the turn is about, most important last."""
+        before = self._state_before
+        changed = [d for d, slots in self._state.items() if slots and slots != before.get(d)]
+        topics = user_domains(self._utterance, self._state)
+        emergencies = [domain for domain in SERVICES if domain in topics]
+        if changed:
+            return tuple(dict.fromkeys((*emergencies, *changed)))
+        if emergencies:
+            return tuple(emergencies)
+        asks = self._requests or has("user booking", self._utterance) or "?" in self._utterance
+        if has("user closing", self._utterance) and not asks:
+            return ()
+        if "taxi" in topics:
+            return ("taxi",)
+        return tuple(d for d in topics if d in self._domains) or topics or self._domains
+
+    def _about(self, domain: str) -> Iterator[str]:
+        if domain in DATABASE_DOMAINS:
+            yield from self._about_venue(domain)
+        elif domain == "taxi":
+            yield from self._about_taxi()
+        elif domain in SERVICES:
+            yield self._say(f"inform {domain}", domain)
+            yield self._say("more?")
+
+    def _about_taxi(self) -> Iterator[str]:
+        known = self._state.get("taxi", {})
+        missing = [slot for slot in ("departure", "destination") if slot not in known]
+        if not {"leaveat", "arriveby"} & known.keys():
+            missing.append("time")
+        missing = [slot for slot in missing if f"taxi {slot}" not in self._asked]
+        if missing and not {"phone", "car"} & set(self._requests):
+            self._asked.add(f"taxi {missing[0]}")
+            yield self._say(f"ask taxi {missing[0]}")
+        else:
+            yield self._say("booked taxi", "taxi")
+            yield self._say("more?")
+
+    def _about_venue(self, domain: str) -> Iterator[str]:
+        slots = self._state.get(domain, {})
+        constraints, booking = _split(slots)
+        constraints_before, _ = _split(self._state_before.get(domain, {}))
+        found = self._catalogue.find(domain, constraints)
+        self._choices[domain] = len(found)
+        if domain == "train":
+            unknown = self._unknown_end(slots, found)
+            if unknown:
+                yield self._say(f"ask train {unknown}")
+                return
+        missing = [slot for slot in STATE_BOOKING_SLOTS.get(domain, ()) if slot not in booking]
+        complete = bool(booking and domain in STATE_BOOKING_SLOTS) and not missing
+        venue = self._chosen(domain, found, constraints)
+        if venue is None and not (complete and domain in self._venues):
+            yield self._say(f"none {domain}")
+            return
+        # Who books although nothing matches means what was recommended before.
+        self._venues[domain] = venue or self._venues[domain]
+        is_new = constraints != constraints_before
+        is_named = "name" in constraints and "name" not in constraints_before
+        asked = self._requested(domain, constraints if is_new else {})
+        is_booking = has("user booking", self._utterance)
+        # A name that does not go with the other constraints is not said again.
+        unnamed = "" if found else " unnamed"
+        asks_reference = "reference" in self._requests
+
+        if complete and (self._booked.get(domain) != slots or asks_reference or not asked):
+            is_done = self._booked.get(domain) == slots
+            self._booked[domain] = dict(slots)
+            yield self._say(
+                f"reference {domain}" if is_done else f"booked {domain}{unnamed}", domain
+            )
+            yield from self._details(domain, asked)
+            yield self._say("more?")
+        elif is_new:
+            if len(found) > 1 and "name" not in constraints:
+                yield self._say(f"several {domain}", domain)
+            yield self._say(f"offer {domain}{unnamed}", domain)
+            if domain != "train" and (is_named or domain == "attraction"):
+                asked += [slot for slot in UNASKED if slot not in asked]
+            yield from self._details(domain, asked)
+            yield self._question(domain, missing if booking or is_booking else ())
+        elif asked:
+            yield from self._details(domain, asked)
+            yield self._question(domain, missing if booking else (), more=True)
+        else:
+            if found:
+                yield self._say(f"again {domain}", domain)
+            speaks_of_it = booking or is_booking or asks_reference
+            yield self._question(domain, missing if speaks_of_it else ())
+
+    def _chosen(
+        self, domain: str, found: Sequence[str], constraints: Mapping[str, str]
+    ) -> str | None:
+        """Return the venue to speak of: the one before while it matches, else the first."""
+        before = self._venues.get(domain)
+        if found:
+            return before if before in found else found[0]
+        # Users change their minds about a venue's features, but not about the one they name.
+        return self._catalogue.named(domain, constraints["name"]) if "name" in constraints else None
+
+    def _unknown_end(self, slots: Mapping[str, str], found: Sequence[str]) -> str | None:
+        """Return which end of a journey to ask for: once, and not if there is no choice."""
+        rows = self._catalogue.rows["train"]
+        for end in ("departure", "destination"):
+            is_open = end not in slots and len({rows[train].get(end) for train in found}) != 1
+            if is_open and f"train {end}" not in self._asked:
+                self._asked.add(f"train {end}")
+                return end
+        return None
+
+    def _question(self, domain: str, missing: Sequence[str], more: bool = False) -> str:
+        slots = self._state.get(domain, {})
+        if domain == "train" and "day" not in slots:
+            return self._say("ask train day")
+        if domain == "train" and not {"leaveat", "arriveby"} & slots.keys():
+            return self._say("ask train time")
+        if missing:
+            return self._say(f"ask {domain} {missing[0]}")
+        if more or domain in self._booked:
+            return self._say("more?")
+        return self._say("more? attraction" if domain == "attraction" else f"book? {domain}")
+
+    def _requested(self, domain: str, given: Mapping[str, str]) -> list[str]:
+        """Return what was asked about a venue; what the user has just given was not asked."""
+        price = MEANT_BY_PRICE.get(domain, "pricerange")
+        meant = {price if slot == "price" else slot for slot in self._requests}
+        return [slot for slot in ANSWERS[domain] if slot in meant and slot not in given]
+
+    def _details(self, domain: str, slots: Sequence[str]) -> Iterator[str]:
+        """Yield a sentence with such details of the venue spoken of, if there are any."""
+        if slots:
+            row = self._catalogue.rows[domain][self._venues[domain]]
+            yield details(row, slots, lambda slot: self._value(domain, slot))
+
+
+def _split(slots: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the slots that choose a venue, and those that only say how it is booked."""
+    booking = {slot: value for slot, value in slots.items() if slot.startswith("book")}
+    return {slot: slots[slot] for slot in slots if slot not in booking}, booking
+
+
+def baseline_predictions(
+    gold: GoldFold,
+    rules: Rules = "2021",
+    *,
+    states: bool = False,
+    services: Services | None = None,
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the system's predictions for all dialogues of a fold, in its order.
+
+    Turns have `response` and `active_domains`. `states` adds the gold states, which evaluation
+    takes anyway where none are predicted: with them it looks as if they were predicted. With
+    `services`, what is known of police and hospital, responses hold values and no placeholders.
+    """
+    catalogue = Catalogue(gold.tables, rules)
+    predictions = {}
+    for name, dialogue in gold.dialogues.items():
+        policy = Policy(catalogue, name, services)
+        turns = []
+        for utterance, state in zip(dialogue.user_utterances, dialogue.states, strict=True):
+            response, domains = policy.reply(utterance, state)
+            turn: dict[str, Any] = {"response": response, "active_domains": list(domains)}
+            if states:
+                turn["state"] = {domain: dict(slots) for domain, slots in state.items()}
+            turns.append(turn)
+        predictions[name] = turns
+    return predictions
