@@ -15,8 +15,7 @@ from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
 from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
-from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
-from mwzeval.multiwoz.live.scored.reading import Settings
+from mwzeval.multiwoz.live.report import LiveScorer, Settings
 from mwzeval.multiwoz.live.settings.acts import ActSetting
 from mwzeval.multiwoz.live.settings.options import LiveOptions
 from mwzeval.multiwoz.live.settings.words import WordSetting

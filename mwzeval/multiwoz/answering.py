@@ -40,7 +40,7 @@ from mwzeval.multiwoz.goals.selection import GoalSource, chosen_names, parse_goa
 from mwzeval.multiwoz.live.settings.agents import AgentSide, check_agent
 from mwzeval.multiwoz.live.settings.options import HUMAN, WORDS, LiveOptions
 from mwzeval.multiwoz.live.tools import DatabaseTools
-from mwzeval.multiwoz.live.verdicts.transcript import reported_bookings
+from mwzeval.multiwoz.live.transcript import reported_bookings
 from mwzeval.scores.findings import Findings
 
 Context = Literal["gold", "own"]

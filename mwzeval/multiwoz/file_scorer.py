@@ -24,7 +24,7 @@ from mwzeval.multiwoz.predictions.reading import Findings, predictions_of_text
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import ScoredFile
-    from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+    from mwzeval.multiwoz.live.report import LiveScorer
     from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
     from mwzeval.scores.report import Report
 
@@ -50,8 +50,7 @@ class MultiWozScorer:
     @cached_property
     def live(self) -> LiveScorer:
         """What scores live dialogues; its modules take a tenth of a second to import."""
-        from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
-        from mwzeval.multiwoz.live.scored.reading import Settings
+        from mwzeval.multiwoz.live.report import LiveScorer, Settings
 
         settings = {name: self.arguments[name] for name in OF_LIVE if name in self.arguments}
         return LiveScorer(Settings.of(**settings), **self.live_options)

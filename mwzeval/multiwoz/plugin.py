@@ -106,7 +106,7 @@ class MultiWoz(Benchmark):
         """
         from mwzeval.multiwoz.benchmark import METRICS
         from mwzeval.multiwoz.choices import WITHOUT_FAULTS
-        from mwzeval.multiwoz.live.scored.scores import HEADLINE
+        from mwzeval.multiwoz.live.report import HEADLINE
 
         is_chosen = arguments.dst_rule or any(getattr(arguments, name) for _, name, _ in METRICS)
         scopes = (WITHOUT_FAULTS,) if arguments.exclude_user_faults else ()
@@ -124,7 +124,7 @@ class MultiWoz(Benchmark):
 
         if report.meta["fold"] != LIVE:
             return None
-        from mwzeval.multiwoz.live.scored.runs import live_document
+        from mwzeval.multiwoz.live.report import live_document
 
         details = getattr(arguments, "grounded", False)
         return live_document(report, details=details)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.json_files import table_rows
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.scores.explanation import Reason
+
+SHOWN = 3
+"""So many values are named before the rest is left out."""
 
 
 class Kind(NamedTuple):
@@ -17,6 +21,8 @@ class Kind(NamedTuple):
     evidence: str
     meaning: str
     sentence: str
+    live: str
+    acts: str
 
 
 @lru_cache(maxsize=1)
@@ -24,7 +30,7 @@ def kinds() -> Mapping[str, Kind]:
     """Return the kinds of reason by the codes of these, in the order in which pages list them."""
     return {
         kind: Kind(*("" if cell == "-" else cell for cell in cells))
-        for kind, *cells in table_rows(embedded("reasons.tsv"), 4)
+        for kind, *cells in table_rows(embedded("reasons.tsv"), 6)
     }
 
 
@@ -35,9 +41,32 @@ def reason(
     turn: int | None,
     words: Mapping[str, object],
     slot: str | None = None,
+    column: Literal["sentence", "live", "acts"] = "sentence",
 ) -> Reason:
     """Return why an outcome of a domain failed; `words` fill the sentence of the kind."""
-    evidence, _, sentence = kinds()[kind]
+    found = kinds()[kind]
+    sentence: str = getattr(found, column)
     text = sentence.format(domain=domain, turn=turn, slot=slot, **words)
     code = kind if slot is None else f"{kind}:{slot}"
+    evidence = found.evidence if column == "sentence" else ""
     return Reason(code, outcome, domain, turn, text, evidence=evidence)
+
+
+def listed(values: Sequence[str], otherwise: str = "unknown") -> str:
+    """Return the first of some values for a sentence."""
+    return ", ".join((*values[:SHOWN], *(("…",) if len(values) > SHOWN else ()))) or otherwise
+
+
+def unmet(
+    domain: str,
+    constraints: Mapping[str, str],
+    database: Database,
+    excludes: Callable[[Sequence[str]], bool],
+) -> str:
+    """Return, for a sentence, the constraints where `excludes` is true of what satisfies them."""
+    without = [
+        f"{slot}={value}"
+        for slot, value in constraints.items()
+        if excludes(database.find(domain, {slot: value}))
+    ]
+    return f" ({', '.join(without)})" if without else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.grounding.responses import Grounding
+from mwzeval.multiwoz.grounding.claims import Grounding
 from mwzeval.multiwoz.words.text import Mention
 
 Rows = list[dict[str, Any]]

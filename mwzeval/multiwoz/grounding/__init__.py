@@ -1,1 +1,1 @@
-"""What responses in words say, held against the database."""
+"""What responses in words say, compared with the database and the log of tools."""

@@ -6,7 +6,7 @@ booked. Definitions and examples are in `docs/metrics.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,16 +70,21 @@ def has_bookings(turns: Iterable[Turn]) -> bool:
 
 
 def booked_by_calls(
-    turns: Iterable[Sequence[Booking] | None], database: Database, facts: VenueFacts
+    bookings: Iterable[Booking], database: Database, facts: VenueFacts
 ) -> dict[str, Booked]:
-    """Return the last booking of each domain, of those that the turns have made."""
-    last = {
-        booking.domain: booking.slots
-        for bookings in turns
-        for booking in bookings or ()
-        if booking.domain in BOOKED_BY
-    }
-    return {domain: _of_call(domain, slots, database, facts) for domain, slots in last.items()}
+    """Return the last booking of each domain, of those that were made, in their order."""
+    last = {booking.domain: booking.slots for booking in bookings if booking.domain in BOOKED_BY}
+    booked = {}
+    for domain, raw_slots in last.items():
+        slots = {SPELLINGS.get(name := _slot(raw), name): raw_slots[raw] for raw in raw_slots}
+        venue = slots.get(BOOKED_BY[domain])
+        venues: tuple[str, ...] = ()
+        if venue is not None and domain == "train":
+            venues = (venue.strip().upper(),)
+        elif venue is not None:
+            venues = venues_called(domain, venue, database, facts)
+        booked[domain] = Booked(venue, venues, _booking_slots(domain, raw_slots, database.rules))
+    return booked
 
 
 def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict[str, Booked]:
@@ -110,21 +115,17 @@ def judge_booking(
     misses = []
     if not (booked.venues and satisfying.issuperset(booked.venues)):
         misses.append(Miss(BOOKED_BY[domain], booked.venue, ()))
-    wanted_slots = _accepted(domain, goal, rules)
-    misses += [
-        Miss(slot, booked.slots.get(slot), wanted)
-        for slot, wanted in wanted_slots.items()
-        if booked.slots.get(slot) not in wanted
-    ]
-    return BookingOutcome(True, tuple(misses))
-
-
-def _accepted(domain: str, goal: Goal, rules: Rules) -> dict[str, tuple[str, ...]]:
-    return {
+    accepted = {
         slot: tuple(_value(slot, value, rules) for value in values)
         for raw_slot, values in goal.booking.items()
         if (slot := _slot(raw_slot)) in BOOKING_SLOTS[domain]
     }
+    misses += [
+        Miss(slot, booked.slots.get(slot), wanted)
+        for slot, wanted in accepted.items()
+        if booked.slots.get(slot) not in wanted
+    ]
+    return BookingOutcome(True, tuple(misses))
 
 
 def venues_called(domain: str, name: str, database: Database, facts: VenueFacts) -> tuple[str, ...]:
@@ -149,31 +150,18 @@ def venues_called(domain: str, name: str, database: Database, facts: VenueFacts)
     return tuple(venue for venue in ratios if ratios[venue] == max(ratios.values()))
 
 
-def _of_call(
-    domain: str, raw_slots: Mapping[str, str], database: Database, facts: VenueFacts
-) -> Booked:
-    slots = {SPELLINGS.get(name := _slot(raw), name): value for raw, value in raw_slots.items()}
-    venue = slots.get(BOOKED_BY[domain])
-    venues: tuple[str, ...] = ()
-    if venue is not None and domain == "train":
-        venues = (venue.strip().upper(),)
-    elif venue is not None:
-        venues = venues_called(domain, venue, database, facts)
-    return Booked(venue, venues, _booking_slots(domain, raw_slots, database.rules))
-
-
 def _booking_slots(domain: str, slots: Mapping[str, str], rules: Rules) -> dict[str, str]:
     """Return the booking slots among others; one with `book` in front counts before one without."""
     found = {
         _slot(raw): value
-        for raw, value in sorted(slots.items(), key=lambda item: _is_marked(item[0]))
+        for raw, value in sorted(slots.items(), key=_is_marked)
         if _slot(raw) in BOOKING_SLOTS[domain]
     }
     return {slot: _value(slot, value, rules) for slot, value in found.items()}
 
 
-def _is_marked(slot: str) -> bool:
-    return normalize_slot(slot).startswith("book")
+def _is_marked(slot: tuple[str, str]) -> bool:
+    return normalize_slot(slot[0]).startswith("book")
 
 
 def _slot(raw: str) -> str:

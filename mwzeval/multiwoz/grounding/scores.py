@@ -1,7 +1,7 @@
-"""The grounded scores of dialogues: rows, rates, and what the scores are called.
+"""The grounded scores of dialogues: rows, rates, names, and why a score failed.
 
-What is judged and how is in `grounding.py` and `bookings.py`; all of it is defined, with examples,
-in `docs/metrics.md`.
+What is judged and how is in `claims.py`, `log.py` and `bookings.py`; all of it is defined, with
+examples, in `docs/metrics.md`, and kinds of reasons in docs/reasons.md.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.metrics.measure import Measure, Sign
+from mwzeval.multiwoz.database.facts import VenueFacts
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.bookings import BookingOutcome
-from mwzeval.multiwoz.grounding.evidence import OF_LOG, LogClaim
-from mwzeval.multiwoz.grounding.responses import SLOTS, Grounded
-from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKED_BY
+from mwzeval.multiwoz.grounding.claims import INVENTED, SAID_AS, SLOTS, Grounded, Judged, LogClaim
+from mwzeval.multiwoz.grounding.log import OF_LOG
+from mwzeval.multiwoz.reasons import SHOWN, listed, reason, unmet
+from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKED_BY, NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates, judge
+from mwzeval.multiwoz.words.text import Mention
+from mwzeval.scores.explanation import Claim, Fact, Reason
 from mwzeval.scores.score import WHOLE
 
 MENTIONS = Rates(
@@ -57,7 +62,7 @@ BY_CALLS = "booking_by_calls"
 OF_WORDS = ("hallucination", "consistency", INFORM, SILENT, SUCCESS)
 """The scores of what responses say."""
 BY_LOG = ("log_consistency", "log_only")
-"""The scores of what responses say, held against what tools returned."""
+"""The scores of what responses say, compared with what tools returned."""
 
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "hallucination": {"echo": "left-out", "invented": "layout"},
@@ -187,3 +192,118 @@ def grounded_view(
     if computed.bookings:
         plain["booking"] = values.get("booking", {})
     return plain
+
+
+SAYS = "says"
+"""Label of the facts with what was read in the words of a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A dialogue in words: what was made of it, and what it was judged by.
+
+    `constraints` are what the goal says of each domain.
+    """
+
+    grounded: Grounded
+    mentions: Sequence[Sequence[Mention]]
+    booked: Sequence[frozenset[str]]
+    facts: VenueFacts
+    constraints: Mapping[str, Mapping[str, str]]
+    database: Database
+    claims: Sequence[Claim]
+
+    def reasons(self) -> Iterator[Reason]:
+        """Yield why Grounded Inform failed, domain by domain, or else why Grounded Success did."""
+        outcome = self.grounded.outcome
+        for domain, result in outcome.domains.items():
+            if not outcome.inform:
+                if not result.inform:
+                    yield self._uninformed(domain)
+            else:
+                for slot in sorted(result.missing):
+                    yield self._unsaid(domain, slot)
+
+    def turn_facts(self, turn: int) -> Iterator[Fact]:
+        """Yield what was read in a turn's words, and what is claimed there and is not so."""
+        read: dict[str | None, list[str]] = {}
+        for mention in self.mentions[turn]:
+            words = " ".join(mention.text.split())
+            read.setdefault(mention.domain, []).append(f"{mention.slot} {words}")
+        for domain, values in read.items():
+            yield Fact(SAYS, "; ".join(values), domain)
+        for claim in self.claims:
+            if claim.turn == turn and claim.is_flagged:
+                yield Fact(claim.verdict, claim.told(), claim.domain)
+
+    def outcomes(self) -> dict[str | None, dict[str, bool | None]]:
+        """Return what was kept and lost, by domain; None stands for the whole dialogue."""
+        outcome = self.grounded.outcome
+        whole: dict[str, bool | None] = {INFORM: outcome.inform, SUCCESS: outcome.success}
+        by_domain: dict[str | None, dict[str, bool | None]] = {None: whole}
+        for domain, result in outcome.domains.items():
+            by_domain[domain] = {INFORM: result.inform, SUCCESS: result.success}
+        return by_domain
+
+    def _uninformed(self, domain: str) -> Reason:
+        named = self.grounded.named.get(domain)
+        if named is None:
+            return reason("named-nothing", INFORM, domain, None, {})
+        offered = self.grounded.outcome.domains[domain].offered
+        if INVENTED in offered:
+            unknown = [
+                mention.text
+                for mention in self.mentions[named.turn]
+                if mention.domain == domain
+                and mention.slot == NAMED_BY[domain]
+                and not mention.venues
+            ]
+            return reason("named-unknown", INFORM, domain, named.turn, {"said": ", ".join(unknown)})
+        satisfying = self.grounded.goal[domain].satisfying
+        wrong = [venue for venue in offered if venue not in satisfying]
+        constraints = self.constraints.get(domain, {})
+        without = unmet(
+            domain, constraints, self.database, lambda found: not set(wrong) <= {*found}
+        )
+        words = {"said": self._called(domain, wrong), "unmet": without}
+        return reason("named-wrong", INFORM, domain, named.turn, words)
+
+    def _unsaid(self, domain: str, slot: str) -> Reason:
+        name = SAID_AS.get(slot, slot.lower())
+        if name == "reference":
+            early = [
+                turn
+                for turn, mentions in enumerate(self.mentions)
+                for mention in mentions
+                if mention.slot == name and mention.domain in (domain, None)
+            ]
+            if early and domain in NAMED_BY:
+                return reason("said-before-booked", SUCCESS, domain, early[-1], {}, name)
+            return reason("never-said", SUCCESS, domain, None, {}, name)
+        venues = self.grounded.outcome.domains[domain].offered
+        venues = venues or tuple(sorted(self.grounded.goal[domain].satisfying))
+        misled = [claim for claim in self.grounded.judged if _misleads(claim, domain, name, venues)]
+        if not misled:
+            return reason("never-said", SUCCESS, domain, None, {}, name)
+        right = [value for venue in venues for value in self.facts.values(domain, venue, name)]
+        words = {
+            "said": misled[-1].mention.text,
+            "venue": self._called(domain, venues),
+            "right": listed(right[:SHOWN]),
+        }
+        return reason("said-wrong", SUCCESS, domain, misled[-1].turn, words, name)
+
+    def _called(self, domain: str, venues: Sequence[str]) -> str:
+        return listed([self.facts.name(domain, venue) for venue in venues], "no venue")
+
+
+def _misleads(judged: Judged, domain: str, slot: str, venues: Sequence[str]) -> bool:
+    """Tell whether a value was said of these venues and is not theirs.
+
+    What was said rightly of another venue, in a list or before the user chose, is not.
+    """
+    mention = judged.mention
+    if mention.slot != slot or mention.domain not in (domain, None):
+        return False
+    of_these = not judged.offered or not set(venues).isdisjoint(judged.offered)
+    return of_these and (not judged.known or judged.agrees is False)

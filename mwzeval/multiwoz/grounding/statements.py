@@ -6,18 +6,25 @@ sentence or the line above names. A question in between, or the end of a list, l
 
 A value is no claim where it is denied (`not in the centre`), asked for (`something cheap?`), wished
 (`you want a hotel`), said of others (`there is also one in the east`) or of many (`12 museums`).
+
+Counts are how many venues a response says that there are: `I found 12 restaurants in the centre`.
+Of several in one sentence (`7 guesthouses and 2 hotels`) none is read. Definitions are in
+`docs/metrics.md`.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, combinations
 from typing import NamedTuple
 
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.words.markup import BREAK, cell_at, shown
-from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.text import Mention, lowered
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS
 
 _SENTENCE = re.compile(rf"[.!?](?=\s+[^a-z\s])|{BREAK}|;")
@@ -180,8 +187,7 @@ class Statements:
         names = _near(value, names)
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
-        number = bisect_right(self._sentences, start)
-        begin = self._sentences[number - 1] if number else 0
+        number, begin = self._sentence(start)
         before = text[begin:start]
         if not choice:
             if _BOUND.search(before):
@@ -226,11 +232,15 @@ class Statements:
             or (value.written and _OF_MANY.search(before))
         )
 
+    def _sentence(self, place: int) -> tuple[int, int]:
+        """Return the number of the sentence at a place, and where it begins."""
+        number = bisect_right(self._sentences, place)
+        return number, self._sentences[number - 1] if number else 0
+
     def is_denied(self, value: Mention) -> bool:
         """Tell whether a value is said not to be so: `nothing in the north`."""
         start, _ = self._shown.shown_at(value.start, value.end)
-        number = bisect_right(self._sentences, start)
-        begin = self._sentences[number - 1] if number else 0
+        _, begin = self._sentence(start)
         before = _NEXT_CLAUSE.split(self._shown.text[begin:start])[-1]
         return _DENIED.search(before) is not None
 
@@ -263,8 +273,7 @@ class Statements:
         if price.domain != "train":
             return ()
         behind = _FOR_ALL.match(text, end)
-        number = bisect_right(self._sentences, start)
-        begin = self._sentences[number - 1] if number else 0
+        _, begin = self._sentence(start)
         said = behind or next(_TRAVELLERS.finditer(text, begin, start), None)
         if said is None:
             return ()
@@ -372,3 +381,129 @@ def _near(value: Mention, names: Sequence[Mention]) -> Sequence[Mention]:
         return names
     middle = bisect_left(names, value.start, key=lambda name: name.start)
     return names[max(0, middle - MOST) : middle + MOST]
+
+
+CHOICE = "choice"
+SENTENCE = re.compile(rf"[^{BREAK}]+?(?:[.!?]+(?=\s|$|[{BREAK}])|(?=[{BREAK}])|$)")
+_NOUNS = {
+    "restaurant": "restaurants?|eateries",
+    "hotel": "hotels?|guest ?houses?|lodging options|lodgings",
+    "attraction": (
+        "attractions?|museums?|colleges?|parks?|theatres?|theaters?|nightclubs?|cinemas?|churches"
+    ),
+    "train": "trains?|departures?",
+}
+_ANY_NOUN = "options?|choices?|results?|match(?:es)?|places?|venues?|possibilities|listings?"
+_FOUND = re.compile(
+    # For lower case: texts are searched for the first letters alone, which is fast.
+    r"[iwtrc](?<=\b[iwtrc])(?:"
+    r"(?:(?<=i)|(?<=w)e)(?:(?:\s*['’]ve|\s+have)?\s+(?:found|counted)"
+    r"|(?:\s+can)?\s+(?:see|count|find)|(?P<have>(?:\s*['’]ve|\s+have)?\s+(?:got|have)))"
+    r"|(?<=t)here(?:\s+are|\s+is|['’]re)"
+    r"|(?:(?<=r)eturn(?:ed|s)|(?<=c)[ao]me\s+(?:up|back)\s+with))"
+    r"\s+(?:you\s+)?(?:a\s+total\s+of\s+|exactly\s+)?"
+    r"(?P<number>[0-9]{1,3}|[a-z]+)\s+(?:(?!and\b|or\b|of\b|more\b|other\b|free\b)[\w£-]+\s+){0,4}?"
+    rf"(?P<noun>{'|'.join((*_NOUNS.values(), _ANY_NOUN))})\b"
+)
+_ANOTHER = re.compile(r"(?:\band\b|\bplus\b|,|\bor\b)\s(?:an?|one|the|[0-9]+|[a-z]+)\s", re.I)
+SELECTION = 5
+"""So many of more may be a selection."""
+MOST_CONSTRAINTS = 7
+"""Of more constraints, not all parts are tried."""
+
+
+class Count(NamedTuple):
+    """A number of venues and its place in a shown text.
+
+    `noun` is what is counted; `of_own` tells that it is what the speaker has, which may be some of
+    more; `rest` is how the sentence goes on.
+    """
+
+    start: int
+    end: int
+    number: int
+    noun: str
+    of_own: bool
+    rest: str
+
+
+def counts_in(text: str) -> Iterator[Count]:
+    """Yield the counts of a text, at most one a sentence."""
+    low = lowered(text)
+    first = _FOUND.search(low)
+    if first is None:
+        return
+    for sentence in SENTENCE.finditer(text):
+        if sentence.end() <= first.start():
+            continue
+        matches = list(_FOUND.finditer(low, sentence.start(), sentence.end()))
+        if len(matches) != 1:
+            continue
+        match = matches[0]
+        number = NUMBER_WORDS.get(match["number"], match["number"])
+        if number.isdigit():
+            start, end = match.span("number")
+            rest = text[match.end() : sentence.end()]
+            yield Count(start, end, int(number), match["noun"], bool(match["have"]), rest)
+
+
+def domains_of(noun: str, among: Iterable[str]) -> list[str]:
+    """Return the domains that a noun is of; those of `among` for `options`, none for others."""
+    named = [domain for domain in among if domain in _NOUNS]
+    if re.fullmatch(_ANY_NOUN, noun, re.I):
+        return named
+    return [domain for domain in named if re.fullmatch(_NOUNS[domain], noun, re.I)]
+
+
+def compare_counts(
+    response: str, said: Sequence[Mention], state: State, database: Database
+) -> Iterator[tuple[Mention, bool, tuple[int, ...]]]:
+    """Yield the counts of a response, whether the database finds so many, and how many it finds.
+
+    It is asked for the turn's state, also with the values that the response says, and for parts of
+    both, as people count before they have told everything; how many it finds is told for the state
+    and for both. `said` are the response's mentions.
+    """
+    if not state:
+        return
+    text = shown(response)
+    for count in counts_in(text.text):
+        domains = domains_of(count.noun, state)
+        if len(domains) != 1 or (count.rest and _ANOTHER.search(count.rest)):
+            continue
+        (domain,) = domains
+        of_domain = [mention for mention in said if mention.domain == domain]
+        values = {m.slot: m.value for m in of_domain if m.value and m.slot in COUNTED_BY}
+        whole = tuple(
+            dict.fromkeys(
+                len(database.find(domain, asked))
+                for asked in (state[domain], {**state[domain], **values})
+            )
+        )
+        known = _numbers(domain, state[domain], values, count.number, database)
+        agrees = count.number in known
+        if not agrees and count.number <= min(SELECTION, max(known)):
+            continue
+        first, last = text.place(count.start, count.end)
+        number = Mention(first, last, response[first:last], CHOICE, domain)
+        yield number, agrees, whole
+
+
+COUNTED_BY = frozenset({"area", "food", "pricerange", "stars", "type", "day"})
+
+
+def _numbers(
+    domain: str,
+    constraints: Mapping[str, str],
+    values: Mapping[str, str],
+    number: int,
+    database: Database,
+) -> set[int]:
+    """Return how many there are of what may be counted, up to where the number is among them."""
+    both = {**constraints, **values}
+    found = {len(database.find(domain, asked)) for asked in (constraints, both, values)}
+    if number not in found:
+        slots = [*both.items()][:MOST_CONSTRAINTS]
+        parts = chain.from_iterable(combinations(slots, size) for size in range(len(slots)))
+        found |= {len(database.find(domain, dict(part))) for part in parts}
+    return found

@@ -24,9 +24,8 @@ from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import AUTO
 from mwzeval.multiwoz.formats.functions import tools_schema
 from mwzeval.multiwoz.goals.goal import Goal
-from mwzeval.multiwoz.live.judgement import Judgement
-from mwzeval.multiwoz.live.losses import of_end
-from mwzeval.multiwoz.live.scored.scores import faults_in, reported
+from mwzeval.multiwoz.live.judge import Judgement, end_reasons
+from mwzeval.multiwoz.live.modalities import user_faults, user_report
 from mwzeval.multiwoz.live.settings.options import (
     AGENDA,
     AGENT_PROMPT,
@@ -135,17 +134,17 @@ class Episodes:
         judgement = self.judgement(dialogue)
         domains = judgement.domains.values()
         bookings = [domain.booking for domain in domains if domain.booking is not None]
-        complete = reported(dialogue).get("complete")
-        reasons = (*of_end(dialogue, dialogue.turns), *judgement.reasons)
+        complete = user_report(dialogue).get("complete")
+        reasons = (*end_reasons(dialogue, dialogue.turns), *judgement.reasons)
         losses = () if judgement.success else tuple(reason.text for reason in reasons)
         return Outcome(
             success=judgement.success,
-            inform=all(domain.inform for domain in domains),
+            inform=judgement.inform,
             booking=all(bookings) if bookings else None,
             end=dialogue.end,
             turns=dialogue.turns,
             complete=complete if isinstance(complete, bool) else None,
-            user_faults=len(faults_in(dialogue)),
+            user_faults=len(user_faults(dialogue)),
             domains={name: domain.done for name, domain in judgement.domains.items()},
             losses=tuple(dict.fromkeys(losses)),
         )

@@ -28,8 +28,7 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, correction
-from mwzeval.multiwoz.grounding.counts import SENTENCE
-from mwzeval.multiwoz.grounding.statements import GENERIC, Statements
+from mwzeval.multiwoz.grounding.statements import GENERIC, SENTENCE, Statements
 from mwzeval.multiwoz.live import cues
 from mwzeval.multiwoz.live.cues import BOOKING, JOURNEYS, cue, has
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value

@@ -22,14 +22,13 @@ from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, 
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.database.facts import comparable
 from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, DomainGoal, Goal, begun
+from mwzeval.multiwoz.grounding.log import folded
 from mwzeval.multiwoz.grounding.statements import GENERIC
-from mwzeval.multiwoz.grounding.tool_results import folded
-from mwzeval.multiwoz.live.losses import listed
+from mwzeval.multiwoz.live.outcomes import mention_slot, requested_slots
 from mwzeval.multiwoz.live.reading import ACT_SLOTS, AgentReader, call_outcomes
 from mwzeval.multiwoz.live.user import NO_VALUE, TELLING, fits, heard_acts
-from mwzeval.multiwoz.live.verdicts.answers import slot_of
-from mwzeval.multiwoz.live.verdicts.telling import requested_slots
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.reasons import listed
 from mwzeval.multiwoz.schema import (
     ALL_BOOKING_SLOTS,
     DONTCARE_SPELLINGS,
@@ -367,7 +366,7 @@ def _open_in_domain(domain: str, part: DomainGoal, dialogue: _Expressed) -> Iter
             other = part.get(first, {}).get(slot, value)
             if not any(dialogue.has_said(domain, slot, wish) for wish in (value, other)):
                 yield f"{domain} {slot} {value} is never said"
-    can_be_told = set(map(slot_of, SYSTEM_SLOTS[domain].values()))
+    can_be_told = set(map(mention_slot, SYSTEM_SLOTS[domain].values()))
     for slot in requested_slots(part):
         if slot in can_be_told and (domain, slot) not in dialogue.told:
             yield f"{domain} {slot} is not told"
@@ -399,7 +398,7 @@ class _Expressed:
         acts = self._reader.acts_of(turn, self._context)
         for act in heard_acts(acts, self._goal[ORDERING], self._context.domain):
             if act.intent in TELLING and act.value:
-                self.told.add((act.domain, slot_of(act.slot)))
+                self.told.add((act.domain, mention_slot(act.slot)))
             if act.intent in BOOKING:
                 self.booked.add(act.domain)
         self.booked.update(call.domain for call in call_outcomes(messages) if call.booked and text)
@@ -449,4 +448,4 @@ class _Expressed:
             if mention.domain in (None, domain):
                 slot = goal_slot(domain, ACT_SLOTS.get(domain, {}).get(mention.slot, ""))
                 if slot is not None:
-                    yield domain, slot_of(slot)
+                    yield domain, mention_slot(slot)

@@ -12,7 +12,7 @@ from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.grounding.claims import claims_of
-from mwzeval.multiwoz.grounding.reasons import Words
+from mwzeval.multiwoz.grounding.scores import Words
 from mwzeval.multiwoz.normalization.spacing import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn

@@ -21,8 +21,8 @@ from mwzeval.multiwoz.grounding.bookings import (
     has_bookings,
     judge_booking,
 )
-from mwzeval.multiwoz.grounding.evidence import LogClaim, Said, held_against_log
-from mwzeval.multiwoz.grounding.responses import Grounded, Grounding
+from mwzeval.multiwoz.grounding.claims import Grounded, Grounding, LogClaim, with_named_venues
+from mwzeval.multiwoz.grounding.log import Said, compare_with_log
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
 from mwzeval.multiwoz.normalization.normalize import (
@@ -273,7 +273,7 @@ class Scorer:
         return dst_row(zip(states, self.gold_states(dialogue.name), strict=False))
 
     def grounded(self, dialogue: NormalizedDialogue) -> Grounded:
-        """Return what a dialogue in words mentions, held against the database and the goal."""
+        """Return what a dialogue in words mentions, compared with the database and the goal."""
         booked = self.gold.dialogues[dialogue.name].booked
         states = [turn.state for turn in dialogue.turns]
         wanted = self._venues_wanted(dialogue.name)
@@ -294,7 +294,7 @@ class Scorer:
                 dialogue.words, dialogue.turns, mentions, dialogue.calls, strict=True
             )
         ]
-        return held_against_log(said, grounded.judged, self.database, self.grounding.facts)
+        return compare_with_log(said, grounded.judged, self.database, self.grounding.facts)
 
     def named_and_said(self, dialogue: NormalizedDialogue) -> tuple[tuple[Mention, ...], ...]:
         """Return what a dialogue in words mentions, with names that the database does not have."""
@@ -306,14 +306,8 @@ class Scorer:
 
     def _venues_wanted(self, name: str) -> dict[str, DomainGoal]:
         """Return the goal of a dialogue, with a venue of the very name that it asks for."""
-        wanted = self.goal(name)
-        for domain, goal in self.gold.dialogues[name].goal.items():
-            called = self.grounding.facts.called(domain, goal.informable.get("name", ""))
-            if not wanted[domain].satisfying.issuperset(called):
-                # An alias of the rules can hide a venue: "the junction" is one in the database.
-                satisfying = wanted[domain].satisfying.union(called)
-                wanted = {**wanted, domain: replace(wanted[domain], satisfying=satisfying)}
-        return wanted
+        goals = self.gold.dialogues[name].goal
+        return with_named_venues(self.goal(name), goals, self.grounding.facts)
 
     def booking_outcomes(
         self, dialogue: NormalizedDialogue, turns: Sequence[Turn], sources: Sources
@@ -325,7 +319,7 @@ class Scorer:
             return {}
         booked: Mapping[str, Booked] = {}
         if has_bookings(turns):
-            made = [turn.bookings for turn in turns]
+            made = (booking for turn in turns for booking in turn.bookings or ())
             booked = booked_by_calls(made, self.database, self.grounding.facts)
         elif sources.predicted_states:
             booked = booked_in_state(dialogue.turns[-1].state, self.database, self.grounding.facts)

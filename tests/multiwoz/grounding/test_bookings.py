@@ -39,8 +39,8 @@ Slots = Mapping[str, str]
 
 
 def by_calls(*calls: tuple[str, Slots]) -> BookingOutcome:
-    turns = [[Booking(domain, slots)] for domain, slots in calls]
-    booked = booked_by_calls([None, *turns, ()], DATABASE, FACTS).get("restaurant")
+    made = [Booking(domain, slots) for domain, slots in calls]
+    booked = booked_by_calls(made, DATABASE, FACTS).get("restaurant")
     return judge_booking("restaurant", TABLE, SATISFYING, booked, "2021")
 
 
@@ -92,7 +92,7 @@ def test_a_train_is_booked_by_its_id_or_by_what_the_state_leaves() -> None:
     satisfying = frozenset({"TR0002"})
     for spelling in ("trainid", "trainID", "train_id", "id"):
         for train, right in (("tr0002", True), (" TR0002", True), ("TR0001", False)):
-            calls = [[Booking("train", {spelling: train, "people": "4", "day": "sunday"})]]
+            calls = [Booking("train", {spelling: train, "people": "4", "day": "sunday"})]
             booked = booked_by_calls(calls, DATABASE, FACTS)["train"]
             assert judge_booking("train", goal, satisfying, booked, "2021").right is right
     for leave, right in (("10:30", True), ("10:00", False)):
@@ -174,7 +174,7 @@ slots_ = st.sampled_from(sorted({slot for slots in BOOKING_SLOTS.values() for sl
     st.sampled_from(["restaurant", "hotel", "train", "bus"]),
 )
 def test_whatever_is_booked_is_judged_and_never_crashes(slots: Slots, domain: str) -> None:
-    booked = booked_by_calls([[Booking(domain, slots)]], DATABASE, FACTS).get(domain)
+    booked = booked_by_calls([Booking(domain, slots)], DATABASE, FACTS).get(domain)
     assert (booked is None) is (domain == "bus")
     if booked is not None:
         outcome = judge_booking(domain, TABLE, SATISFYING, booked, "2021")

@@ -17,9 +17,9 @@ import pytest
 
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.grounding.counts import counts_in, held_against_database
-from mwzeval.multiwoz.grounding.evidence import LogClaim
-from mwzeval.multiwoz.grounding.tool_results import returned_by
+from mwzeval.multiwoz.grounding.claims import LogClaim
+from mwzeval.multiwoz.grounding.log import returned_by
+from mwzeval.multiwoz.grounding.statements import compare_counts, counts_in
 from mwzeval.multiwoz.predictions.reading import ToolCall
 from mwzeval.multiwoz.scoring.scorer import Sources
 from tests.cases import tabled
@@ -286,7 +286,7 @@ def test_counts_are_those_of_the_state_or_of_a_part_of_it(
     response: str, agrees: list[bool]
 ) -> None:
     state = {"hotel": {"pricerange": "cheap"}}
-    found = list(held_against_database(response, (), state, database()))
+    found = list(compare_counts(response, (), state, database()))
     assert [agreed for _, agreed, _ in found] == agrees
     assert all(response[count.start : count.end].isalnum() for count, *_ in found)
     assert all(counted == (CHEAP,) for *_, counted in found)
@@ -296,8 +296,8 @@ def test_what_is_said_narrows_what_is_counted() -> None:
     response = f"There are {DEAR} expensive hotels."
     said = [mention("pricerange", "expensive", "hotel", TABLES)]
     state = {"hotel": {"pricerange": "cheap"}}
-    ((_, agrees, counts),) = held_against_database(response, said, state, database())
+    ((_, agrees, counts),) = compare_counts(response, said, state, database())
     assert agrees
     assert counts == (CHEAP, DEAR)
-    ((_, alone, _),) = held_against_database(response, (), state, database())
+    ((_, alone, _),) = compare_counts(response, (), state, database())
     assert not alone

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.grounding.reasons import INFORM, Words
-from mwzeval.multiwoz.grounding.responses import SAID_AS
+from mwzeval.multiwoz.grounding.claims import SAID_AS
+from mwzeval.multiwoz.grounding.scores import INFORM, Words
 from mwzeval.multiwoz.reasons import kinds
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome

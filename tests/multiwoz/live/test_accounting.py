@@ -20,9 +20,7 @@ from mwzeval.conversation.usage import read_prices
 from mwzeval.files.json_files import read_json
 from mwzeval.metrics.measure import Resampling, named
 from mwzeval.multiwoz.choices import SAMPLE, WITHOUT_FAULTS
-from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
-from mwzeval.multiwoz.live.scored.reading import Settings
-from mwzeval.multiwoz.live.scored.runs import ScoredRun
+from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun, Settings
 from mwzeval.scores.score import WHOLE
 from tests.examples import examples
 from tests.multiwoz.live.written_runs import HEADER, USED, line, write

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.live.judgement import Judge, Judgement
-from mwzeval.multiwoz.live.verdicts.spoken import read
-from mwzeval.multiwoz.live.verdicts.transcript import Transcript, domains_told
+from mwzeval.multiwoz.live.judge import Judge, Judgement
+from mwzeval.multiwoz.live.transcript import domains_in, read_transcript
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
@@ -366,8 +365,8 @@ def test_what_is_said_of_one_domain_changes_no_other(data: st.DataObject) -> Non
 
 
 def states_of(*messages: dict[str, Any]) -> list[Any]:
-    _, states = read(Transcript.of(messages), Delexicalizer(sample_tables()), "2021")
-    return states
+    transcript = read_transcript(messages, Delexicalizer(sample_tables()), "2021")
+    return [exchange.state for exchange in transcript.exchanges]
 
 
 @pytest.mark.parametrize(
@@ -414,4 +413,4 @@ def test_with_calls_the_state_is_what_they_were_told() -> None:
 
 @tabled
 def test_domains_are_told_by_words(text: str, domains: tuple[str, ...]) -> None:
-    assert domains_told(text) == domains
+    assert domains_in(text) == domains

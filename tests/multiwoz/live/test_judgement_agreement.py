@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from mwzeval.multiwoz.live.judgement import Judge
+from mwzeval.multiwoz.live.judge import Judge
 from tests.multiwoz.live.autotod import VERDICTS, dialogues
 from tests.places import ROOT, read_json, shared
 

@@ -15,10 +15,8 @@ from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
 from mwzeval.multiwoz.convlab.scores import COLUMNS, INFORM_COLUMNS, INFORM_SHARES
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import corpus_goals
-from mwzeval.multiwoz.live.judgement import Judge
-from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
-from mwzeval.multiwoz.live.scored.reading import Settings, described
-from mwzeval.multiwoz.live.scored.runs import ScoredRun
+from mwzeval.multiwoz.live.judge import Judge
+from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun, Settings, described
 from mwzeval.scores.explanation import NOT_JUDGED, Fact
 from mwzeval.scores.score import WHOLE
 from tests.cases import tabled

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.formats.functions import BY_NAME, tools_schema
 from mwzeval.multiwoz.goals.goal import goal_of, satisfiable_failures, without
-from mwzeval.multiwoz.grounding.tool_results import returned_by
+from mwzeval.multiwoz.grounding.log import returned_by
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.predictions.reading import ToolCall
 from tests.cases import tabled

@@ -1,0 +1,590 @@
+"""Files of live dialogues: read, judged and summed up in a report, without any agent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.conversation.accounts import Accounts
+from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_ERROR
+from mwzeval.conversation.trajectory import GOAL, LiveFile, Trajectory, check_live
+from mwzeval.conversation.usage import Prices
+from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
+from mwzeval.files.cache import combined_fingerprint
+from mwzeval.libraries import no_garbage_collection
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
+from mwzeval.metrics.trials import of_items
+from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
+from mwzeval.multiwoz.choices import (
+    AUTO,
+    CONVLAB2,
+    CORPUS_NAMES,
+    CORPUS_USER,
+    DEFAULT_CORPUS,
+    FOLDS,
+    LIVE,
+    RULES,
+    SAMPLE,
+    WITHOUT_FAULTS,
+    Fold,
+    Rules,
+    known_name,
+)
+from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, corpus_root, database_files, read_tables
+from mwzeval.multiwoz.corpus.gold import dialogue_id
+from mwzeval.multiwoz.database.venues import Row
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, given_goal
+from mwzeval.multiwoz.live.judge import SUCCESS, Judge
+from mwzeval.multiwoz.live.modalities import ActLevel, Modality, TextLevel
+from mwzeval.multiwoz.live.reading import AgentReader
+from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
+from mwzeval.output import followed
+from mwzeval.scores.explanation import Claim, Explanation, Fact
+from mwzeval.scores.findings import Findings
+from mwzeval.scores.report import Report, score_records, summary
+from mwzeval.scores.score import WHOLE, Score, Signature, is_named
+from mwzeval.scores.sheets import Document
+from mwzeval.scores.table import Table
+from mwzeval.version import __version__, library_version
+
+HEADLINE = (SUCCESS, "pass^", "flips^", "agent_usd", "user_usd", "both_usd", "end.")
+"""The scores that come first, in this order, by what their names begin with."""
+BY_SLOT = ("hallucination", "consistency")
+"""Scores whose parts are slots, which are shown on request."""
+DEPENDENCIES = ("rapidfuzz", "python-Levenshtein", "numpy")
+_OF_SERVER = ("model", "host", "dialogue_seconds")
+"""What a header tells of a model behind an endpoint that is not what the model is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What live dialogues are scored by, as the options of verbs say."""
+
+    corpus: str = AUTO
+    fold: Fold = "test"
+    rules: Rules = "2021"
+    data: str | Path | None = None
+    offline: bool | None = None
+    tools: Tools = OUR_TOOLS
+
+    @classmethod
+    def of(
+        cls,
+        corpus: str = AUTO,
+        fold: str = FOLDS[0],
+        rules: str | int = RULES[0],
+        **more: Any,
+    ) -> Settings:
+        """Return settings of these names. Raises `UsageError` for an unknown one."""
+        return cls(
+            known_name("corpus", corpus, (AUTO, *CORPUS_NAMES)),
+            known_name("fold", "dev" if fold == "val" else fold, FOLDS),
+            known_name("rules", str(rules), RULES),
+            **more,
+        )
+
+
+class KnowledgeBase:
+    """The database of a corpus, and what judges by it; each is made when first needed.
+
+    Raises `DataError` when the files are missing.
+    """
+
+    def __init__(self, corpus: str, settings: Settings) -> None:
+        self._settings = settings
+        root = corpus_root(corpus, settings.data, offline=settings.offline)
+        self.tables: Mapping[str, Sequence[Row]] = read_tables(root)
+        self.checksum = combined_fingerprint(database_files(root))[:8]
+        self.reader = cache(partial(AgentReader, self.tables, settings.rules))
+
+    @cached_property
+    def judge(self) -> Judge:
+        """What judges dialogues at the text level."""
+        return Judge(self.tables, self._settings.rules, tools=self._settings.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """The dialogues of a file that can be scored, and what each of them is about.
+
+    `goals` are by the name of the dialogue; `warnings` are in `findings`.
+    """
+
+    file: LiveFile
+    corpus: str
+    goals: Mapping[str, Goal] = field(default_factory=dict)
+
+    @property
+    def dialogues(self) -> Mapping[str, Trajectory]:
+        """The dialogues by name, in the order of the file."""
+        return self.file.dialogues
+
+
+def check_run(text: str, settings: Settings, findings: Findings) -> LiveRun:
+    """Return the dialogues of a file with their goals; problems go to `findings`.
+
+    Raises `InputError` when they are of another benchmark, and `DataError` when the goals of a
+    corpus are needed and missing.
+    """
+    file = check_live(text, findings)
+    benchmark = file.header.get("benchmark", NAME)
+    if benchmark != NAME:
+        message = f'the header says that the benchmark is "{shorten(str(benchmark))}", not {TITLE}'
+        findings.error("other-benchmark", f"{message}: leave out --benchmark", key="benchmark")
+        findings.check()
+    user = file.header.get("user")
+    if isinstance(user, Mapping) and user.get("spec") == CORPUS_USER:
+        findings.error(
+            "corpus-turns",
+            "the user of these dialogues is the corpus, which does not hear the agent: score the "
+            "predictions that mwzeval predict wrote beside this file",
+            key="user",
+        )
+        findings.check()
+    corpus = settings.corpus if settings.corpus != AUTO else _corpus_of(file)
+
+    @cache
+    def goals_of_corpus() -> Mapping[str, Goal]:
+        root = corpus_root(corpus, settings.data, offline=settings.offline)
+        annotated = annotated_goals(corpus, settings.fold, root)
+        return {name: annotation.goal for name, annotation in annotated.items()}
+
+    goals: dict[str, Goal] = {}
+    for name, dialogue in file.dialogues.items():
+        if dialogue.goal is not None and not isinstance(dialogue.goal, str):
+            try:
+                goals[name] = given_goal(dialogue.goal)
+            except ValueError as error:
+                findings.error("goal", str(error), dialogue=name, key=GOAL)
+            continue
+        known, id_ = goals_of_corpus(), dialogue_id(dialogue.goal or dialogue.item)
+        if id_ in known:
+            goals[name] = known[id_]
+            continue
+        where = f"the {settings.fold} fold of {corpus}{did_you_mean(id_, known)}"
+        message = f'no goal is given, and "{shorten(id_)}" is no dialogue of {where}'
+        findings.error("no-goal", message, dialogue=name, key=GOAL)
+    return LiveRun(file, corpus, goals)
+
+
+def _corpus_of(file: LiveFile) -> str:
+    """Return the corpus that the file says, or that its ids tell."""
+    corpus = file.header.get("corpus")
+    if corpus in CORPUS_NAMES:
+        return str(corpus)
+    items = [dialogue.item for dialogue in file.dialogues.values()]
+    is_sample = bool(items) and all(item.lower().startswith(SAMPLE_PREFIX) for item in items)
+    return SAMPLE if is_sample else DEFAULT_CORPUS
+
+
+@dataclass(frozen=True, eq=False)
+class LiveScorer:
+    """Scores files of live dialogues; each database is read once.
+
+    `compat` is `convlab2` for the rules of ConvLab-2's evaluator on acts, or None: then dialogues
+    in words are judged by their words, and those in acts alone by corrected rules. `refusal`
+    says why they cannot be scored as the options of a command ask for it; None when they can.
+    `prices` are those of the tokens of models; `exclude_user_faults` adds the outcomes of dialogues
+    without faults of the user.
+    """
+
+    settings: Settings
+    compat: str | None = None
+    refusal: str | None = None
+    prices: Prices | None = None
+    exclude_user_faults: bool = False
+    _bases: dict[str, KnowledgeBase] = field(default_factory=dict)
+
+    def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
+        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        if self.refusal:
+            raise UsageError(f"{file} is of live dialogues: {self.refusal}")
+        findings = Findings(file)
+        with no_garbage_collection():
+            run, modality = self._checked(text, findings)
+            findings.check()
+            assert modality is not None
+            return score_run(
+                run,
+                modality,
+                findings,
+                checksum=self._base(run.corpus).checksum,
+                tools=self.settings.tools.checksum,
+                progress=partial(followed, units="dialogues", shown=progress),
+                prices=self.prices,
+                exclude_user_faults=self.exclude_user_faults,
+            )
+
+    def validate(self, text: str, file: str | None) -> list[Problem]:
+        """Return every problem of a file. Raises `DataError`."""
+        findings = Findings(file)
+        self._checked(text, findings)
+        return findings.problems
+
+    def _checked(self, text: str, findings: Findings) -> tuple[LiveRun, Modality | None]:
+        """Return the dialogues and what judges them; problems go to `findings`."""
+        run = check_run(text, self.settings, findings)
+        modality = self._modality(run, findings)
+        if modality is not None:
+            modality.check(run.dialogues, run.goals, findings)
+        lost = [name for name, d in run.dialogues.items() if d.end == INFRASTRUCTURE]
+        if lost and len(lost) == len(run.dialogues):
+            message = "every dialogue failed for infrastructure: there is nothing to score"
+            findings.error("infrastructure", message)
+        else:
+            message = "the dialogue failed for infrastructure, which is nobody's fault: not scored"
+            for name in lost:
+                findings.warning("infrastructure", message, dialogue=name)
+        findings.sort_warnings()
+        return run, modality
+
+    def _modality(self, run: LiveRun, findings: Findings) -> Modality | None:
+        """Return what judges these dialogues: their words, or their acts."""
+        dialogues = [d for d in run.dialogues.values() if d.messages or d.acts]
+        in_acts = self.compat == CONVLAB2 or (
+            run.file.header.get("level") == "acts"
+            or (bool(dialogues) and not any(dialogue.messages for dialogue in dialogues))
+        )
+        lacking = [d for d in dialogues if not (d.acts if in_acts else d.messages)]
+        if lacking and lacking == dialogues and self.compat == CONVLAB2:
+            findings.error("level", "the dialogues are in words: leave out --compat")
+            return None
+        what = "acts" if in_acts else "messages"
+        for dialogue in lacking:
+            message = f"there are no {what} to be judged"
+            findings.error("level", message, dialogue=dialogue.name)
+        if lacking:
+            return None
+        base = self._base(run.corpus)
+        held_on = run.file.header.get("database", base.checksum)
+        if held_on != base.checksum:
+            message = f'the dialogues were held on the database "{shorten(str(held_on))}", and are'
+            findings.warning("other-database", f"{message} judged by {base.checksum}")
+        if in_acts:
+            return ActLevel(base.tables, as_published=self.compat == CONVLAB2)
+        return TextLevel(base.judge, self.settings.tools, base.reader)
+
+    def _base(self, corpus: str) -> KnowledgeBase:
+        if corpus not in self._bases:
+            self._bases[corpus] = KnowledgeBase(corpus, self.settings)
+        return self._bases[corpus]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the databases behind: another process reads them itself."""
+        return {**self.__dict__, "_bases": {}}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredRun:
+    """A run, what judges it, and what came of it, goal by goal (`scored_table`).
+
+    Dialogues that failed for infrastructure are not scored; they are counted and shown.
+    """
+
+    run: LiveRun
+    modality: Modality
+    checksum: str
+    scored_table: ScoredTable
+    accounts: Accounts
+    warnings: Sequence[Problem]
+
+    @property
+    def rows(self) -> Table:
+        """The numbers of each dialogue."""
+        trials = self.scored_table.trials
+        return self.scored_table.table if trials is None else trials.table
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the report, with intervals when it is said how to find them."""
+        scores = self.scored_table.scores(resampling)
+        sums = self.scored_table.table.sums()
+        versions = {name: library_version(name) for name in DEPENDENCIES}
+        own = {"mwzeval": __version__, "scoring_revision": SCORING_REVISION}
+        return Report(
+            metrics=self._metrics(scores, sums),
+            scores=scores,
+            table=self.rows,
+            warnings=tuple(self.warnings),
+            meta={
+                "corpus": self.run.corpus,
+                "note": "; ".join(self._notes()) or None,
+                "fold": LIVE,
+                "sources": self.checksum,
+                "rules": self.modality.rules,
+                "coverage": self._coverage(),
+                "versions": versions | own,
+            },
+            benchmark=NAME,
+            figures=self.accounts.figures(scores, sums),
+        )
+
+    def units(self) -> Sequence[str]:
+        """Return the names of the dialogues, those that are not scored among them."""
+        return tuple(self.run.dialogues)
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of a dialogue. Raises `UsageError` for an unknown one."""
+        if unit not in self.run.dialogues:
+            raise UsageError(f'there is no dialogue "{unit}"')
+        dialogue = self.run.dialogues[unit]
+        is_scored = dialogue.end != INFRASTRUCTURE
+        explained = self.modality.explain(dialogue, self.run.goals[unit], is_scored=is_scored)
+        if not is_scored:
+            return explained
+        *before, last = explained.turns
+        used = (Fact(label, text) for label, text in self.accounts.told(unit))
+        return replace(explained, turns=(*before, last._replace(facts=(*last.facts, *used))))
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every dialogue."""
+        return map(self.explain, self.units())
+
+    def claims(self) -> Iterator[tuple[str, Claim]]:
+        """Yield (dialogue, claim) for all claims of the agent.
+
+        Raises `UsageError` if the dialogues are in acts.
+        """
+        if not self.modality.has_words:
+            raise UsageError("claims are read in words, and these dialogues are judged by acts")
+        for explanation in self.explain_all():
+            for turn in explanation.turns:
+                for claim in turn.claims:
+                    yield explanation.unit, claim
+
+    def _metrics(self, scores: Sequence[Score], sums: Mapping[str, float]) -> dict[str, Any]:
+        values: dict[str, dict[str, float]] = {}
+        chosen: dict[str, dict[str, float]] = {}
+        for score in scores:
+            if score.scope == WITHOUT_FAULTS:
+                chosen[score.name] = {"value": score.value, "n": score.n}
+            else:
+                values.setdefault(score.name, {})[score.scope] = score.value
+        usage = self.accounts.plain(scores, sums)
+        plain = self.modality.plain(self.rows.sums(), values)
+        dialogues = self.run.dialogues.values()
+        counted = Counter(dialogue.end for dialogue in dialogues)
+        return {
+            **dict.fromkeys(("bleu", "success", "richness", "dst")),
+            **plain,
+            LIVE: {
+                "ends": {end: counted[end] for end in ENDS},
+                "goals": len({dialogue.item for dialogue in dialogues}),
+                **plain.get(LIVE, {}),
+                **({"without_user_faults": chosen} if chosen else {}),
+                **({} if usage is None else {"usage": usage}),
+            },
+        }
+
+    def _coverage(self) -> dict[str, Any]:
+        dialogues, turns = Counter[str](), Counter[str]()
+        domains: dict[str, Counter[str]] = {}
+        for name, dialogue in self.run.dialogues.items():
+            is_scored = int(dialogue.end != INFRASTRUCTURE)
+            dialogues.update({"scored": is_scored, "of": 1})
+            turns.update({"scored": is_scored * dialogue.turns, "of": dialogue.turns})
+            for domain in self.run.goals[name][ORDERING]:
+                domains.setdefault(domain, Counter()).update({"scored": is_scored, "of": 1})
+        return {
+            "dialogues": dict(dialogues),
+            "turns": dict(turns),
+            "domains": {domain: dict(counts) for domain, counts in domains.items()},
+        }
+
+    def _notes(self) -> Iterator[str]:
+        header = self.run.file.header
+        sides = [f"{key} {described(header[key])}" for key in ("agent", "user") if key in header]
+        if sides:
+            yield ", ".join(sides)
+        if self.run.corpus == SAMPLE:
+            yield SAMPLE_NOTE.rstrip(".")
+
+
+def score_run(
+    run: LiveRun,
+    modality: Modality,
+    findings: Findings,
+    *,
+    checksum: str,
+    tools: str | None,
+    progress: Callable[[Sequence[str]], Iterable[str]] = iter,
+    prices: Prices | None = None,
+    exclude_user_faults: bool = False,
+) -> ScoredRun:
+    """Return the dialogues of a run scored; what is noticed goes to `findings`.
+
+    `checksum` is that of the database, `tools` that of functions of their own, None without. With
+    `exclude_user_faults` there are also the outcomes of dialogues without faults of the user, next
+    to those of all.
+    """
+    names = [name for name, d in run.dialogues.items() if d.end != INFRASTRUCTURE]
+    rows = [(name, modality.row(run.dialogues[name], run.goals[name])) for name in progress(names)]
+    table = Table.from_rows(modality.columns, rows)
+    signature = _signature(run, modality, checksum, tools, table)
+    measures = tuple(modality.measures(table.sums(), lambda name: signature))
+    scored = {name: run.dialogues[name] for name in names}
+    accounts = Accounts.of(scored, run.file.header, prices, findings)
+    used = _used(accounts, table, measures)
+    if exclude_user_faults:
+        own, more = _of_chosen(table, measures, _without_faults(run, modality, names, findings))
+        table, measures = table.beside(own), (*measures, *more)
+    table = table.beside(used)
+    if names:
+        measures = (*measures, *accounts.measures(used.sums(), lambda name: signature))
+    items = {
+        # `MUL0001.json` is called `mul0001` in comparisons.
+        name: dialogue_id(d.item) if d.item.endswith(".json") else d.item
+        for name, d in run.dialogues.items()
+    }
+    by_item = ScoredTable(table, measures)
+    if measures:
+        by_item = of_items(by_item, items.__getitem__)
+    about = {}
+    for name, goal in run.goals.items():
+        text = json.dumps(goal, sort_keys=True, separators=(",", ":"))
+        about[name] = about[items[name]] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    by_item = replace(by_item, about=about)
+    return ScoredRun(run, modality, checksum, by_item, accounts, findings.warnings)
+
+
+def _used(accounts: Accounts, table: Table, measures: Sequence[Measure]) -> Table:
+    """Return what was used, for the same dialogues as the rows of a table."""
+    successes = next(
+        (table.column(m.outcome) for m in measures if m.key == (SUCCESS, WHOLE) and m.outcome),
+        np.zeros(len(table.units)),
+    )
+    pairs = zip(table.units, successes.tolist(), strict=True)
+    rows = [(name, accounts.row(name, success)) for name, success in pairs]
+    return Table.from_rows(accounts.columns, rows)
+
+
+def _without_faults(
+    run: LiveRun, modality: Modality, names: Sequence[str], findings: Findings
+) -> NDArray[np.bool_]:
+    """Return of which dialogues the user has made no fault, and has not failed."""
+    known = [modality.has_faults(run.dialogues[name], run.goals[name]) for name in names]
+    if unknown := known.count(None):
+        message = f"whether the user makes faults is not known of {unknown:,} dialogues in acts"
+        findings.warning("user-faults", f"{message}: only its failures are excluded of these")
+    ends = (run.dialogues[name].end for name in names)
+    without = [not has and end != USER_ERROR for has, end in zip(known, ends, strict=True)]
+    if not any(without):
+        message = "in no dialogue is the user without faults: there are no scores of such"
+        findings.warning("user-faults", message)
+    return np.array(without, dtype=bool)
+
+
+def _of_chosen(
+    table: Table, measures: Iterable[Measure], chosen: NDArray[np.bool_]
+) -> tuple[Table, tuple[Measure, ...]]:
+    """Return columns and scores of the 0/1 outcomes of the chosen dialogues, as a further scope.
+
+    The columns are 0 in all other dialogues, so that they fit the table, and resamples are of all.
+    Endings, scores of parts, and scores without a chosen case are left out.
+    """
+    columns: dict[str, NDArray[np.float64]] = {}
+    scores = []
+    for measure in measures:
+        outcome, cases = measure.outcome, measure.cases
+        if measure.scope != WHOLE or not (outcome and cases) or measure.name.startswith("end."):
+            continue
+        own = {name: f"{WITHOUT_FAULTS}: {name}" for name in (outcome, cases)}
+        columns |= {own[name]: table.column(name) * chosen for name in (outcome, cases)}
+        if columns[own[cases]].any():
+            scores.append(
+                replace(
+                    measure,
+                    scope=WITHOUT_FAULTS,
+                    of=percentage(own[outcome], of=own[cases]),
+                    outcome=own[outcome],
+                    cases=own[cases],
+                )
+            )
+    values = np.stack([*columns.values()], axis=1) if columns else np.zeros((len(table.units), 0))
+    return Table(table.units, tuple(columns), values), tuple(scores)
+
+
+def _signature(
+    run: LiveRun, modality: Modality, checksum: str, tools: str | None, table: Table
+) -> Signature:
+    header = run.file.header
+    limits = header.get("limits")
+    choices: dict[str, object] = {
+        "corpus": f"{run.corpus}@{checksum}",
+        "goals": described(header.get("goals", "own")),
+        "user": described(header.get("user", "own")),
+        **({"fail-book": "goal"} if header.get("fail_book") else {}),
+        "level": modality.name,
+        "limit": limits.get("user_turns", "none") if isinstance(limits, Mapping) else "none",
+        "n": table.count,
+        "rules": modality.rules,
+        **({} if tools is None else {"tools": tools}),
+        "levenshtein": library_version("python-Levenshtein"),
+        "rapidfuzz": library_version("rapidfuzz"),
+        "rev": SCORING_REVISION,
+        "version": __version__,
+    }
+    plain = {key: str(choice).replace("|", "/") for key, choice in choices.items()}
+    return Signature.of(LIVE, plain)
+
+
+def described(about: Any) -> str:
+    """Return how a header calls an agent, a user or goals, with all that is told of it.
+
+    `{"spec": "agenda", "strict": true}` is `agenda,strict`; what is false or empty is left out. Of
+    a model behind an endpoint it is the arguments and the prompt (`prompt=user-1@1f2e3d4c`): where
+    the server is, and how long is waited for it, is not what it is.
+    """
+    if not isinstance(about, Mapping):
+        return str(about)
+    parts = [str(about.get("spec", about.get("source", "unnamed")))]
+    if "sha" in about:
+        parts[0] += f"@{about['sha']}"
+    left_out = ("spec", "source", "sha", *(_OF_SERVER if "host" in about else ()))
+    for key, value in about.items():
+        if key in left_out:
+            continue
+        if isinstance(value, Mapping) and {"name", "sha"} == value.keys():
+            parts.append(f"{key}={value['name']}@{value['sha']}")
+        elif isinstance(value, Mapping):
+            # Arguments of a model, of which 0 says something.
+            for name, raw in value.items():
+                text = raw if isinstance(raw, str) else json.dumps(raw, separators=(",", ":"))
+                parts.append(f"{name}={text}")
+        elif value:
+            parts.append(key if value is True else f"{key}={value}")
+    return ",".join(parts)
+
+
+def live_document(report: Report, *, details: bool = False) -> Document:
+    """Return the scores of a live run as tables: task success, pass^k, cost and endings first.
+
+    Hallucination and consistency by slot are among them with `details`.
+    """
+
+    def order(score: Score) -> int:
+        found = (n for n, name in enumerate(HEADLINE) if is_named(score.name, [name]))
+        return next(found, len(HEADLINE))
+
+    shown = [s for s in report.scores if details or s.scope == WHOLE or s.name not in BY_SLOT]
+    document = summary(replace(report, scores=tuple(sorted(shown, key=order))))
+    own = len(document.sheets) - len(report.figures)
+    first, *parts, whole = document.sheets[:own]
+    hidden = len(shown) < len(report.scores)
+    more = ("`mwzeval judge -g` shows hallucination and consistency by slot",) * hidden
+    return replace(
+        document,
+        sheets=(first, whole, *parts, *document.sheets[own:]),
+        notes=(*more, *document.notes),
+        records=score_records(report),
+        plain=report.to_dict(),
+    )

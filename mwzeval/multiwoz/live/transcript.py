@@ -1,0 +1,275 @@
+"""A live dialogue as it is judged: words, mentions, calls, bookings, and the user's wishes.
+
+What cannot be understood of a message (an unknown function, arguments that are no JSON) is left
+out: whoever checks files reports it, and an agent that calls what there is not has called nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
+from mwzeval.multiwoz.formats.messages import Conversation
+from mwzeval.multiwoz.grounding.claims import CHECKED
+from mwzeval.multiwoz.grounding.log import Returned, returned_by
+from mwzeval.multiwoz.grounding.statements import SENTENCE
+from mwzeval.multiwoz.normalization.normalize import State, normalize_states
+from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
+from mwzeval.multiwoz.schema import NAMED_BY
+from mwzeval.multiwoz.words.amenities import YES
+from mwzeval.multiwoz.words.delexicalize import Delexicalizer, with_numbers_of_taxis
+from mwzeval.multiwoz.words.names import with_unknown_names
+from mwzeval.multiwoz.words.text import Mention
+from mwzeval.scores.findings import Findings
+
+TAXI, HOTEL = "taxi", "hotel"
+_DOMAIN_WORDS = {
+    TAXI: r"taxis?|cabs?",
+    "train": r"trains?|railway",
+    "restaurant": (
+        r"restaurants?|foods?|dine|dining|dinner|lunch|eat|eating|eatery|cuisine|tables?|meal"
+        r"|brasserie|bistro"
+    ),
+    HOTEL: (
+        r"hotels?|guest ?houses?|lodgings?|hostels?|(?:place|somewhere) to stay|accommodations?"
+        r"|rooms?|nights?|b&b|bed and breakfasts?"
+    ),
+    "attraction": (
+        r"attractions?|museums?|colleges?|parks?|theat(?:re|er)s?|cinemas?|night ?clubs?"
+        r"|galler(?:y|ies)|swimming ?pools?|church(?:es)?|gardens?|concert ?halls?|architecture"
+        r"|boats?|entertainment|(?:places?|somewhere|something) to (?:go|visit|see|do)"
+        r"|things to do|sightseeing"
+    ),
+    "hospital": r"hospital|department|emergency room",
+    "police": r"police",
+}
+_WORDS = re.compile(
+    r"\b(?:"
+    + "|".join(f"(?P<{domain}>{words})" for domain, words in _DOMAIN_WORDS.items())
+    + r")\b"
+)
+CONSTRAINTS = {
+    **{
+        domain: frozenset(slots) - {"address", "phone", "postcode", "price", "duration"}
+        for domain, slots in CHECKED.items()
+    },
+    TAXI: frozenset({"departure", "destination", "leaveat", "arriveby"}),
+}
+"""Domain → slots that users choose by."""
+_AMENITY = re.compile(r"\b(?:wi-?\s?fi|internet|wireless|(?P<parking>parking))\b", re.IGNORECASE)
+_UNWISHED = re.compile(
+    r"\b(?:does|do they|has it|no|not|without|neither|nor|matter|care|mind)\b|n['’]?t\b",
+    re.IGNORECASE,
+)
+"""What makes a sentence about an amenity a question, or no wish."""
+OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number": "reference"}
+"""What is called otherwise in records of bookings."""
+
+
+class Exchange(NamedTuple):
+    """What the user says, and all that the agent does until the user speaks again.
+
+    `domains` are what the exchange is about, the surest first. `state` (normalised) is what the
+    calls so far amount to; where the agent calls nothing, what the user has said so far.
+    """
+
+    user: str
+    agent: str
+    calls: tuple[ToolCall, ...]
+    domains: tuple[str, ...]
+    state: State
+    user_mentions: Sequence[Mention] = ()
+    agent_mentions: Sequence[Mention] = ()
+
+
+class MadeBooking(NamedTuple):
+    """A booking that was made: in which exchange, None where that is not known.
+
+    `returned` is what the call returned, None where there is no such result.
+    """
+
+    turn: int | None
+    booking: Booking
+    returned: Returned | None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The exchanges of a dialogue and the bookings made in it, in their order.
+
+    `has_calls` tells whether the agent has called any function.
+    """
+
+    exchanges: tuple[Exchange, ...]
+    bookings: tuple[MadeBooking, ...]
+    has_calls: bool
+
+    def bookings_of(self, domain: str) -> list[MadeBooking]:
+        """Return the bookings made in a domain."""
+        return [made for made in self.bookings if made.booking.domain == domain]
+
+
+def read_transcript(
+    messages: Iterable[Any],
+    delexicalizer: Delexicalizer,
+    rules: Rules,
+    bookings: object = None,
+    domains: Sequence[str] = (),
+    tools: Tools = OUR_TOOLS,
+) -> Transcript:
+    """Return a dialogue with these messages, whatever is in them.
+
+    `bookings` are those of an agent that keeps its own tools. `domains` are those of the goal: what
+    the dialogue is about where there is only one.
+    """
+    conversation = Conversation("", Findings(), tools)
+    turns = conversation.read(messages)
+    exchanges: list[Exchange] = []
+    made: list[MadeBooking] = []
+    about = only = tuple(domains) if len(domains) == 1 else ()
+    for number, (user, (_, turn)) in enumerate(zip(conversation.asked, turns, strict=True)):
+        calls = tuple(
+            ToolCall(raw["function"], raw["arguments"], raw.get("result"), raw.get("slots", {}))
+            for raw in turn.get("calls", ())
+        )
+        called = [call.function.partition("_") for call in calls]
+        about = (
+            tuple(dict.fromkeys(domain for _, _, domain in reversed(called)))
+            or only
+            or domains_in(user)
+            or about
+        )
+        exchanges.append(Exchange(user, turn["response"], calls, about, turn["state"]))
+        for call, (kind, _, domain) in zip(calls, called, strict=True):
+            if kind == "book":
+                returned = returned_by(call)
+                if not (returned and returned.has_failed):
+                    made.append(MadeBooking(number, Booking(domain, call.arguments), returned))
+    made += [MadeBooking(None, booking, None) for booking in reported_bookings(bookings)]
+    has_calls = any(exchange.calls for exchange in exchanges)
+    read = _with_calls if has_calls else _without_calls
+    return Transcript(tuple(read(exchanges, delexicalizer, rules)), tuple(made), has_calls)
+
+
+def domains_in(text: str) -> tuple[str, ...]:
+    """Return the domains that a text is about, in the order of the text; a ride before all."""
+    found = dict.fromkeys(str(match.lastgroup) for match in _WORDS.finditer(text.lower()))
+    return tuple(sorted(found, key=lambda domain: domain != TAXI))
+
+
+def reported_bookings(bookings: object) -> list[Booking]:
+    """Return bookings of the form {"domain", "slots"}; what has another form is none."""
+    if not isinstance(bookings, list | tuple):
+        return []
+    return [
+        Booking(raw["domain"], _slots(raw["slots"]))
+        for raw in bookings
+        if isinstance(raw, Mapping)
+        and isinstance(raw.get("domain"), str)
+        and isinstance(raw.get("slots"), Mapping)
+    ]
+
+
+def _slots(raw: Mapping[Any, Any]) -> dict[str, str]:
+    """Return the slots of a reported booking, by our names where other programs have their own."""
+    slots = {str(slot): str(value) for slot, value in raw.items()}
+    if any(slot.lower() == "trainid" for slot in slots):
+        slots.pop("id", None)  # the record's, not the train's
+    return {OWN_NAMES.get(slot.lower(), slot): value for slot, value in slots.items()}
+
+
+def _with_calls(
+    exchanges: Sequence[Exchange], delexicalizer: Delexicalizer, rules: Rules
+) -> Iterator[Exchange]:
+    """Yield exchanges of an agent that calls functions, with their mentions.
+
+    The user's words are read only where they may be a choice, after a list or with a name in
+    them: to read all of them takes as long as to read the agent's.
+    """
+    states = normalize_states((exchange.state for exchange in exchanges), rules)
+    texts, domains = [e.agent for e in exchanges], [e.domains for e in exchanges]
+    found = list(delexicalizer.mentions(texts, states, domains))
+    names: set[str] = set()
+    is_listed = False
+    for exchange, state, mentions in zip(
+        exchanges, states, _completed(exchanges, found, delexicalizer), strict=True
+    ):
+        names |= {slots["name"] for slots in state.values() if "name" in slots}
+        low = exchange.user.lower()
+        of_user: Sequence[Mention] = ()
+        if is_listed or any(name in low for name in names):
+            (of_user,) = delexicalizer.mentions([exchange.user], [state], [exchange.domains])
+        yield exchange._replace(state=state, user_mentions=of_user, agent_mentions=mentions)
+        named = {
+            mention.text.lower().removeprefix("the ")
+            for mention in mentions
+            if mention.slot in NAMED_BY.values()
+        }
+        if mentions:
+            is_listed = len(named) > 1
+        names |= named
+
+
+def _without_calls(
+    exchanges: Sequence[Exchange], delexicalizer: Delexicalizer, rules: Rules
+) -> Iterator[Exchange]:
+    """Yield exchanges of an agent that calls nothing, with mentions and the user's wishes.
+
+    What the user has said tells as well what the agent's words mean: both are read together.
+    """
+    twice = [exchange for exchange in exchanges for _ in range(2)]
+    texts = [text for exchange in exchanges for text in (exchange.user, exchange.agent)]
+    domains = [exchange.domains for exchange in twice]
+    found = list(delexicalizer.mentions(texts, [{}] * len(twice), domains))
+    of_users = found[::2]
+    states = normalize_states(_wishes(exchanges, of_users), rules)
+    of_agents = _completed(exchanges, found[1::2], delexicalizer)
+    for exchange, state, of_user, of_agent in zip(
+        exchanges, states, of_users, of_agents, strict=True
+    ):
+        yield exchange._replace(state=state, user_mentions=of_user, agent_mentions=of_agent)
+
+
+def _completed(
+    exchanges: Iterable[Exchange], found: Iterable[Sequence[Mention]], delexicalizer: Delexicalizer
+) -> Iterator[tuple[Mention, ...]]:
+    """Yield the agent's mentions with names that no venue has, and numbers of taxis."""
+    has_taxi = False
+    for exchange, mentions in zip(exchanges, found, strict=True):
+        agent, domains = exchange.agent, exchange.domains
+        named = with_unknown_names(agent, mentions, domains, delexicalizer.gazetteer)
+        has_taxi = has_taxi or TAXI in domains
+        yield tuple(with_numbers_of_taxis(named, agent)) if has_taxi else named
+
+
+def _wishes(
+    exchanges: Iterable[Exchange], mentions: Iterable[Sequence[Mention]]
+) -> Iterator[State]:
+    """Yield the state after each message of the user, of what the user has said so far."""
+    state: dict[str, Mapping[str, str]] = {}
+    for exchange, of_user in zip(exchanges, mentions, strict=True):
+        about = exchange.domains[:1]
+        wishes: list[tuple[str, dict[str, str]]] = [(domain, {}) for domain in about]
+        if HOTEL in about or HOTEL in domains_in(exchange.user):
+            wishes.append((HOTEL, dict(_amenities(exchange.user))))
+        for mention in of_user:
+            domain = mention.domain or next(iter(about), "")
+            # Guesthouses are called hotels as well.
+            is_generic = mention.slot == "type" and mention.text.lower() == HOTEL
+            if mention.slot in CONSTRAINTS.get(domain, ()) and not is_generic:
+                wishes.append((domain, {mention.slot: mention.value or mention.text}))
+        for domain, slots in wishes:
+            state = {**state, domain: {**state.get(domain, {}), **slots}}
+        yield state
+
+
+def _amenities(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the amenities of a hotel that a user wishes for; words for claims do not find them."""
+    for sentence in SENTENCE.finditer(text):
+        if not _UNWISHED.search(sentence[0]):
+            for match in _AMENITY.finditer(sentence[0]):
+                yield ("parking" if match["parking"] else "internet"), YES
