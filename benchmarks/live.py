@@ -14,7 +14,7 @@ from mwzeval.conversation.messages import calls_in
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
 from mwzeval.files.downloads import DataRoot
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.report import LiveScorer, Settings
 from mwzeval.multiwoz.live.settings.acts import ActSetting
 from mwzeval.multiwoz.live.settings.options import LiveOptions

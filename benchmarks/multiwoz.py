@@ -27,10 +27,10 @@ from benchmarks.measure import (
     seconds,
 )
 from mwzeval import Evaluator
+from mwzeval.multiwoz.annotations import dialogue_id
 from mwzeval.multiwoz.choices import LEXICALIZED
-from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
-from mwzeval.multiwoz.corpus.gold import dialogue_id
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
+from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer

@@ -38,8 +38,8 @@ from transformers import (
 from mwzeval import Evaluator
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.choices import Fold
-from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.corpus import corpus_root, load_fold
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.training import compute_metrics, decoded_responses, flat_scores
 
 WORDS = 32

@@ -32,7 +32,7 @@ from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import CORPUS_USER, Fold
-from mwzeval.multiwoz.corpus.corpora import GoldFold, load_fold, read_tables
+from mwzeval.multiwoz.corpus import GoldFold, load_fold, read_tables
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS
 from mwzeval.multiwoz.formats.messages import Conversation
 from mwzeval.multiwoz.goals.goal import annotated_goals

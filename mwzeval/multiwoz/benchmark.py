@@ -18,7 +18,7 @@ from mwzeval.multiwoz.choices import (
     RESPONSES,
     RULES,
 )
-from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, NUMBERS, PRESETS
+from mwzeval.multiwoz.tracking.states import CHOICES, FUZZY95, NUMBERS, PRESETS
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import MultiWozScorer

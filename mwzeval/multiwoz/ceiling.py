@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.metrics.measure import Resampling
+from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, DELEXICALIZED, LEXICALIZED, OWN_FORMAT
-from mwzeval.multiwoz.corpus.corpora import GoldFold
-from mwzeval.multiwoz.corpus.gold import GoldDialogue
+from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.normalization.placeholders import CANONICAL
+from mwzeval.multiwoz.placeholders import CANONICAL
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import Signature
 

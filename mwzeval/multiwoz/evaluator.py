@@ -32,14 +32,12 @@ from mwzeval.multiwoz.choices import (
     Rules,
     known_name,
 )
-from mwzeval.multiwoz.corpus.corpora import (
+from mwzeval.multiwoz.corpus import (
     SAMPLE_PREFIX,
-    corpus_root,
-    load_fold,
-)
-from mwzeval.multiwoz.corpus.references import (
     References,
     available_references,
+    corpus_root,
+    load_fold,
     load_references,
     own_references,
 )
@@ -79,7 +77,7 @@ from mwzeval.multiwoz.scoring.scored_predictions import (
     ScoredPredictions,
 )
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
-from mwzeval.multiwoz.tracking.conventions import parse_rules
+from mwzeval.multiwoz.tracking.states import parse_rules
 from mwzeval.output import followed
 from mwzeval.scores.report import Report
 from mwzeval.statistics.bootstrap import SAMPLES, SEED
@@ -93,7 +91,7 @@ class Evaluator:
     """Scores predictions of a MultiWOZ system.
 
     `bleu`, `success`, `richness`, `dst` choose the metrics, and `dst_rules` state tracking under
-    further rules, each a preset or a changed one, as `mwzeval.multiwoz.tracking.conventions` spells
+    further rules, each a preset or a changed one, as `mwzeval.multiwoz.tracking.states` spells
     them: `trade`, or with commas or as a list `exact,exact+dontcare=absent`. `corpus` is one of
     `mwzeval.multiwoz.choices.CORPUS_NAMES`, or `auto`: the sample when all dialogues are the
     sample's, else MultiWOZ 2.2. `rules` are the normalisation rules, `data` a folder with the

@@ -114,7 +114,7 @@ class MultiWoz(Benchmark):
 
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores: `bleu` is that with the corpus' own references."""
-        from mwzeval.multiwoz.corpus.corpora import CORPORA
+        from mwzeval.multiwoz.corpus import CORPORA
 
         return {"bleu": f"bleu.{CORPORA[meta['corpus']].reference_set}"}
 
@@ -144,7 +144,7 @@ class MultiWoz(Benchmark):
     def shelf(self, data: str | None) -> Shelf:
         """Return the public files."""
         from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
-        from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, places
+        from mwzeval.multiwoz.corpus import CORPORA, corpus_root, places
 
         patterns = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}
         patterns["convlab2"] = ("convlab2/*",)

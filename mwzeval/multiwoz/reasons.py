@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.json_files import table_rows
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.database import Database
 from mwzeval.scores.explanation import Reason
 
 SHOWN = 3

@@ -56,9 +56,15 @@ DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sun
 DONTCARE = "dontcare"
 DONTCARE_SPELLINGS = frozenset({DONTCARE, "don't care", "dont care", "do n't care", "do not care"})
 NOT_MENTIONED = "not mentioned"
+NONE = "none"
 NO_CONSTRAINT = DONTCARE_SPELLINGS | {NOT_MENTIONED}
 UNKNOWN = "?"
 """A value of the database that satisfies any constraint."""
 UNANSWERED = "?"
 UNANSWERED_VALUES = frozenset({UNANSWERED, DONTCARE, "none", "no"})
 """What `reqt` and `booked` of a goal hold as long as the user waits for an answer."""
+
+
+def id_column(domain: str) -> str:
+    """Return the key of a row's id in the files of the database."""
+    return "trainID" if domain == "train" else "id"

@@ -16,13 +16,18 @@ from typing import Any, NamedTuple
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import read_data
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.corpus.corpora import GoldFold
-from mwzeval.multiwoz.database.inventions import car, digest, phone_number, reference
-from mwzeval.multiwoz.database.venues import Database, id_column, partial_ratio
+from mwzeval.multiwoz.corpus import GoldFold
+from mwzeval.multiwoz.database import Database, car, digest, partial_ratio, phone_number, reference
 from mwzeval.multiwoz.live.cues import has, requested_slots, user_domains
 from mwzeval.multiwoz.live.wordings import agent_sentence, details, shown_value
-from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_slots
-from mwzeval.multiwoz.schema import DATABASE_DOMAINS, SERVICES, STATE_BOOKING_SLOTS, UNKNOWN
+from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slots
+from mwzeval.multiwoz.schema import (
+    DATABASE_DOMAINS,
+    SERVICES,
+    STATE_BOOKING_SLOTS,
+    UNKNOWN,
+    id_column,
+)
 
 Services = Mapping[str, Mapping[str, str]]
 """Domain without a choice of venues (police, hospital) → slot → value."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.scoring.rows import Metrics
 from mwzeval.scores.report import Report

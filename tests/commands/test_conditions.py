@@ -13,7 +13,7 @@ import pytest
 from mwzeval import Evaluator
 from mwzeval.cli import main
 from mwzeval.errors import CONDITIONS, InputError, Problem, conditions
-from mwzeval.multiwoz.corpus.references import References
+from mwzeval.multiwoz.corpus import References
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.plausibility import check_references
 from mwzeval.multiwoz.predictions.reading import Findings

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.corpus.gold import dialogue_id
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.annotations import dialogue_id
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.delexicalize import placeholder_spans
 from mwzeval.multiwoz.words.text import Mention
 from tests.places import read_json, shared

@@ -12,8 +12,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from mwzeval.multiwoz.choices import Fold
-from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
-from mwzeval.multiwoz.corpus.references import own_references
+from mwzeval.multiwoz.corpus import corpus_root, load_fold, own_references
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.report import Report
 from tests.multiwoz import specification

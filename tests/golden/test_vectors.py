@@ -9,13 +9,9 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
-from mwzeval.multiwoz.normalization.normalize import (
-    normalize_response,
-    normalize_slot,
-    normalize_value,
-)
+from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.normalization import estimate_active_domains, normalize_slot, normalize_value
+from mwzeval.multiwoz.placeholders import normalize_response
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS
 from tests.places import read_json, shared
 

@@ -16,7 +16,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.conversation.record import Planned
 from mwzeval.multiwoz.ceiling import gold_predictions
-from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold, read_tables
+from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold, read_tables
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.understanding import Vocabulary

@@ -11,9 +11,9 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.multiwoz.ceiling import gold_predictions, with_placeholders
-from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
+from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.normalization.normalize import normalize_response
+from mwzeval.multiwoz.placeholders import normalize_response
 from tests.places import ROOT, read_json, sample_predictions, shared
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")

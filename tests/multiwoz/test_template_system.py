@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import zstandard
 
+from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.choices import FOLDS, Fold
-from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
-from mwzeval.multiwoz.corpus.gold import Goal
+from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.live.cues import cues, has, keyed_lines, requested_slots, user_domains
 from mwzeval.multiwoz.live.wordings import agent_sentence
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system import (
     ANSWERS,

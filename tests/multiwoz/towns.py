@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.claims import Grounding
 from mwzeval.multiwoz.words.text import Mention
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 
 from mwzeval.arguments import add_files, file_of
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.benchmark import add_input_format
+from mwzeval.multiwoz.schema import ALL_DOMAINS
 from mwzeval.output import tell, write_output
 
 
@@ -39,16 +41,21 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.formats.functions import read_tools
-    from mwzeval.multiwoz.normalization.active_domains import add_slot_domains, has_active_domains
-    from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
+    from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues, read_predictions
 
     file = file_of(arguments)
     findings = Findings(file)
     tools = read_tools(arguments.tools)
     predictions = adapt(read_predictions(file), arguments.input_format, findings, tools)
     findings.check()
-    completed = add_slot_domains(predictions, findings)
-    if has_active_domains(predictions) and not arguments.yes:
+    check_dialogues(predictions, findings, need_responses=True)
+    findings.check()
+    completed = {
+        name: [{**turn, "active_domains": _domains_of(turn["response"])} for turn in turns]
+        for name, turns in predictions.items()
+    }
+    complete = all("active_domains" in turn for turns in predictions.values() for turn in turns)
+    if complete and not arguments.yes:
         if file == STANDARD_INPUT or not sys.stdin.isatty():
             raise UsageError("every turn has active_domains already; --yes overwrites them")
         print(
@@ -67,6 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
     text = json.dumps(completed, indent=1, ensure_ascii=False) + "\n"
     write_output(arguments.output, text, f": {named} of {len(turns)} turns have a domain")
     return 0
+
+
+def _domains_of(response: str) -> list[str]:
+    """Return the domains that placeholders of a response name, in the order of `ALL_DOMAINS`."""
+    named = {name.partition("_")[0] for name in re.findall(r"\[([^\[\]]*)\]", response.lower())}
+    return [domain for domain in ALL_DOMAINS if domain in named]
 
 
 def _says_yes() -> bool:

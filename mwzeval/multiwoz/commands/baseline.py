@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
-    from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+    from mwzeval.multiwoz.corpus import corpus_root, load_fold
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.predictions.reading import check_name, predictions_text
     from mwzeval.multiwoz.template_system import baseline_predictions, known_services

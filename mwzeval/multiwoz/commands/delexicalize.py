@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_format, file_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled
-from mwzeval.multiwoz.normalization.placeholders import known_placeholders
+from mwzeval.multiwoz.placeholders import known_placeholders
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.words.text import Delexicalized
 from mwzeval.output import warnings_behind, write_output, write_result

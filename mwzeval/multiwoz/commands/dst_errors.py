@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a table for each rule; return 0."""
-    from mwzeval.multiwoz.tracking.state_errors import state_errors
+    from mwzeval.multiwoz.tracking.joint_goals import state_errors
     from mwzeval.scores.sheets import printed
 
     arguments.dst_rule = arguments.dst_rule or ["exact"]

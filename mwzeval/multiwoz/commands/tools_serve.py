@@ -123,7 +123,7 @@ def _left(sessions: Sessions, failure: Exception | None) -> int:
 
 def _database(arguments: argparse.Namespace) -> tuple[str, DatabaseTools]:
     from mwzeval.multiwoz.choices import CORPUS_NAMES, known_name
-    from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+    from mwzeval.multiwoz.corpus import corpus_root, read_tables
     from mwzeval.multiwoz.live.tools import DatabaseTools
 
     corpus = known_name("corpus", arguments.corpus, CORPUS_NAMES)

@@ -1,6 +1,6 @@
 """The database of ConvLab-2's rule policy and evaluator, and the values that user and system know.
 
-The rules of the database are not those of `mwzeval.multiwoz.database.venues`: values are compared
+The rules of the database are not those of `mwzeval.multiwoz.database`: values are compared
 as they are written, nothing is normalised, and the reference of a booking is the number of the
 venue's record. Objects here remember answers and serve any number of dialogues.
 """
@@ -19,7 +19,7 @@ from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import read_data
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.database.venues import partial_ratio
+from mwzeval.multiwoz.database import partial_ratio
 from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN
 
 Record = Mapping[str, Any]

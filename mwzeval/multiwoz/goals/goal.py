@@ -19,10 +19,9 @@ from mwzeval.files.cache import derive
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import expecting
 from mwzeval.multiwoz.acts import INFORM, NONE, REQUEST
+from mwzeval.multiwoz.annotations import BOOKING_FLAGS
 from mwzeval.multiwoz.choices import Fold
-from mwzeval.multiwoz.corpus.annotations import fold_sources, read_fold
-from mwzeval.multiwoz.corpus.corpora import CORPORA
-from mwzeval.multiwoz.corpus.gold import BOOKING_FLAGS
+from mwzeval.multiwoz.corpus import CORPORA, fold_sources, read_fold
 from mwzeval.multiwoz.schema import (
     ALL_DOMAINS,
     PLACE_DOMAINS,

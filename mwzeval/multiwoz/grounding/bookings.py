@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import ratio
 
+from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.corpus.gold import Goal
-from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.database import Database, VenueFacts
+from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.predictions.reading import Booking, Turn
 from mwzeval.multiwoz.schema import BOOKED_BY, BOOKING_SLOTS, NO_CONSTRAINT
 

@@ -15,11 +15,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from mwzeval.multiwoz.corpus.gold import Goal
-from mwzeval.multiwoz.database.facts import NUMERIC, OTHER_END, TIMES, Value, VenueFacts, comparable
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.annotations import Goal
+from mwzeval.multiwoz.database import (
+    NUMERIC,
+    OTHER_END,
+    TIMES,
+    Database,
+    Value,
+    VenueFacts,
+    comparable,
+)
 from mwzeval.multiwoz.grounding.statements import CHOICE, Statements, compare_counts
-from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import (
     WITHOUT_OFFER,

@@ -21,13 +21,12 @@ from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError
 from mwzeval.files.json_files import parse_json
-from mwzeval.multiwoz.database.facts import NO_VALUES, SAID_AS, TIMES, VenueFacts, comparable
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.database import NO_VALUES, SAID_AS, TIMES, Database, VenueFacts, comparable
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.grounding.bookings import booked_by_calls
 from mwzeval.multiwoz.grounding.claims import FEW, Judged, LogClaim
 from mwzeval.multiwoz.grounding.statements import CHOICE, SENTENCE, counts_in, domains_of
-from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_slots
+from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slots
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
 from mwzeval.multiwoz.schema import BOOKED_BY, NAMED_BY
 from mwzeval.multiwoz.words.markup import Shown, shown

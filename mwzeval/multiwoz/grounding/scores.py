@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.metrics.measure import Measure, Sign
-from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.bookings import BookingOutcome
 from mwzeval.multiwoz.grounding.claims import INVENTED, SAID_AS, SLOTS, Grounded, Judged, LogClaim
 from mwzeval.multiwoz.grounding.log import OF_LOG

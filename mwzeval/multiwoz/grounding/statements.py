@@ -21,8 +21,8 @@ from functools import cached_property
 from itertools import chain, combinations
 from typing import NamedTuple
 
-from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.words.markup import BREAK, cell_at, shown
 from mwzeval.multiwoz.words.text import Mention, lowered
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS

@@ -13,7 +13,7 @@ from functools import cache
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.json_files import table_rows
-from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.normalization import State
 
 BOOKING = "Booking"
 """The domain of acts about the booking of a venue, whichever it is of."""

@@ -14,11 +14,10 @@ from itertools import chain
 from typing import Any
 
 from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.scores import inform_row
-from mwzeval.multiwoz.corpus.gold import Goal, goals_of
-from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import Database, Row
+from mwzeval.multiwoz.database import Database, Row, VenueFacts
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,

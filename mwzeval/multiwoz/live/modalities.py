@@ -34,7 +34,7 @@ from mwzeval.multiwoz.convlab import scores as act_scores
 from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
 from mwzeval.multiwoz.convlab.resources import ActDatabase
 from mwzeval.multiwoz.convlab.scores import Outcome
-from mwzeval.multiwoz.database.venues import Row
+from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.grounding.scores import (

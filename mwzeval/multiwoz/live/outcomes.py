@@ -20,12 +20,11 @@ from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.convlab.evaluator import CORRECTED_SUPERFLUOUS
-from mwzeval.multiwoz.database.facts import OTHER_END, SAID_AS, VenueFacts, comparable
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.database import OTHER_END, SAID_AS, Database, VenueFacts, comparable
 from mwzeval.multiwoz.grounding.claims import CHECKED, OF_ONE_VENUE, Judged
 from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.live.transcript import TAXI, Exchange, MadeBooking, Transcript, domains_in
-from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.text import Mention, fold
 

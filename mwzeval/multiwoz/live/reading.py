@@ -31,7 +31,7 @@ from mwzeval.multiwoz.goals.goal import ORDERING, Goal, correction
 from mwzeval.multiwoz.grounding.statements import GENERIC, SENTENCE, Statements
 from mwzeval.multiwoz.live import cues
 from mwzeval.multiwoz.live.cues import BOOKING, JOURNEYS, cue, has
-from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, DAYS, FLAG_SLOTS, NAMED_BY, SERVICES
 from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer, with_numbers_of_taxis
 from mwzeval.multiwoz.words.gazetteer import Gazetteer

@@ -24,6 +24,7 @@ from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.metrics.trials import of_items
 from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
+from mwzeval.multiwoz.annotations import dialogue_id
 from mwzeval.multiwoz.choices import (
     AUTO,
     CONVLAB2,
@@ -39,9 +40,8 @@ from mwzeval.multiwoz.choices import (
     Rules,
     known_name,
 )
-from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, corpus_root, database_files, read_tables
-from mwzeval.multiwoz.corpus.gold import dialogue_id
-from mwzeval.multiwoz.database.venues import Row
+from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, corpus_root, database_files, read_tables
+from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, given_goal
 from mwzeval.multiwoz.live.judge import SUCCESS, Judge

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from mwzeval.multiwoz.acts import GENERAL, NONE, SYSTEM_SLOTS, Act
-from mwzeval.multiwoz.database.facts import OTHER_END
+from mwzeval.multiwoz.database import OTHER_END
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.live.cues import EVERYTHING
 from mwzeval.multiwoz.live.understanding import (

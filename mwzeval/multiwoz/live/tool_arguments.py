@@ -12,7 +12,7 @@ from typing import Any
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.formats.functions import BY_NAME, Function, Parameter
-from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import NO_CONSTRAINT, TIME_SLOTS
 from mwzeval.multiwoz.words.numbers import clock
 from mwzeval.scores.findings import found

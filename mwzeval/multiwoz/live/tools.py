@@ -12,15 +12,24 @@ from typing import Any
 
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
-from mwzeval.multiwoz.database.facts import SAID_AS, VenueFacts
-from mwzeval.multiwoz.database.inventions import car, digest, phone_number, reference
-from mwzeval.multiwoz.database.venues import FUZZY_THRESHOLD, Database, FuzzyIndex, Row, id_column
+from mwzeval.multiwoz.database import (
+    FUZZY_THRESHOLD,
+    SAID_AS,
+    Database,
+    FuzzyIndex,
+    Row,
+    VenueFacts,
+    car,
+    digest,
+    phone_number,
+    reference,
+)
 from mwzeval.multiwoz.formats.functions import RETURNED, Function, tools_schema
 from mwzeval.multiwoz.goals.goal import Goal
 from mwzeval.multiwoz.grounding.bookings import venues_called
 from mwzeval.multiwoz.live.tool_arguments import CallError, checked, function_called
-from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
-from mwzeval.multiwoz.schema import BOOKED_BY, BOOKING_SLOTS, DATABASE_DOMAINS
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import BOOKED_BY, BOOKING_SLOTS, DATABASE_DOMAINS, id_column
 
 MOST_RESULTS = 5
 """So many of what was found are listed."""

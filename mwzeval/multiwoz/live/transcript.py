@@ -17,7 +17,7 @@ from mwzeval.multiwoz.formats.messages import Conversation
 from mwzeval.multiwoz.grounding.claims import CHECKED
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import SENTENCE
-from mwzeval.multiwoz.normalization.normalize import State, normalize_states
+from mwzeval.multiwoz.normalization import State, normalize_states
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.amenities import YES

@@ -55,7 +55,7 @@ from mwzeval.multiwoz.goals.goal import (
     tried,
     violates,
 )
-from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import (
     ALL_BOOKING_SLOTS,
     FLAG_SLOTS,

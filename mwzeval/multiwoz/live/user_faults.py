@@ -20,14 +20,14 @@ from mwzeval.conversation.endpoint.written_turns import DONE
 from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, AgentTurn
 from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, goal_slot
 from mwzeval.multiwoz.choices import RULES
-from mwzeval.multiwoz.database.facts import comparable
+from mwzeval.multiwoz.database import comparable
 from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, DomainGoal, Goal, begun
 from mwzeval.multiwoz.grounding.log import folded
 from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.live.outcomes import mention_slot, requested_slots
 from mwzeval.multiwoz.live.reading import ACT_SLOTS, AgentReader, call_outcomes
 from mwzeval.multiwoz.live.user import NO_VALUE, TELLING, fits, heard_acts
-from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.reasons import listed
 from mwzeval.multiwoz.schema import (
     ALL_BOOKING_SLOTS,

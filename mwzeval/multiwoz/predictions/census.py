@@ -22,12 +22,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean
+from mwzeval.multiwoz.annotations import GoldDialogue, dialogue_id
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, GoldFold, Seen, dialogue_of
-from mwzeval.multiwoz.corpus.gold import GoldDialogue, dialogue_id
-from mwzeval.multiwoz.corpus.references import References
-from mwzeval.multiwoz.normalization.normalize import unknown_placeholders
-from mwzeval.multiwoz.normalization.placeholders import known_placeholders, placeholders_of
+from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, GoldFold, References, Seen, dialogue_of
+from mwzeval.multiwoz.placeholders import known_placeholders, placeholders_of, unknown_placeholders
 from mwzeval.multiwoz.predictions.evidence import IDENTIFIERS, Evidence
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
 from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, PROVIDABLE

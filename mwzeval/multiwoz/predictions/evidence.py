@@ -19,11 +19,11 @@ from typing import NamedTuple
 from zlib import crc32
 
 from mwzeval.errors import Problem, shorten
+from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.corpus.corpora import GoldFold
-from mwzeval.multiwoz.corpus.gold import GoldDialogue
-from mwzeval.multiwoz.normalization.normalize import State, canonical_response, normalize_states
-from mwzeval.multiwoz.normalization.placeholders import known_placeholders
+from mwzeval.multiwoz.corpus import GoldFold
+from mwzeval.multiwoz.normalization import State, normalize_states
+from mwzeval.multiwoz.placeholders import canonical_response, known_placeholders
 from mwzeval.multiwoz.predictions.reading import UNFILLED, Dialogues, Findings, Turn, bare
 from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS
 from mwzeval.multiwoz.words.numbers import has_identifier

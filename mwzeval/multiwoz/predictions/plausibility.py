@@ -8,10 +8,9 @@ from functools import lru_cache
 
 from mwzeval.errors import SHOWN_PROBLEMS, Problem, did_you_mean, shorten
 from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
-from mwzeval.multiwoz.corpus.corpora import GoldFold
-from mwzeval.multiwoz.corpus.references import References
-from mwzeval.multiwoz.normalization.normalize import ONTOLOGY, normalize_slot, normalize_value
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS, known_placeholders
+from mwzeval.multiwoz.corpus import GoldFold, References
+from mwzeval.multiwoz.normalization import ONTOLOGY, normalize_slot, normalize_value
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS, known_placeholders
 from mwzeval.multiwoz.predictions.census import Answers, Census, answers_alike, most_frequent
 from mwzeval.multiwoz.predictions.reading import (
     UNFILLED,

@@ -20,7 +20,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines, read_text
 from mwzeval.files.reading import COMPRESSED, plain_name
 from mwzeval.multiwoz import NAME, TITLE
-from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.normalization import State
 from mwzeval.scores.findings import Findings as Findings
 from mwzeval.scores.findings import Place, check_repeated, found, repeated
 

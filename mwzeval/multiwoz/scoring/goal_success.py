@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mwzeval.metrics.measure import Measure, Sign, percentage
-from mwzeval.multiwoz.corpus.gold import Goal
-from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.annotations import Goal
+from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.schema import ALL_DOMAINS
 from mwzeval.scores.score import WHOLE
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
-from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.scoring.goal_success import (
     OFFERED_BY,

@@ -19,8 +19,8 @@ from mwzeval.metrics.bleu import tokenize as segment
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.metrics.types import TypeCounts
 from mwzeval.multiwoz import SCORING_REVISION
-from mwzeval.multiwoz.corpus.references import References
-from mwzeval.multiwoz.database.venues import FUZZY_THRESHOLD
+from mwzeval.multiwoz.corpus import References
+from mwzeval.multiwoz.database import FUZZY_THRESHOLD
 from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
 from mwzeval.multiwoz.grounding.scores import (
     Computed,
@@ -39,9 +39,8 @@ from mwzeval.multiwoz.scoring.richness import (
     tokenize,
 )
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
-from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import DST_COLUMNS, Confusion, JointGoals, dst_measures
-from mwzeval.multiwoz.tracking.states import DST_THRESHOLD
+from mwzeval.multiwoz.tracking.states import DST_THRESHOLD, Convention
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import ScoreFunction, Sums

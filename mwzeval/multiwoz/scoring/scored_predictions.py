@@ -9,18 +9,17 @@ from mwzeval.errors import Problem, UsageError
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz import NAME, SCORING_REVISION
+from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
-from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.scores import Words
-from mwzeval.multiwoz.normalization.spacing import natural_spacing
+from mwzeval.multiwoz.placeholders import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.scoring.goal_success import NeedsOffer, Progress
 from mwzeval.multiwoz.scoring.reasons import Case, failures, spelled
 from mwzeval.multiwoz.scoring.rows import Rows, plain_metrics
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
-from mwzeval.multiwoz.tracking.state_errors import StateErrors
 from mwzeval.scores.explanation import (
     SYSTEM,
     Claim,
@@ -311,7 +310,7 @@ class ScoredPredictions:
             turns = dialogues[unit]
             explanation = explanation_as_written(scorer, unit, turns, sources)
             if metrics.tracking and sources.predicted_states:
-                errors = StateErrors.of(scorer, explanation.unit, turns)
+                errors = scorer.state_errors(explanation.unit, turns)
                 yield (errors.shown_in if with_responses else errors.explained)(explanation)
             else:
                 yield (

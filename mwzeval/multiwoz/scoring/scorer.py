@@ -8,10 +8,8 @@ from functools import cached_property
 
 from mwzeval.metrics.bleu import Bleu
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
-from mwzeval.multiwoz.corpus.corpora import GoldFold
-from mwzeval.multiwoz.corpus.references import References
-from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.corpus import GoldFold, References
+from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     BookingOutcome,
@@ -24,13 +22,8 @@ from mwzeval.multiwoz.grounding.bookings import (
 from mwzeval.multiwoz.grounding.claims import Grounded, Grounding, LogClaim, with_named_venues
 from mwzeval.multiwoz.grounding.log import Said, compare_with_log
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
-from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
-from mwzeval.multiwoz.normalization.normalize import (
-    State,
-    canonical_response,
-    normalize_states,
-)
-from mwzeval.multiwoz.normalization.spacing import natural_spacing
+from mwzeval.multiwoz.normalization import State, estimate_active_domains, normalize_states
+from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
 from mwzeval.multiwoz.predictions.census import TELLING, Census, Wording
 from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
 from mwzeval.multiwoz.scoring.goal_success import (
@@ -49,8 +42,8 @@ from mwzeval.multiwoz.scoring.reward import (
     RewardWeights,
     reward,
 )
-from mwzeval.multiwoz.tracking.conventions import Convention
-from mwzeval.multiwoz.tracking.joint_goals import JointGoals, dst_row
+from mwzeval.multiwoz.tracking.joint_goals import JointGoals, StateErrors, dst_row
+from mwzeval.multiwoz.tracking.states import Convention, any_similar
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.names import with_unknown_names
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
@@ -235,6 +228,19 @@ class Scorer:
             states = tuple(normalize_states(annotated, self.rules))
             self._gold_states[name] = states
         return states
+
+    def state_errors(self, name: str, turns: Sequence[Turn]) -> StateErrors:
+        """Return errors under the first rule that is chosen, without one under that of --dst."""
+        if self.joint_goals:
+            rule = self.joint_goals[0]
+            states = rule.states(name, self.gold.dialogues[name], turns)
+            return StateErrors.of(f"{rule.prefix}.joint_goal_accuracy", rule.agree, states)
+        predicted = normalize_states((turn.state or {} for turn in turns), self.rules)
+        gold = (
+            {d: {slot: (value,) for slot, value in slots.items()} for d, slots in state.items()}
+            for state in self.gold_states(name)
+        )
+        return StateErrors.of("dst.joint_accuracy", any_similar, zip(predicted, gold, strict=False))
 
     def goal(self, name: str) -> dict[str, DomainGoal]:
         """Return what the user of a dialogue wants, with the satisfying venues looked up."""

@@ -1,4 +1,4 @@
-"""Dialogue state tracking as additive rows: joint goal accuracy and its relatives.
+"""Dialogue state tracking as additive rows: joint goal accuracy and its relatives; state errors.
 
 A slot of a turn is *correct* (predicted and right), *missing* (only in the gold state), *spurious*
 (only in the predicted state) or *wrong* (in both, not right). Joint goal accuracy is the percentage
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import expm1
 from typing import Any
@@ -26,14 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.corpus.gold import GoldDialogue
-from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.predictions.reading import Turn
-from mwzeval.multiwoz.tracking.conventions import LAMBDA, Convention
 from mwzeval.multiwoz.tracking.states import (
     ABSENT,
     DST_THRESHOLD,
+    LAMBDA,
+    Convention,
     GoldState,
     PredictedState,
     StateReader,
@@ -41,7 +42,10 @@ from mwzeval.multiwoz.tracking.states import (
     any_similar,
     slots_of,
 )
+from mwzeval.scores.explanation import MISSING, SPURIOUS, WRONG, Explanation, Fact, Reason, TurnView
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.sheets import Document, sheet
 from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import library_version
 
@@ -73,51 +77,34 @@ def dst_row(turns: Iterable[tuple[State, State]]) -> dict[str, float]:
 
 def dst_measures(signature: Signature) -> Iterator[Measure]:
     """Yield joint accuracy, and F1, precision and recall of slots, all in percent."""
-    for name, label, of in (
+    for name, label, function in (
         ("joint_accuracy", "Joint accuracy", _joint_accuracy),
-        ("slot_f1", "Slot F1", _slot_f1),
-        ("slot_precision", "Slot precision", _slot_precision),
-        ("slot_recall", "Slot recall", _slot_recall),
+        ("slot_f1", "Slot F1", _smoothed_f1),
+        ("slot_precision", "Slot precision", partial(_smoothed, "dst.tp", "dst.fp")),
+        ("slot_recall", "Slot recall", partial(_smoothed, "dst.tp", "dst.fn")),
     ):
-        yield Measure(f"dst.{name}", label, signature, of, places=1)
+        yield Measure(f"dst.{name}", label, signature, function, places=1)
 
 
 def _joint_accuracy(sums: Sums) -> NDArray[np.float64]:
     return 100 * sums["dst.joint"] / (sums["dst.turns"] + EPSILON)
 
 
-def _slot_precision(sums: Sums) -> NDArray[np.float64]:
-    return 100 * sums["dst.tp"] / (sums["dst.tp"] + sums["dst.fp"] + EPSILON)
+def _smoothed(right: str, errors: str, sums: Sums) -> NDArray[np.float64]:
+    return 100 * sums[right] / (sums[right] + sums[errors] + EPSILON)
 
 
-def _slot_recall(sums: Sums) -> NDArray[np.float64]:
-    return 100 * sums["dst.tp"] / (sums["dst.tp"] + sums["dst.fn"] + EPSILON)
-
-
-def _slot_f1(sums: Sums) -> NDArray[np.float64]:
-    precision, recall = _slot_precision(sums) / 100, _slot_recall(sums) / 100
+def _smoothed_f1(sums: Sums) -> NDArray[np.float64]:
+    precision = _smoothed("dst.tp", "dst.fp", sums) / 100
+    recall = _smoothed("dst.tp", "dst.fn", sums) / 100
     return 100 * 2 * precision * recall / (precision + recall + EPSILON)
 
 
-@dataclass(slots=True, init=False)
 class JudgedDomain:
     """A domain's slots in a predicted and a gold state, and the number of turns with these.
 
     None is a state without the domain.
     """
-
-    domain: str
-    predicted: Mapping[str, str] | None
-    gold: Mapping[str, Sequence[str]] | None
-    correct: list[str]
-    missing: list[str]
-    spurious: list[str]
-    wrong: list[str]
-    turns: int
-    right: bool
-    gold_slots: int
-    predicted_slots: int
-    all_slots: int
 
     def __init__(
         self,
@@ -127,17 +114,17 @@ class JudgedDomain:
         agree: Callable[[str, Sequence[str]], bool],
     ) -> None:
         self.domain, self.predicted, self.gold, self.turns = domain, predicted, gold, 0
-        self.correct, self.missing, self.wrong = [], [], []
         values, right = predicted or {}, gold or {}
+        self.correct: list[str] = []
+        self.missing: list[str] = []
+        self.spurious = [slot for slot in values if slot not in right]
+        self.wrong: list[str] = []
         for slot, accepted in right.items():
             if slot not in values:
                 if ABSENT not in accepted:
                     self.missing.append(slot)
-            elif agree(values[slot], accepted):
-                self.correct.append(slot)
             else:
-                self.wrong.append(slot)
-        self.spurious = [slot for slot in values if slot not in right]
+                (self.correct if agree(values[slot], accepted) else self.wrong).append(slot)
         self.right = not (self.missing or self.wrong or self.spurious)
         in_both = len(self.correct) + len(self.wrong)
         self.gold_slots = in_both + len(self.missing)
@@ -171,7 +158,7 @@ TOTALS = (
     *("turns", "joint", "gold_turns", "goal_accuracy", "filled_turns", "relative_accuracy"),
     *("turn_f1", "flexible"),
 )
-DOMAIN_COUNTS = ("active", "counted", "right", "dialogues")
+DOMAIN_COUNTS = ("active", "counted", "right", "dialogues", "only")
 DEPTHS = (*map(str, range(1, 10)), "10+")
 """Which turn of its dialogue a turn is; the few from the tenth on are counted together."""
 DEPTH_COUNTS = ("turns_at", "joint_at", "dialogues_at")
@@ -209,22 +196,14 @@ class JointGoals:
         self.domains = tuple(slots)
         self.slots = tuple(f"{domain}-{slot}" for domain in slots for slot in slots[domain])
         named = self.slots if self.closed else (*self.slots, OTHER)
-        self._totals = tuple(f"{self.prefix}.{total}" for total in TOTALS)
-        self.columns = (
-            *self._totals,
-            *(f"{self.prefix}.{kind}" for kind in KINDS),
-            *(f"{self.prefix}.{count}.{depth}" for count in DEPTH_COUNTS for depth in DEPTHS),
-            *(f"{self.prefix}.{c}.{d}" for c in (*DOMAIN_COUNTS, "only") for d in self.domains),
-            *(f"{self.prefix}.{kind}.{slot}" for kind in KINDS for slot in named),
+        counts = (
+            *(*TOTALS, *KINDS),
+            *(f"{count}.{depth}" for count in DEPTH_COUNTS for depth in DEPTHS),
+            *(f"{count}.{domain}" for count in DOMAIN_COUNTS for domain in self.domains),
+            *(f"{kind}.{slot}" for kind in KINDS for slot in named),
         )
-        self._slot_columns = {
-            domain: {
-                (kind, slot): f"{self.prefix}.{kind}.{domain}-{slot}"
-                for kind in KINDS
-                for slot in slots[domain]
-            }
-            for domain in slots
-        }
+        self._column_of = {count: f"{self.prefix}.{count}" for count in counts}
+        self.columns = tuple(self._column_of.values())
         self._convention = convention
         self._domain_turns = convention["domain-turns"]
         self._lambda = float(convention[LAMBDA])
@@ -255,7 +234,7 @@ class JointGoals:
         Wrong values are added to `confusions`, once for each turn. Domains and states that have not
         changed since the turn before should be the same objects: they are judged once.
         """
-        row: defaultdict[str, int] = defaultdict(int)
+        counts: defaultdict[str, int] = defaultdict(int)
         latest: dict[str, JudgedDomain] = {}
         everything: list[JudgedDomain] = []
         before: dict[str, JudgedDomain] = {}
@@ -266,14 +245,14 @@ class JointGoals:
             correct = gold_slots = predicted_slots = all_slots = errors = 0
             culprit = ""
             for domain in predicted.keys() | gold.keys():
-                of_predicted, of_gold = predicted.get(domain), gold.get(domain)
+                predicted_here, gold_here = predicted.get(domain), gold.get(domain)
                 judged = latest.get(domain)
                 if (
                     judged is None
-                    or judged.predicted is not of_predicted
-                    or judged.gold is not of_gold
+                    or judged.predicted is not predicted_here
+                    or judged.gold is not gold_here
                 ):
-                    judged = JudgedDomain(domain, of_predicted, of_gold, self.agree)
+                    judged = JudgedDomain(domain, predicted_here, gold_here, self.agree)
                     latest[domain] = judged
                     everything.append(judged)
                 now[domain] = judged
@@ -285,8 +264,8 @@ class JointGoals:
                 if not judged.right:
                     errors += 1
                     culprit = domain
-            if errors == 1 and culprit in self._slot_columns:
-                row[f"{self.prefix}.only.{culprit}"] += 1
+            if errors == 1 and culprit in self.domains:
+                counts[f"only.{culprit}"] += 1
             if gold_slots:
                 gold_turns += 1
                 goal_accuracy += round(WHOLE_TURN * correct / gold_slots)
@@ -305,59 +284,55 @@ class JointGoals:
             rights.append(not errors)
             before = now
         for judged in everything:
-            self._count_slots(row, judged, confusions)
-        self._count_domains(row, everything, len(rights))
+            self._count_slots(counts, judged, confusions)
+        self._count_domains(counts, everything, len(rights))
         last = len(DEPTHS) - 1
         for turn, right in enumerate(rights):
             for count, number in zip(DEPTH_COUNTS, (1, right, turn <= last), strict=True):
-                row[f"{self.prefix}.{count}.{DEPTHS[min(turn, last)]}"] += number
+                counts[f"{count}.{DEPTHS[min(turn, last)]}"] += number
         totals = (len(rights), sum(rights), gold_turns, goal_accuracy, filled_turns)
-        row.update(zip(self._totals, (*totals, relative_accuracy, f1, flexible), strict=True))
-        return dict(row)
+        counts.update(zip(TOTALS, (*totals, relative_accuracy, f1, flexible), strict=True))
+        return {self._column_of[count]: number for count, number in counts.items()}
 
     def _count_slots(
         self,
-        row: defaultdict[str, int],
+        counts: defaultdict[str, int],
         judged: JudgedDomain,
         confusions: Counter[Confusion] | None,
     ) -> None:
-        turns, columns = judged.turns, self._slot_columns.get(judged.domain, {})
-        of_kinds = (judged.correct, judged.missing, judged.spurious, judged.wrong)
-        for kind, slots in zip(KINDS, of_kinds, strict=True):
+        kinds = (judged.correct, judged.missing, judged.spurious, judged.wrong)
+        for kind, slots in zip(KINDS, kinds, strict=True):
             if slots:
-                row[f"{self.prefix}.{kind}"] += turns * len(slots)
+                counts[kind] += judged.turns * len(slots)
                 for slot in slots:
-                    column = columns.get((kind, slot))
-                    row[column or f"{self.prefix}.{kind}.{OTHER}"] += turns
+                    count = f"{kind}.{judged.domain}-{slot}"
+                    counts[count if count in self._column_of else f"{kind}.{OTHER}"] += judged.turns
         if confusions is not None and judged.wrong and judged.gold and judged.predicted:
             for slot in judged.wrong:
                 shown = next(value for value in judged.gold[slot] if value != ABSENT)
-                confusions[f"{judged.domain}-{slot}", shown, judged.predicted[slot]] += turns
+                confusions[f"{judged.domain}-{slot}", shown, judged.predicted[slot]] += judged.turns
 
     def _count_domains(
-        self, row: defaultdict[str, int], everything: Sequence[JudgedDomain], turns: int
+        self, counts: defaultdict[str, int], everything: Sequence[JudgedDomain], turns: int
     ) -> None:
-        active: defaultdict[str, int] = defaultdict(int)
-        wrong: defaultdict[str, int] = defaultdict(int)
-        in_gold = set()
+        active: Counter[str] = Counter()
+        wrong: Counter[str] = Counter()
         for judged in everything:
             if judged.all_slots:
                 active[judged.domain] += judged.turns
-                if not judged.right:
-                    wrong[judged.domain] += judged.turns
-            if judged.gold:
-                in_gold.add(judged.domain)
-        for domain in self.domains if self._domain_turns == "all" else in_gold | active.keys():
-            if domain not in self._slot_columns:
-                continue
-            counted = {
-                "active": active[domain],
-                "all": turns,
-                "dialogue": turns if domain in in_gold else 0,
-            }[self._domain_turns]
-            names = (f"{self.prefix}.{count}.{domain}" for count in DOMAIN_COUNTS)
-            right = counted - wrong[domain] if counted else 0
-            row.update(zip(names, (active[domain], counted, right, int(counted > 0)), strict=True))
+                wrong[judged.domain] += 0 if judged.right else judged.turns
+        in_gold = {judged.domain for judged in everything if judged.gold}
+        for domain in self.domains:
+            if self._domain_turns == "all" or domain in in_gold or domain in active:
+                counted = {
+                    "active": active[domain],
+                    "all": turns,
+                    "dialogue": turns if domain in in_gold else 0,
+                }[self._domain_turns]
+                right = counted - wrong[domain] if counted else 0
+                numbers = (active[domain], counted, right, int(counted > 0))
+                for count, number in zip(DOMAIN_COUNTS, numbers, strict=False):
+                    counts[f"{count}.{domain}"] = number
 
     def choices(self, score: str) -> dict[str, object]:
         """Return the part of a score's signature that depends on the convention."""
@@ -490,3 +465,145 @@ def _most_frequent(slot: str, confusions: Counter[Confusion]) -> list[dict[str, 
         {"gold": gold, "predicted": value, "turns": -turns}
         for turns, gold, value in of_slot[:SHOWN_CONFUSIONS]
     ]
+
+
+REASONS = {MISSING: "missing-slot", SPURIOUS: "spurious-slot", WRONG: "wrong-slot"}
+"""What is wrong with a slot, and the kind of reason that it is."""
+STATE, ACTIVE = "state", "active"
+"""Labels of the facts behind which those of errors stand."""
+GOLD_STATE = "gold state"
+
+
+@dataclass(frozen=True, slots=True)
+class StateErrors:
+    """The predicted states of a dialogue held against the annotated ones, turn by turn.
+
+    `outcome` is the name of the joint accuracy that counts turns without errors.
+    """
+
+    outcome: str
+    turns: tuple[tuple[JudgedDomain, ...], ...]
+
+    @classmethod
+    def of(
+        cls,
+        outcome: str,
+        agree: Callable[[str, Sequence[str]], bool],
+        states: Iterable[tuple[PredictedState, GoldState]],
+    ) -> StateErrors:
+        """Return the errors of (predicted, gold) states, whose values are right if they agree."""
+        return cls(
+            outcome,
+            tuple(
+                tuple(
+                    JudgedDomain(domain, predicted.get(domain), gold.get(domain), agree)
+                    for domain in dict.fromkeys((*predicted, *gold))
+                )
+                for predicted, gold in states
+            ),
+        )
+
+    def shown_in(self, explanation: Explanation) -> Explanation:
+        """Return an explanation whose turns tell annotated states and what is wrong."""
+        views = zip(explanation.turns, self.turns, strict=True)
+        return replace(
+            explanation, turns=tuple(_with_errors(view, judged) for view, judged in views)
+        )
+
+    def explained(self, explanation: Explanation) -> Explanation:
+        """Return an explanation of state tracking alone."""
+        domains = dict.fromkeys(judged.domain for turn in self.turns for judged in turn)
+        lost = dict.fromkeys(j.domain for turn in self.turns for j in turn if not j.right)
+        return replace(
+            self.shown_in(explanation),
+            outcomes={
+                WHOLE: {self.outcome: not lost},
+                **{domain: {self.outcome: domain not in lost} for domain in domains},
+            },
+            reasons=tuple(self._reasons()),
+        )
+
+    def _reasons(self) -> Iterator[Reason]:
+        for turn, of_turn in enumerate(self.turns):
+            for judged in of_turn:
+                for kind, slots in _errors(judged):
+                    for slot, text in slots.items():
+                        code = f"{REASONS[kind]}:{slot}"
+                        said = f"The state {_SENTENCES[kind].format(text)}."
+                        yield Reason(code, self.outcome, judged.domain, turn, said)
+
+
+_SENTENCES = {
+    MISSING: "lacks {}, which is annotated",
+    SPURIOUS: "has {}, which is not annotated",
+    WRONG: "has {}",
+}
+
+
+def _with_errors(view: TurnView, judged: Sequence[JudgedDomain]) -> TurnView:
+    """Return a turn with the facts of errors behind its state."""
+    places = [place for place, fact in enumerate(view.facts) if fact.label in (ACTIVE, STATE)]
+    behind = places[-1] + 1 if places else 0
+    facts = [fact for domain in judged for fact in _facts(domain)]
+    return view._replace(facts=(*view.facts[:behind], *facts, *view.facts[behind:]))
+
+
+def _facts(judged: JudgedDomain) -> Iterator[Fact]:
+    if judged.gold:
+        stated = ", ".join(f"{slot}={_right(judged, slot)}" for slot in judged.gold)
+        yield Fact(GOLD_STATE, stated, judged.domain)
+    for kind, slots in _errors(judged):
+        if slots:
+            yield Fact(kind, ", ".join(slots.values()), judged.domain)
+
+
+def _errors(judged: JudgedDomain) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield each kind of error, with the slots that have it and a text on each."""
+    predicted = {slot: f"{slot}={value}" for slot, value in (judged.predicted or {}).items()}
+    yield MISSING, {slot: f"{slot}={_right(judged, slot)}" for slot in judged.missing}
+    yield SPURIOUS, {slot: predicted[slot] for slot in judged.spurious}
+    yield (
+        WRONG,
+        {slot: f"{predicted[slot]} instead of {_right(judged, slot)}" for slot in judged.wrong},
+    )
+
+
+def _right(judged: JudgedDomain, slot: str) -> str:
+    """Return the values that are right for a slot of the annotated state."""
+    return " or ".join(value for value in (judged.gold or {})[slot] if value != ABSENT)
+
+
+NOTE = (
+    "turns in which a slot was correct, missing (only annotated), spurious (only predicted), wrong "
+    "(another value); gold → predicted are its most frequent wrong values"
+)
+SHOWN = 2
+"""How many confusions a row of a table has room for; records and JSON have more."""
+
+
+def state_errors(report: Report) -> Document:
+    """Return a table for each rule of state tracking, and a record for each slot.
+
+    It has no tables when no turn was scored for lack of predicted states.
+    """
+    rules: Mapping[str, Any] = report.metrics.get("dst_rules") or {}
+    sheets, records = [], []
+    for rule, scores in rules.items():
+        rows = []
+        for slot, errors in scores["errors"].items():
+            counts = {kind: errors[kind] for kind in KINDS}
+            confusions = [
+                f"{confusion['gold']} → {confusion['predicted']} ({confusion['turns']})"
+                for confusion in errors["confusions"]
+            ]
+            rows.append([slot, *map(str, counts.values()), "; ".join(confusions[:SHOWN])])
+            everything = "; ".join(confusions)
+            records.append({"rule": rule, "slot": slot, **counts, "confusions": everything})
+        sheets.append(sheet(rule, ["slot", *KINDS, "gold → predicted"], rows))
+    return Document(
+        heading=(f"{report.meta['corpus']}, {report.meta['fold']} fold",),
+        sheets=tuple(sheets),
+        notes=(NOTE,),
+        records=tuple(records),
+        plain={"dst_errors": {rule: scores["errors"] for rule, scores in rules.items()}},
+    )

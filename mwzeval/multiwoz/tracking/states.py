@@ -1,4 +1,9 @@
-"""States in the spelling in which a convention of joint goal accuracy compares them.
+"""The conventions of joint goal accuracy, and states in the spelling that each compares.
+
+Papers that report "joint goal accuracy on MultiWOZ" differ in everything that `CHOICES` lists. A
+convention is a preset, or a preset with choices changed: `trade`, `exact+dontcare=absent`. That
+spelling is used on the command line, in Python, in reports and signatures. `docs/dst.md` explains
+the presets, and what of the published code they leave out.
 
 For all conventions alike: slot names are normalised; booking slots are called so with or without
 `book` in front; values are compared in lower case with single blanks; an empty value and
@@ -12,25 +17,211 @@ Source: Wu et al., ACL 2019, and its public code (`fix_general_label_error`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
+from types import MappingProxyType
 from typing import TypeVar
 
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.corpus.gold import GoldDialogue
-from mwzeval.multiwoz.database.venues import partial_ratio
-from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.database import partial_ratio
+from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import (
     DONTCARE,
     DONTCARE_SPELLINGS,
     FIVE_DOMAINS,
+    NONE,
     NOT_MENTIONED,
     SEARCH_SLOTS,
     STATE_BOOKING_SLOTS,
 )
-from mwzeval.multiwoz.tracking.conventions import Convention
 
-NONE = "none"
+FUZZY95 = "fuzzy95"
+"""The rule of `--dst`: no convention, because nothing of it can be chosen."""
+
+CHOICES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "values": {
+            "exact": "equal after the normalisation of states (see --rules), in lower case",
+            "literal": "equal as they stand, but for case and blanks",
+            "fuzzy95": "partial_ratio above 95 after the normalisation of states",
+            "trade": "equal after TRADE's corrections of labels",
+            "trade-labels": "labels after TRADE's corrections equal predictions as they stand",
+        },
+        "dontcare": {
+            "value": '"dontcare" is a value like any other',
+            "absent": 'a slot that is "dontcare" is not filled',
+        },
+        "none": {
+            "absent": 'a slot that is "none" is not filled',
+            "value": '"none" is a value like any other',
+            "annotated": '"none" is a value where it is annotated, which no prediction can have',
+        },
+        "alternatives": {
+            "any": "each of several annotated values is right",
+            "first": "only the first of several annotated values is right",
+        },
+        "booking": {
+            "in": "booking slots count",
+            "out": "booking slots are left out on both sides",
+        },
+        "slots": {
+            "all": "every slot counts, also one that MultiWOZ does not have",
+            "30": "only the 30 slots of restaurant, hotel, attraction, train, taxi count",
+        },
+        "domain-turns": {
+            "active": "a domain's turns are those with a slot of it, annotated or predicted",
+            "all": "a domain's turns are all turns",
+            "dialogue": "a domain's turns are those of all dialogues that it is annotated in",
+        },
+    }
+)
+"""What may be chosen, in the order of signatures: choice → value → what it means."""
+
+CORRECTING = ("trade", "trade-labels")
+"""The values of `values` that correct labels."""
+
+LAMBDA = "lambda"
+NUMBERS: Mapping[str, str] = MappingProxyType(
+    {LAMBDA: "of flexible goal accuracy: the higher, the less do errors of earlier turns count"}
+)
+"""What may be chosen freely, numbers from 0 up: choice → what it means."""
+
+_EXACT = {
+    "values": "exact",
+    "dontcare": "value",
+    "none": "absent",
+    "alternatives": "any",
+    "booking": "in",
+    "slots": "all",
+    "domain-turns": "active",
+    LAMBDA: "0.5",
+}
+# Wu et al., "Transferable Multi-Domain State Generator for Task-Oriented Dialogue Systems", ACL
+# 2019.
+_TRADE = {
+    **_EXACT,
+    "values": "trade",
+    "alternatives": "first",
+    "slots": "30",
+    "domain-turns": "dialogue",
+}
+PRESETS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "exact": _EXACT,
+        "trade": _TRADE,
+        "trade-raw": {**_TRADE, "values": "literal"},
+        "trade-script": {**_TRADE, "values": "trade-labels", "none": "annotated"},
+        # Zang et al., "MultiWOZ 2.2", NLP4ConvAI 2020.
+        "mwz22": {**_EXACT, "values": "literal"},
+    }
+)
+"""Conventions by name, each naming all choices."""
+
+RULES = (FUZZY95, *PRESETS)
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """A preset with its choices, changed ones in place of the preset's."""
+
+    preset: str
+    choices: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, preset: str, changed: Mapping[str, str] = MappingProxyType({})) -> Convention:
+        """Return a preset with some choices changed. Raises `KeyError` for an unknown preset."""
+        return cls(preset, tuple({**PRESETS[preset], **changed}.items()))
+
+    def __getitem__(self, choice: str) -> str:
+        return dict(self.choices)[choice]
+
+    @property
+    def name(self) -> str:
+        """The one spelling of the convention, `trade+booking=out`."""
+        usual = PRESETS[self.preset]
+        changed = (f"+{key}={value}" for key, value in self.choices if usual[key] != value)
+        return self.preset + "".join(changed)
+
+
+def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...]]:
+    """Return whether `fuzzy95` is named, and the conventions, each once and in order.
+
+    `names` are spellings, one by one or with commas between. Raises `UsageError` with everything
+    that is wrong with them: unknown names, choices or values, and choices that contradict another.
+    """
+    texts = [names] if isinstance(names, str) else names
+    spelled = [name.strip() for text in texts for name in text.split(",")]
+    conventions: dict[str, Convention] = {}
+    problems: list[str] = []
+    fuzzy = False
+    for text in spelled:
+        if text == FUZZY95:
+            fuzzy = True
+            continue
+        wrong = list(_problems(text))
+        if not wrong:
+            preset, *changes = text.split("+")
+            convention = Convention.of(preset, dict(map(_choice, changes)))
+            conventions.setdefault(convention.name, convention)
+        problems += wrong
+    if problems:
+        raise UsageError(*problems)
+    return fuzzy, tuple(conventions.values())
+
+
+def _choice(text: str) -> tuple[str, str]:
+    """Return a choice and its value, numbers in one spelling; what is wrong stays as it is."""
+    key, value = (part.strip() for part in text.partition("=")[::2])
+    return key, f"{float(value) + 0:g}" if key in NUMBERS and _is_number(value) else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return 0 <= float(text) < inf
+    except ValueError:
+        return False
+
+
+def _problems(text: str) -> Iterator[str]:
+    preset, *changes = text.split("+")
+    where = f'rule "{shorten(text)}"'
+    chosen: dict[str, str] = {}
+    if preset == FUZZY95:
+        yield (
+            f"{where}: {FUZZY95} is published as it is, nothing of it can be chosen; "
+            f"write exact+values={FUZZY95} and what you choose"
+        )
+        return
+    if preset not in PRESETS:
+        hint = did_you_mean(preset, RULES)
+        yield f"unknown {where}{hint} (known: {', '.join(RULES)}; see docs/dst.md)"
+    for key, value in map(_choice, changes):
+        known = (*CHOICES, *NUMBERS)
+        if key not in known:
+            yield (
+                f'{where}: unknown choice "{shorten(key)}"{did_you_mean(key, known)} '
+                f"(known: {', '.join(known)}; write {preset or 'exact'}+booking=out)"
+            )
+        elif key in NUMBERS and not _is_number(value):
+            yield f'{where}: {key} is a number from 0 up, such as 0.5, not "{shorten(value)}"'
+        elif key in CHOICES and value not in CHOICES[key]:
+            yield (
+                f'{where}: "{shorten(value)}" is no value of {key}'
+                f"{did_you_mean(value, CHOICES[key])} (known: {', '.join(CHOICES[key])})"
+            )
+        elif chosen.setdefault(key, value) != value:
+            yield f"{where}: {key} cannot be both {chosen[key]} and {value}"
+    choices = {**PRESETS.get(preset, {}), **chosen}
+    if choices.get("values") in CORRECTING and choices.get("none") == "value":
+        yield (
+            f"{where}: none=value contradicts values={choices['values']}, whose corrections turn "
+            "labels that cannot be used into none, meaning not filled"
+        )
+
 
 SPELLINGS = {
     # Types of hotels and attractions.
@@ -111,12 +302,6 @@ MISPLACED: dict[tuple[str, str], dict[str, str]] = {
 """(domain, slot) → its label, spelling mended → what it should have been."""
 
 
-def corrected(domain: str, slot: str, label: str) -> str:
-    """Return the corrected label of a slot, in lower case; `none` means that it is not filled."""
-    label = SPELLINGS.get(label, label)
-    return MISPLACED.get((domain, slot), {}).get(label, label)
-
-
 ABSENT = ""
 """The value of a slot that is not filled; among the right values of a gold slot that may be so."""
 DST_THRESHOLD = 95
@@ -136,7 +321,8 @@ GoldState = Mapping[str, Mapping[str, Sequence[str]]]
 
 def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
     """Return the slots that a convention knows, by domain; others may count as well."""
-    domains = FIVE_DOMAINS if convention["slots"] == "30" else (*FIVE_DOMAINS, *_OTHER_DOMAINS)
+    others = [domain for domain in SEARCH_SLOTS if domain not in FIVE_DOMAINS]
+    domains = FIVE_DOMAINS if convention["slots"] == "30" else (*FIVE_DOMAINS, *others)
     booked = convention["booking"] == "in"
     return {
         domain: (
@@ -145,9 +331,6 @@ def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
         )
         for domain in domains
     }
-
-
-_OTHER_DOMAINS = tuple(domain for domain in SEARCH_SLOTS if domain not in FIVE_DOMAINS)
 
 
 def any_equal(value: str, accepted: Sequence[str]) -> bool:
@@ -233,7 +416,8 @@ class StateReader:
         if value in ("", NOT_MENTIONED):
             return ABSENT
         if self._values == "trade" or (annotated and self._values == "trade-labels"):
-            value = corrected(domain, slot, value)
+            value = SPELLINGS.get(value, value)
+            value = MISPLACED.get((domain, slot), {}).get(value, value)
         if value in DONTCARE_SPELLINGS:
             return DONTCARE if self._dontcare_is_value else ABSENT
         if value == NONE:

@@ -16,8 +16,8 @@ from functools import lru_cache
 from itertools import dropwhile, takewhile
 from typing import Any
 
-from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
 from mwzeval.multiwoz.words.journeys import (
     Journeys,

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.database.venues import id_column
-from mwzeval.multiwoz.normalization.aliases import NAME_ALIASES
-from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN
+from mwzeval.multiwoz.normalization import NAME_ALIASES
+from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN, id_column
 from mwzeval.multiwoz.words.numbers import SPELLED
 from mwzeval.multiwoz.words.text import POSSESSIVE, Tokens, fold
 from mwzeval.multiwoz.words.vocabulary import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from mwzeval.multiwoz.normalization.placeholders import KNOWN_PLACEHOLDER
+from mwzeval.multiwoz.placeholders import KNOWN_PLACEHOLDER
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, WORD_SPELLINGS
 
 LANDMARK = "landmark"

@@ -14,7 +14,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.conversation.record import Planned
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.conversation.endpoint.server import Server, serving, shorten_waits

@@ -20,7 +20,7 @@ from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.runs import run
 from mwzeval.conversation.tool_session import ToolSession
-from mwzeval.multiwoz.corpus.corpora import read_tables
+from mwzeval.multiwoz.corpus import read_tables
 from mwzeval.multiwoz.live.settings.options import LiveOptions
 from mwzeval.multiwoz.live.settings.words import WordSetting
 from mwzeval.multiwoz.live.understanding import Vocabulary

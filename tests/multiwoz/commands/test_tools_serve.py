@@ -17,7 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from mwzeval.cli import main
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.formats.functions import tools_schema
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from tests.places import ROOT

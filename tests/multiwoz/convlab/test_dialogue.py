@@ -25,7 +25,7 @@ from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluat
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.convlab.scores import COLUMNS, measures, row
 from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem
-from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import select_goals
 from mwzeval.scores.score import Signature

@@ -21,7 +21,7 @@ from mwzeval.multiwoz.convlab.resources import (
     load_act_database,
     load_resources,
 )
-from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.corpus import corpus_root
 from tests.cases import tabled
 from tests.places import read_json, shared
 

@@ -14,9 +14,9 @@ import pytest
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import read_data
+from mwzeval.multiwoz.annotations import annotations_of, annotations_of_version_22
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.corpus.annotations import annotations_of, annotations_of_version_22
-from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, load_fold, read_tables
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.findings import Findings
 from tests.places import shared
@@ -102,7 +102,7 @@ def test_a_venue_without_a_name_is_refused(
     [
         (b'[\n"\xff"]', "line 2, byte 2 "),
         (b'[\n"a" "b"]', "line 2, column 5"),
-        (b"[\n" + b"9" * 5000 + b"]", "line 2: .* digits"),
+        (b"[\n" + b"9" * 5000 + b"]", "digits"),
         (b"[" * 10**5, "nested too deeply"),
         (gzip.compress(b"[]", mtime=0)[:-3] + b"xxx", "damaged"),
     ],

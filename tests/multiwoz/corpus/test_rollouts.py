@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.corpus.corpora import Seen, dialogue_of
+from mwzeval.multiwoz.corpus import Seen, dialogue_of
 
 names = st.sampled_from(
     ["a", "a#0", "a#1", "a#12", "a#999999", "a#b", "a#01", "#1", "a#1#2", "b", "b\n#3", "a#1000000"]

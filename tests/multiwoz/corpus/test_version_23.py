@@ -14,7 +14,7 @@ import pytest
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot, embedded, public_files
 from mwzeval.multiwoz.choices import FOLDS
-from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, load_fold, places
+from mwzeval.multiwoz.corpus import CORPORA, corpus_root, load_fold, places
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT
 

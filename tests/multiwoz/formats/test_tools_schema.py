@@ -14,7 +14,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.formats.functions import tools_schema
-from mwzeval.multiwoz.normalization.normalize import ONTOLOGY
+from mwzeval.multiwoz.normalization import ONTOLOGY
 from mwzeval.multiwoz.predictions.reading import Findings
 from tests.places import ROOT, read_json, shared
 

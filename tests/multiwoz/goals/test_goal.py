@@ -10,7 +10,7 @@ import pytest
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import SAMPLE, Fold
-from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals.goal import (
     ORDERING,
     annotated_goals,

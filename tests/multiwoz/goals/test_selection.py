@@ -11,7 +11,7 @@ from mwzeval.errors import DataError, UsageError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.resources import load_act_database
-from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import RunGoals, parse_goal_source, select_goals
 from tests.multiwoz.convlab.records import golden, real_database

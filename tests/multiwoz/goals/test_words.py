@@ -8,7 +8,7 @@ import pytest
 
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.resources import load_act_database
-from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import RunGoals, select_goals
 from mwzeval.multiwoz.goals.words import goal_sentences

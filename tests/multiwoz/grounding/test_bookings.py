@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.corpus.gold import Goal, GoldDialogue, booking_of, goals_of
-from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.annotations import Goal, GoldDialogue, booking_of, goals_of
+from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.bookings import (
     BookingOutcome,
     bookable,
@@ -18,7 +17,7 @@ from mwzeval.multiwoz.grounding.bookings import (
     booked_in_state,
     judge_booking,
 )
-from mwzeval.multiwoz.normalization.normalize import normalize_states
+from mwzeval.multiwoz.normalization import normalize_states
 from mwzeval.multiwoz.predictions.reading import Booking
 from mwzeval.multiwoz.schema import BOOKING_SLOTS
 from tests.cases import tabled

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.claims import LogClaim
 from mwzeval.multiwoz.grounding.log import returned_by

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.grounding.claims import SAID_AS, Grounded
-from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.words.text import Mention
 from tests.cases import tabled

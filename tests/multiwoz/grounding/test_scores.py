@@ -16,7 +16,7 @@ import pytest
 from mwzeval.comparison import compare
 from mwzeval.comparison.gates import worse_than
 from mwzeval.metrics.measure import Resampling, named
-from mwzeval.multiwoz.corpus.gold import Goal
+from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.reasons import kinds

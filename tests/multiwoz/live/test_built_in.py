@@ -14,7 +14,7 @@ from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.convlab.resources import load_resources
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.user_faults import EARLY, INVENTED, REPEATED, faults_of
 from tests.cases import tabled

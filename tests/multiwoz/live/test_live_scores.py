@@ -13,7 +13,7 @@ from mwzeval.errors import InputError
 from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
 from mwzeval.multiwoz.convlab.scores import COLUMNS, INFORM_COLUMNS, INFORM_SHARES
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import corpus_goals
 from mwzeval.multiwoz.live.judge import Judge
 from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun, Settings, described

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.convlab.user import Draws
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals.selection import select_goals
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
 from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent
@@ -23,7 +23,7 @@ from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.live.understanding import BeliefState, Vocabulary, understand
 from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.wordings import UserWordings
-from mwzeval.multiwoz.normalization.normalize import normalize_slots
+from mwzeval.multiwoz.normalization import normalize_slots
 from tests.cases import tabled
 from tests.places import read_json, shared
 

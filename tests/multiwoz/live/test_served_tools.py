@@ -17,7 +17,7 @@ GOALS = ("--corpus", "sample", "--goals", "corpus:test:4")
 AGENT = """
 import json
 from mcp import Client
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.understanding import Vocabulary
 

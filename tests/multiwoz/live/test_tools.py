@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.formats.functions import BY_NAME, tools_schema
 from mwzeval.multiwoz.goals.goal import goal_of, satisfiable_failures, without
 from mwzeval.multiwoz.grounding.log import returned_by

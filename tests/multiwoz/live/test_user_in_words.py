@@ -18,7 +18,7 @@ from mwzeval.conversation.tool_session import ToolSession
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.convlab.user import Draws
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import corpus_goals
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.rule_agent import RuleAgent

@@ -10,7 +10,7 @@ from typing import Any
 
 from mwzeval.conversation.trajectory import header
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, corpus_goals
 from mwzeval.multiwoz.live.tools import DatabaseTools
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 from hypothesis import given
 
-from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
+from mwzeval.multiwoz.normalization import estimate_active_domains
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.multiwoz.specification import State

@@ -9,13 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.normalization.normalize import (
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
+from mwzeval.multiwoz.placeholders import (
+    CANONICAL,
+    PLACEHOLDERS,
     canonical_response,
     normalize_response,
-    normalize_slot,
-    normalize_value,
+    placeholders_of,
 )
-from mwzeval.multiwoz.normalization.placeholders import CANONICAL, PLACEHOLDERS, placeholders_of
 from mwzeval.multiwoz.predictions.census import COUNTED
 from tests.examples import examples
 from tests.multiwoz import specification, worlds

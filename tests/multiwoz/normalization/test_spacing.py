@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
-from mwzeval.multiwoz.normalization.normalize import canonical_response
-from mwzeval.multiwoz.normalization.spacing import natural_spacing
+from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
 from tests.multiwoz import specification
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mwzeval.multiwoz.corpus.gold import GoldDialogue
+from mwzeval.multiwoz.annotations import GoldDialogue
 
 Turn = dict[str, Any]
 Predictions = Mapping[str, Sequence[Turn]]

@@ -13,7 +13,7 @@ from mwzeval.cli import main
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.normalization.normalize import ONTOLOGY
+from mwzeval.multiwoz.normalization import ONTOLOGY
 from mwzeval.multiwoz.predictions.reading import UNFILLED, parse_unfilled
 from mwzeval.scores.score import Signature
 from tests.parts import Predictions, cut

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, DomainGoal, NeedsOffer, NormalizedTurn
 from mwzeval.multiwoz.scoring.reasons import SLOT_NAMES, Case, Failure, failures, repaired

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
-from mwzeval.multiwoz.database.venues import REMEMBERED, Database
+from mwzeval.multiwoz.corpus import corpus_root, load_fold
+from mwzeval.multiwoz.database import REMEMBERED, Database
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.version import library_version
 from tests.places import sample_predictions

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+from mwzeval.multiwoz.corpus import corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, DomainTurn, NeedsOffer, judge
 from mwzeval.multiwoz.scoring.reward import (

@@ -12,15 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import RULES as NORMALIZATION_RULES
-from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
-from mwzeval.multiwoz.corpus.gold import GoldDialogue
+from mwzeval.multiwoz.corpus import corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.schema import FIVE_DOMAINS
-from mwzeval.multiwoz.tracking.conventions import CHOICES, PRESETS, Convention, parse_rules
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
-from mwzeval.multiwoz.tracking.states import MISPLACED, SPELLINGS, slots_of
+from mwzeval.multiwoz.tracking.states import (
+    CHOICES,
+    MISPLACED,
+    PRESETS,
+    SPELLINGS,
+    Convention,
+    parse_rules,
+    slots_of,
+)
 from tests.multiwoz import worlds
 from tests.multiwoz.tracking import joint_goal_twin as twin
 from tests.places import ROOT, read_json, shared

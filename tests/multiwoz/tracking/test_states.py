@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.tracking.conventions import (
+from mwzeval.multiwoz.tracking.joint_goals import JointGoals
+from mwzeval.multiwoz.tracking.states import (
     CHOICES,
     FUZZY95,
     LAMBDA,
@@ -20,7 +21,6 @@ from mwzeval.multiwoz.tracking.conventions import (
     Convention,
     parse_rules,
 )
-from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from tests.places import ROOT, read_json, shared
 
 CHANGED = {

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer, placeholder, placeholder_spans
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
 from tests.cases import tabled

@@ -12,7 +12,7 @@ from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.tool_session import Respond, ToolSession
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.convlab.resources import ActResources, SystemValues
-from mwzeval.multiwoz.database.venues import Row
+from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent

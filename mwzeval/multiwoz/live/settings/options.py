@@ -17,7 +17,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, Rules, known_name
-from mwzeval.multiwoz.corpus.corpora import corpus_root, database_files
+from mwzeval.multiwoz.corpus import corpus_root, database_files
 from mwzeval.multiwoz.goals.goal import Records
 from mwzeval.multiwoz.goals.selection import RunGoals, select_goals
 

@@ -20,7 +20,7 @@ from mwzeval.conversation.protocols import (
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.corpus.corpora import read_tables
+from mwzeval.multiwoz.corpus import read_tables
 from mwzeval.multiwoz.live.judge import Judge, Judgement
 from mwzeval.multiwoz.live.settings.agents import AgentSide, check_agent
 from mwzeval.multiwoz.live.settings.options import HUMAN, WORDS, LiveOptions

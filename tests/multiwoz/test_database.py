@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.database import Database
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import shared

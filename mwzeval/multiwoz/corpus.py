@@ -1,44 +1,45 @@
-"""The corpora: which files each is made of, and the gold data of one fold of it.
+"""The corpora: their files, the gold data of a fold, and reference sets.
 
-What is derived from the files is kept in the user's cache, because the files are large. Training
-makes many conversations from one goal: a rollout of a dialogue has its id and a number,
-`sng0073#12`.
+Accepted, in this order, for a corpus folder `F` of `data.json`: ready-made fold files
+(`F/test.json` or `F/test.json.zip`), `F/data.json` or `F/data.json.zip` with the fold lists beside
+it, and the archive `F.zip` as it is published, with the lists inside. 2.3 is published without fold
+lists, and takes those of 2.1. What is derived from the files is kept in the user's cache, because
+the files are large. Training makes many conversations from one goal: a rollout of a dialogue has
+its id and a number, `sng0073#12`.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
-from mwzeval.files.cache import combined_fingerprint, derive
+from mwzeval.errors import DataError, InputError, UsageError, did_you_mean, shorten
+from mwzeval.files.cache import combined_fingerprint, derive, fingerprint
 from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
-from mwzeval.files.json_files import expecting, read_data
+from mwzeval.files.json_files import data_bytes, expecting, parse_data, read_data
+from mwzeval.files.reading import read_zip
 from mwzeval.metrics.bleu import tokenize
-from mwzeval.multiwoz.choices import SAMPLE, Fold
-from mwzeval.multiwoz.corpus.annotations import (
+from mwzeval.multiwoz.annotations import (
+    AnnotatedTurn,
+    GoldDialogue,
     annotations_of,
     annotations_of_version_22,
-    fold_sources,
-    read_fold,
-)
-from mwzeval.multiwoz.corpus.gold import (
-    Annotations,
-    GoldDialogue,
     booked_domains_of,
     dialogue_id,
     goal_from_json,
     goals_of,
 )
-from mwzeval.multiwoz.database.venues import id_column
-from mwzeval.multiwoz.schema import ALL_DOMAINS, DATABASE_DOMAINS, SERVICES
+from mwzeval.multiwoz.choices import SAMPLE, Fold
+from mwzeval.multiwoz.placeholders import normalize_response
+from mwzeval.multiwoz.schema import ALL_DOMAINS, DATABASE_DOMAINS, SERVICES, id_column
 from mwzeval.version import library_version
 
 logger = logging.getLogger("mwzeval")
@@ -215,7 +216,9 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
         f"{corpus}-{fold}", sources.paths, derived_revision(), lambda: _gold(sources, corpus, fold)
     )
     everything = [*sources.paths, *databases.values()]
-    checksum = combined_fingerprint({_local(path, root): path for path in everything})
+    checksum = combined_fingerprint(
+        {path.relative_to(root.path).as_posix(): path for path in everything}
+    )
     return GoldFold(
         corpus,
         fold,
@@ -251,11 +254,11 @@ def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:
 class _Sources:
     """The files that a fold's gold data are derived from; empty where there is no such part."""
 
-    dialogues_22: tuple[Path, ...]
-    acts_22: tuple[Path, ...]
-    goals: tuple[Path, ...]
-    booked: tuple[Path, ...]
-    data_json: tuple[Path, ...]
+    dialogues_22: Sequence[Path]
+    acts_22: Sequence[Path]
+    goals: Sequence[Path]
+    booked: Sequence[Path]
+    data_json: Sequence[Path]
 
     @classmethod
     def of(cls, layout: CorpusFormat, fold: Fold, root: DataRoot) -> _Sources:
@@ -270,22 +273,12 @@ class _Sources:
             ),
         )
         return cls(
-            tuple(dialogues_22),
-            tuple(acts_22),
-            (goals,) if goals else (),
-            (booked,) if booked else (),
-            tuple(data_json),
+            dialogues_22, acts_22, [goals] if goals else [], [booked] if booked else [], data_json
         )
 
     @property
     def paths(self) -> list[Path]:
-        return [
-            *self.dialogues_22,
-            *self.acts_22,
-            *self.goals,
-            *self.booked,
-            *self.data_json,
-        ]
+        return [*self.dialogues_22, *self.acts_22, *self.goals, *self.booked, *self.data_json]
 
 
 DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
@@ -298,13 +291,9 @@ def derived_revision() -> str:
     return " ".join([str(DERIVED_REVISION), *libraries])
 
 
-def _local(path: Path, root: DataRoot) -> str:
-    return path.relative_to(root.path).as_posix()
-
-
 def _gold(sources: _Sources, corpus: str, fold: Fold) -> dict[str, Any]:
     try:
-        gold = {name: of.to_json() for name, of in _derive_gold(sources, fold).items()}
+        gold = {name: gold.to_json() for name, gold in _derive_gold(sources, fold).items()}
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         names = ", ".join(str(path) for path in sources.paths)
         raise DataError(
@@ -319,7 +308,7 @@ def _gold(sources: _Sources, corpus: str, fold: Fold) -> dict[str, Any]:
 def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
     dialogues = read_fold(sources.data_json, fold) if sources.data_json else {}
     goals, booked = {}, {}
-    annotated: dict[str, Annotations] = {}
+    annotated: dict[str, list[AnnotatedTurn]] = {}
     for name, dialogue in dialogues.items():
         with expecting(DATA_JSON, f'{sources.data_json[0]}: dialogue "{shorten(name)}"'):
             goals[name] = goals_of(dialogue["goal"])
@@ -343,25 +332,16 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
     acts = read_data(sources.acts_22[0]) if sources.dialogues_22 else {}
     for path in sources.dialogues_22:
         annotated |= annotations_of_version_22(read_data(path), acts, str(path))
-    return {
-        name: GoldDialogue(
-            goals[name],
-            _one_per_turn(booked[name], len(of_dialogue.states)),
-            of_dialogue.references,
-            tuple(tokenize(reference) for reference in of_dialogue.references),
-            of_dialogue.user_utterances,
-            of_dialogue.states,
-            of_dialogue.alternatives,
-            of_dialogue.system_utterances,
-        )
-        for name, of_dialogue in annotated.items()
-    }
-
-
-def _one_per_turn(booked: tuple[frozenset[str], ...], turns: int) -> tuple[frozenset[str], ...]:
-    """Return bookings for exactly so many turns; versions differ in a turn here and there."""
-    missing = turns - len(booked)
-    return booked[:turns] + missing * (booked[-1:] or (frozenset(),))
+    gold = {}
+    for name, turns in annotated.items():
+        # Versions differ in a turn here and there.
+        missing = len(turns) - len(booked[name])
+        bookings = booked[name][: len(turns)] + missing * (booked[name][-1:] or (frozenset(),))
+        columns: list[tuple[Any, ...]] = list(zip(*turns, strict=True))
+        references, *others = columns or [()] * len(AnnotatedTurn._fields)
+        tokenized = tuple(map(tokenize, references))
+        gold[name] = GoldDialogue(goals[name], bookings, references, tokenized, *others)
+    return gold
 
 
 def _table(domain: str, path: Path) -> list[dict[str, Any]]:
@@ -388,3 +368,183 @@ _NAMES = {
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and any(map(str.isalnum, value))
+
+
+FOLD_FILES: dict[Fold, tuple[str, ...]] = {
+    "test": ("test",),
+    "dev": ("val", "dev"),
+    "train": ("train",),
+}
+FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
+    "test": ("testListFile.txt", "testListFile.json", "testListFile"),
+    "dev": ("valListFile.txt", "valListFile.json", "valListFile"),
+}
+"""The lists of dialogues, one a line or as JSON; train is what neither has."""
+LIST_NAMES = frozenset(name for names in FOLD_LISTS.values() for name in names)
+READ_NAMES = LIST_NAMES | {
+    *("data.json", *(f"{name}.json" for names in FOLD_FILES.values() for name in names))
+}
+Dialogues = dict[str, Mapping[str, Any]]
+
+
+def fold_sources(
+    root: DataRoot, folders: Iterable[str], fold: Fold, list_folders: Iterable[str] = ()
+) -> list[Path]:
+    """Return the files that `read_fold` reads: one, or `data.json` and the fold lists beside it.
+
+    `list_folders` are where the lists are when they are not beside it, or in archives of these
+    names. Raises `DataError` when the root has none of the accepted forms and none can be
+    downloaded.
+    """
+    folders = tuple(folders)
+    ready_made = [
+        f"{folder}/{name}.json{ending}"
+        for folder in folders
+        for name in FOLD_FILES[fold]
+        for ending in ("", ".zip")
+    ]
+    whole = [f"{folder}/data.json{ending}" for folder in folders for ending in ("", ".zip")]
+    archives = [f"{folder}.zip" for folder in folders]
+    path = root.require(*ready_made, *whole, *archives)
+    local = path.relative_to(root.path).as_posix()
+    if local in ready_made:
+        return [path]
+    lists = _lists_in(root, [str(PurePosixPath(local).parent)]) if local in whole else []
+    list_folders = tuple(list_folders)
+    if list_folders and not lists:
+        wanted = [f"{folder}/{name}" for folder in list_folders for name in sorted(LIST_NAMES)]
+        archives = [f"{folder}.zip" for folder in list_folders]
+        lists = _lists_in(root, list_folders) or [root.require(*wanted, *archives)]
+    return [path, *lists]
+
+
+def _lists_in(root: DataRoot, folders: Iterable[str]) -> list[Path]:
+    """Return the fold lists that are in folders of the root, one of each kind."""
+    folders = tuple(folders)
+    found = (
+        root.find(*(f"{folder}/{name}" for folder in folders for name in names))
+        for names in FOLD_LISTS.values()
+    )
+    return [path for path in found if path]
+
+
+def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
+    """Return the annotated dialogues of a fold by id. Raises `DataError` for damaged files."""
+    contents = _contents(sources[0], READ_NAMES)
+    for path in sources[1:]:
+        contents = {**_contents(path, LIST_NAMES), **contents}
+    for name in FOLD_FILES[fold]:
+        if f"{name}.json" in contents:
+            return _dialogues(contents[f"{name}.json"], sources[0])
+    if "data.json" not in contents:
+        raise DataError(f"{sources[0]}: there is no data.json inside")
+    dialogues = _dialogues(contents["data.json"], sources[0])
+    if fold in FOLD_LISTS:
+        chosen = _listed(contents, fold, sources[0])
+    else:
+        others = (_listed(contents, other, sources[0]) for other in FOLD_LISTS)
+        chosen = dialogues.keys() - set().union(*others)
+    return {name: dialogue for name, dialogue in dialogues.items() if name in chosen}
+
+
+def _contents(path: Path, names: frozenset[str]) -> dict[str, bytes]:
+    """Return the files of interest by their base names: this one, or those of the archive."""
+    if path.suffix != ".zip":
+        return {path.name: data_bytes(path)}
+    try:
+        return read_zip(path, names)
+    except InputError as error:
+        raise DataError(str(error)) from None
+
+
+def _dialogues(content: bytes, path: Path) -> Dialogues:
+    with expecting("an object of dialogues, in the format of data.json", str(path)):
+        plain = parse_data(content, path)
+        return {dialogue_id(name): dialogue for name, dialogue in plain.items()}
+
+
+def _listed(contents: Mapping[str, bytes], fold: Fold, path: Path) -> set[str]:
+    for name in FOLD_LISTS[fold]:
+        if name in contents:
+            text = contents[name].decode(errors="replace")
+            names = json.loads(text) if text.lstrip().startswith("[") else text.split()
+            return {dialogue_id(name) for name in names}
+    names = " or ".join(FOLD_LISTS[fold])
+    raise DataError(f"{path}: {names} is needed beside it, or inside, to tell the folds apart")
+
+
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+"""What a reference set may be called: its name stands in signatures and file names."""
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """A reference set: by dialogue id, normalised responses as sacreBLEU tokenises them.
+
+    `checksum` are 8 hexadecimal digits over the files they come from.
+    """
+
+    name: str
+    checksum: str
+    responses: Mapping[str, tuple[str, ...]]
+
+
+def load_references(name: str, fold: Fold, root: DataRoot) -> References:
+    """Return a reference set by its name.
+
+    The name is that of a file `references/NAME.json`, which holds a list of turns per dialogue,
+    each a text or an object with a `response`; or else of a corpus version (`mwz21`).
+    Raises `UsageError` for a name that is none, `DataError` when there is no such file and none
+    can be had.
+    """
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f'"{shorten(name)}" is no name of a reference set: letters, digits, ".", "-" and "_"'
+        )
+    local = f"references/{name}.json"
+    for corpus, layout in CORPORA.items():
+        if layout.reference_set == name and corpus != SAMPLE and root.find(local) is None:
+            return own_references(load_fold(corpus, fold, root))
+    path = root.find(local)
+    if path is None:
+        if root.origin != "cache":
+            own = [layout.reference_set for corpus, layout in CORPORA.items() if corpus != SAMPLE]
+            known = ", ".join([*own, *available_references(root)])
+            raise DataError(
+                f'there is no reference set "{name}": put {local} into {root.path}, or choose '
+                f"among {known}"
+            )
+        path = root.require(local)
+    plain = derive(
+        f"references-{name.lower()}", [path], derived_revision(), lambda: _tokenized(path)
+    )
+    responses = {key: tuple(responses) for key, responses in plain.items()}
+    return References(name, fingerprint(path)[:8], responses)
+
+
+def own_references(gold: GoldFold) -> References:
+    """Return the reference set that a corpus' own annotation makes."""
+    responses = {name: dialogue.tokenized_references for name, dialogue in gold.dialogues.items()}
+    return References(gold.reference_set, gold.checksum, responses)
+
+
+def available_references(root: DataRoot) -> list[str]:
+    """Return the names of the further reference sets whose files are in the data root."""
+    names = (path.stem for path in root.path.glob("references/*.json"))
+    return sorted(name for name in names if NAME.fullmatch(name))
+
+
+def _tokenized(path: Path) -> dict[str, list[str]]:
+    references: dict[str, list[str]] = {}
+    with expecting("an object of dialogue id → list of turns", str(path)):
+        dialogues = dict(read_data(path))
+    for name, turns in dialogues.items():
+        expected = 'a list of turns, each a text or an object with a "response"'
+        with expecting(expected, f'{path}: dialogue "{shorten(name)}"'):
+            if not isinstance(turns, list):
+                raise TypeError
+            references[dialogue_id(name)] = [
+                tokenize(normalize_response(turn if isinstance(turn, str) else turn["response"]))
+                for turn in turns
+            ]
+    return references

@@ -1,0 +1,334 @@
+"""Gold data of dialogues out of their annotation: goals, bookings, references, states.
+
+`data.json` is the shape of MultiWOZ 2.0, 2.1, 2.3 and 2.4; MultiWOZ 2.2 has `dialogues_*.json` and
+`dialog_acts.json`. A reference is an utterance with placeholders for its annotated spans; where
+system turns have no spans (2.0, 2.4), references are the responses in full.
+
+Sources: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020; Zang et al.,
+"MultiWOZ 2.2", NLP4ConvAI 2020; Han et al., "MultiWOZ 2.3", NLPCC 2021; Ye et al., "MultiWOZ 2.4",
+SIGDIAL 2022. Which slots count as requested is the choice of Nekvinda and Dušek, GEM 2021.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from mwzeval.files.json_files import expecting
+from mwzeval.multiwoz.normalization import State, normalize_slot
+from mwzeval.multiwoz.placeholders import normalize_response
+from mwzeval.multiwoz.schema import ALL_DOMAINS, DONTCARE, NONE, NOT_MENTIONED
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the user wants of one domain, as annotated (values are not normalised).
+
+    `booking` are the slots to book with (day, people, stay, time) and the values that are right:
+    the one the user ends with, then the one tried first, where the goal has a booking fail.
+    """
+
+    informable: Mapping[str, str]
+    requestable: frozenset[str]
+    booking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+Alternatives = Mapping[str, Mapping[str, Sequence[str]]]
+"""Domain → slot → all values that are annotated, for slots of which a state does not say them: of
+several values a state has the first, and it leaves out some that say that there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldDialogue:
+    """Gold data of one dialogue; all but `goal` have one item a system turn.
+
+    `booked` are the domains booked by that turn, `references` the delexicalised responses with
+    natural spacing (and as sacreBLEU tokenises them), `user_utterances` what the user said before,
+    `states` the annotated states (not normalised) after that, `alternatives` what they do not say,
+    and `system_utterances` the responses in words.
+    """
+
+    goal: Mapping[str, Goal]
+    booked: tuple[frozenset[str], ...]
+    references: tuple[str, ...]
+    tokenized_references: tuple[str, ...]
+    user_utterances: tuple[str, ...]
+    states: tuple[State, ...]
+    alternatives: tuple[Alternatives, ...]
+    system_utterances: tuple[str, ...]
+
+    def slot_values(self) -> Iterator[Alternatives]:
+        """Yield the annotated values of all slots, of which each is right; not normalised."""
+        for state, alternatives in zip(self.states, self.alternatives, strict=True):
+            values: dict[str, dict[str, Sequence[str]]] = {
+                domain: {slot: (value,) for slot, value in slots.items()}
+                for domain, slots in state.items()
+            }
+            for domain, several in alternatives.items():
+                values.setdefault(domain, {}).update(several)
+            yield values
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain form that `from_json` reads."""
+        goals = {
+            domain: {
+                "informable": dict(goal.informable),
+                "requestable": sorted(goal.requestable),
+                "booking": {slot: list(values) for slot, values in goal.booking.items()},
+            }
+            for domain, goal in self.goal.items()
+        }
+        plain = {column.name: getattr(self, column.name) for column in fields(self)}
+        return {**plain, "goal": goals, "booked": [sorted(domains) for domains in self.booked]}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> GoldDialogue:
+        """Read back what `to_json` wrote."""
+        columns = {name: tuple(turns) for name, turns in plain.items() if name != "goal"}
+        columns["booked"] = tuple(map(frozenset, columns["booked"]))
+        goals = {domain: goal_from_json(goal) for domain, goal in plain["goal"].items()}
+        return cls(goal=goals, **columns)
+
+
+class AnnotatedTurn(NamedTuple):
+    """The annotation of a system turn, with the user's utterance and state before it."""
+
+    reference: str
+    user_utterance: str
+    state: State
+    alternatives: Alternatives
+    system_utterance: str
+
+
+def goal_from_json(plain: Mapping[str, Any]) -> Goal:
+    """Read one domain's goal in the form of a ready-made `goals.json`.
+
+    Raises `TypeError` or `AttributeError` when it does not have that form.
+    """
+    informable = plain.get("informable", {})
+    if not all(isinstance(value, str) for value in informable.values()):
+        raise TypeError("the value of an informable slot must be text")
+    return Goal(
+        informable=informable,
+        requestable=frozenset(plain.get("requestable", ())),
+        booking=booking_of(plain.get("booking")),
+    )
+
+
+BOOKING_FLAGS = frozenset({"invalid", "pre_invalid"})
+"""Keys of a goal's `book` that are no slots: whether the booking was to fail, at first or at all.
+
+The annotated dialogues book all the same, since there is nothing that keeps track of free rooms.
+"""
+
+
+def booking_of(
+    book: Any, tried_first: Mapping[str, str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Return the values that each booking slot may have, of a goal's `book` and `fail_book`.
+
+    Ready-made goals come from many hands: a `book` that is no object says nothing of the slots.
+    """
+    accepted = {}
+    for slot, value in book.items() if isinstance(book, Mapping) else ():
+        if slot in BOOKING_FLAGS:
+            continue
+        values = list(value) if isinstance(value, list | tuple) else [value]
+        if tried_first and slot in tried_first:
+            values.append(tried_first[slot])
+        accepted[slot] = tuple(dict.fromkeys(str(text) for text in values))
+    return accepted
+
+
+def dialogue_id(name: str) -> str:
+    """Return the id of a MultiWOZ file name: `SNG0073.json` → `sng0073`."""
+    return name.partition(".")[0].lower()
+
+
+REQUESTS = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
+"""Requested slots that count; whoever asks only for, say, the entrance fee asks for nothing."""
+
+TRAIN_REQUESTS = {"trainID": "TRAINID"}
+
+
+def goals_of(annotated: Mapping[str, Any]) -> dict[str, Goal]:
+    """Return the goal per domain of a dialogue's `goal` annotation; empty domains are left out."""
+    return {
+        domain: _goal(domain, annotated[domain]) for domain in ALL_DOMAINS if annotated.get(domain)
+    }
+
+
+def _goal(domain: str, annotated: Mapping[str, Any]) -> Goal:
+    requests = TRAIN_REQUESTS if domain == "train" else REQUESTS
+    requestable = {requests[slot] for slot in annotated.get("reqt", ()) if slot in requests}
+    if annotated.get("book"):
+        requestable.add("REFERENCE")
+    informable = {
+        normalize_slot(slot): str(value) for slot, value in annotated.get("info", {}).items()
+    }
+    booking = booking_of(annotated.get("book"), annotated.get("fail_book"))
+    return Goal(informable, frozenset(requestable), booking)
+
+
+def booked_domains_of(log: list[Mapping[str, Any]]) -> tuple[frozenset[str], ...]:
+    """Return the domains booked by each system turn of a dialogue's `log`.
+
+    A taxi has no reference number, so its bookings do not count.
+    """
+    return tuple(
+        frozenset(
+            domain
+            for domain, slots in turn["metadata"].items()
+            if domain != "taxi" and slots.get("book", {}).get("booked")
+        )
+        for turn in log[1::2]
+    )
+
+
+VERSION_22 = 'a dialogue of MultiWOZ 2.2, with "dialogue_id" and "turns" whose values are texts'
+
+
+def annotations_of_version_22(
+    dialogues: Sequence[Mapping[str, Any]], acts: Mapping[str, Any], place: str
+) -> Iterator[tuple[str, list[AnnotatedTurn]]]:
+    """Yield the annotations by dialogue id. Raises `DataError` with the `place`, that of a file."""
+    acts_by_id = {dialogue_id(name): turns for name, turns in acts.items()}
+    for number, dialogue in enumerate(dialogues):
+        with expecting(VERSION_22, f"{place}: dialogue {number} (from 0)"):
+            identifier = dialogue_id(dialogue["dialogue_id"])
+            turns, turn_acts = dialogue["turns"], acts_by_id.get(identifier, {})
+            annotations = [
+                _annotated_22(user, turn, turn_acts.get(str(turn["turn_id"]), {}))
+                for user, turn in zip([None, *turns], turns, strict=False)
+                if turn["speaker"] == "SYSTEM"
+            ]
+        yield identifier, annotations
+
+
+def _annotated_22(
+    user: Mapping[str, Any] | None, turn: Mapping[str, Any], acts: Mapping[str, Any]
+) -> AnnotatedTurn:
+    spans = (
+        Span(start, end, slot, value) for _, slot, value, start, end in acts.get("span_info", ())
+    )
+    reference, response = delexicalize(turn["utterance"], spans), turn["utterance"]
+    if user is None:
+        return AnnotatedTurn(reference, "", {}, {}, response)
+    return AnnotatedTurn(reference, _text(user["utterance"]), *_state(_values_22(user)), response)
+
+
+def _values_22(user_turn: Mapping[str, Any]) -> AnnotatedValues:
+    for frame in user_turn["frames"]:
+        for name, values in frame.get("state", {}).get("slot_values", {}).items():
+            if not (isinstance(values, list) and all(isinstance(value, str) for value in values)):
+                raise TypeError(f"the values of {name} are not a list of texts")
+            domain, _, slot = name.partition("-")
+            yield domain, slot, None if DONTCARE in values else next(iter(values), None), values
+
+
+SLOT_OF_ACT = {
+    "addr": "address",
+    "arrive": "arriveby",
+    "depart": "departure",
+    "dest": "destination",
+    "fee": "entrancefee",
+    "id": "trainid",
+    "leave": "leaveat",
+    "open": "openhours",
+    "post": "postcode",
+    "ticket": "price",
+}
+"""Slots that dialogue acts abbreviate; the others are placeholder names as they stand."""
+
+UNSTATED = frozenset({"", NOT_MENTIONED, NONE})
+"""What the annotation writes where the user has not stated a value."""
+_ALTERNATIVES = re.compile(r"[|<>]")
+
+
+def annotations_of(log: Sequence[Mapping[str, Any]]) -> list[AnnotatedTurn]:
+    """Return the annotations of a dialogue's `log`, in which user and system take turns."""
+    return [
+        AnnotatedTurn(
+            delexicalize(turn["text"], _spans(turn)),
+            _text(user["text"]),
+            *_state(_values(turn["metadata"])),
+            turn["text"],
+        )
+        for user, turn in zip(log[0::2], log[1::2], strict=False)
+    ]
+
+
+def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:
+    # Spans count tokens, both ends included; tokens are what white space separates.
+    tokens = list(re.finditer(r"\S+", turn["text"]))
+    for _, slot, value, first, last in turn.get("span_info", ()):
+        if first <= last < len(tokens):
+            name = SLOT_OF_ACT.get(slot.lower(), slot.lower())
+            yield Span(tokens[first].start(), tokens[last].end(), name, value)
+
+
+def _values(metadata: Mapping[str, Any]) -> AnnotatedValues:
+    """Yield the values of all slots (2.4 lists several, others put signs between them)."""
+    for domain, annotated in metadata.items():
+        slots = {
+            **annotated.get("semi", {}),
+            **{f"book{slot}": value for slot, value in annotated.get("book", {}).items()},
+        }
+        slots.pop("bookbooked", None)
+        for slot, value in slots.items():
+            texts = value if isinstance(value, list) else [value]
+            values = dict.fromkeys(
+                part.strip() for text in texts for part in _ALTERNATIVES.split(text)
+            )
+            first = next(iter(values), "")
+            written = [value for value in values if value not in UNSTATED - {NONE}]
+            yield domain, slot, None if first in UNSTATED else first, written
+
+
+AnnotatedValues = Iterator[tuple[str, str, str | None, list[str]]]
+"""Domain, slot, the value that the state has, if any, and all values that are right."""
+
+
+def _state(annotated: AnnotatedValues) -> tuple[State, Alternatives]:
+    """Return a state with one value a slot, and all values of slots that it does not say."""
+    state: dict[str, dict[str, str]] = {}
+    alternatives: dict[str, dict[str, list[str]]] = {}
+    for domain, slot, stated, values in annotated:
+        if stated is not None:
+            state.setdefault(domain, {})[slot] = stated
+        if len(values) > 1 or (values and stated is None):
+            alternatives.setdefault(domain, {})[slot] = values
+    return state, alternatives
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("an utterance is not a text")
+    return value
+
+
+class Span(NamedTuple):
+    """An annotated value: `start` and `end` (exclusive) are positions in the utterance."""
+
+    start: int
+    end: int
+    slot: str
+    value: str
+
+
+def delexicalize(utterance: str, spans: Iterable[Span]) -> str:
+    """Return the normalised response with every span replaced by the placeholder of its slot.
+
+    Spans that begin before the end of the last one taken are left out, and so are those whose
+    value is "dontcare", because there is no value in the text then.
+    """
+    pieces = []
+    position = 0
+    for span in sorted(spans, key=lambda span: span.start):
+        if span.start >= position and span.value != DONTCARE:
+            pieces += [utterance[position : span.start], f"[{span.slot}]"]
+            position = span.end
+    pieces.append(utterance[position:])
+    return normalize_response("".join(pieces))

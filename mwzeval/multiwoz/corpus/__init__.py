@@ -1,1 +1,0 @@
-"""The corpora: gold data of a fold, out of the public files."""

@@ -1,0 +1,408 @@
+"""The database in memory: which venues satisfy constraints, and the values of a venue.
+
+An answer of `Database` is a conjunction of bit sets, one per constraint, each ready or remembered;
+no query looks at rows. Bit i of a set stands for row i of the domain's table. Two texts are nearly
+the same by exactly the ratio that the published scores rely on. `VenueFacts` looks up the other way
+round: the values, gaps and name of a venue. What no database has, references of bookings and
+taxis, is made up from a hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import string
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from mwzeval.errors import DependencyError
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.normalization import normalize_name, normalize_slot, normalize_value
+from mwzeval.multiwoz.schema import DATABASE_DOMAINS, NO_CONSTRAINT, UNKNOWN, id_column
+from mwzeval.multiwoz.words.numbers import AMOUNTS, PENCE, amount, clock, is_total
+
+try:
+    # fuzzywuzzy falls back on difflib in silence, and difflib gives other ratios.
+    import Levenshtein  # noqa: F401
+except ImportError:
+    raise DependencyError(
+        "python-Levenshtein is not installed: without it fuzzywuzzy computes other ratios, and the "
+        "scores would not be comparable — pip install python-Levenshtein"
+    ) from None
+
+from fuzzywuzzy import fuzz
+from fuzzywuzzy.StringMatcher import StringMatcher
+
+if fuzz.SequenceMatcher is not StringMatcher:
+    raise DependencyError(
+        "fuzzywuzzy was imported before python-Levenshtein was there: restart the program"
+    )
+
+
+@lru_cache(maxsize=2**16)
+def partial_ratio(first: str, second: str) -> int:
+    """Return fuzzywuzzy's `partial_ratio`, 0 to 100: how well the shorter fits into the longer."""
+    return int(fuzz.partial_ratio(first, second))
+
+
+class FuzzyIndex:
+    """Finds, among fixed texts, those that are nearly another one."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = tuple(texts)
+        self._lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        self._alphabet = sorted({char for text in texts for char in text})
+        self._counts = np.array([self._count(text) for text in texts], dtype=np.int64)
+
+    def _count(self, text: str) -> list[int]:
+        return [text.count(char) for char in self._alphabet]
+
+    def reaching(self, asked: str, threshold: int) -> list[str]:
+        """Return the texts whose `partial_ratio` to `asked` is at least `threshold`, in order.
+
+        The ratio is computed only where it can be high enough. It is at best 2·m / (s + w), of m
+        characters matched in order between the shorter text (length s) and a window of the longer
+        one (length w ≥ m). With m at most the number c of characters that both texts have at all,
+        it cannot exceed 2·c / (s + c).
+        """
+        if not self._texts:
+            return []
+        common = np.minimum(self._counts, self._count(asked)).sum(axis=1)
+        shorter = np.minimum(self._lengths, len(asked))
+        # Half a percent less, because the ratio is rounded, and a little more for float errors.
+        possible = 200 * common >= (threshold - 0.501) * (shorter + common)
+        # Two empty texts, too, have nothing in common and are equal.
+        possible |= self._lengths == 0
+        return [
+            self._texts[index]
+            for index in np.flatnonzero(possible)
+            if partial_ratio(self._texts[index], asked) >= threshold
+        ]
+
+
+Row = Mapping[str, Any]
+
+FUZZY_THRESHOLD = 90
+IGNORED_COLUMNS = {
+    "attraction": {"location", "openhours"},
+    "hotel": {"location", "price", "takesbookings"},
+    "restaurant": {"location", "introduction", "signature"},
+    "train": set[str](),
+}
+FUZZY_COLUMNS = {
+    "hotel": {"name"},
+    "attraction": {"name"},
+    "restaurant": {"name", "food"},
+    "train": {"departure", "destination"},
+}
+REMEMBERED = 2**14
+"""Answers kept before they are forgotten: bounds memory on hostile input."""
+
+
+Column = Callable[[str], int]
+"""Returns the bit set of rows that satisfy the (normalised) value asked for; can be pickled."""
+
+
+def _equal(rows_of: Mapping[str, int], unknown: int, asked: str) -> int:
+    return rows_of.get(asked, 0) | unknown
+
+
+class FuzzyColumn:
+    """Rows satisfy values that are nearly their own (each distinct value is tried once)."""
+
+    def __init__(self, rows_of: Mapping[str, int], unknown: int) -> None:
+        self._rows_of, self._unknown = rows_of, unknown
+        self._index = FuzzyIndex(list(rows_of))
+        self._remembered: dict[str, int] = {}
+
+    def __call__(self, asked: str) -> int:
+        """Return the rows whose `partial_ratio` to the value reaches the threshold."""
+        rows = self._remembered.get(asked)
+        if rows is None:
+            rows = self._unknown
+            for value in self._index.reaching(asked, FUZZY_THRESHOLD):
+                rows |= self._rows_of[value]
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            self._remembered[asked] = rows
+        return rows
+
+
+def _time_column(rows_of: Mapping[str, int], unknown: int, *, latest: bool) -> Column:
+    """Rows satisfy times that they are no later (`latest`) or no earlier than."""
+    rows_at: dict[int, int] = {}
+    for value, rows in rows_of.items():
+        minute = minutes(value)
+        rows_at[minute] = rows_at.get(minute, 0) | rows
+    known = sorted(rows_at)
+    ordered = [rows_at[minute] for minute in known]
+    if latest:
+        # Entry i holds the rows of the first i minutes …
+        return partial(_within, bisect_right, known, _running_union(ordered), unknown)
+    # … and here the rows of all minutes from the i-th on.
+    return partial(_within, bisect_left, known, _running_union(ordered[::-1])[::-1], unknown)
+
+
+def _within(
+    place: Callable[[list[int], int], int],
+    known: list[int],
+    rows: list[int],
+    unknown: int,
+    asked: str,
+) -> int:
+    return rows[place(known, minutes(asked))] | unknown
+
+
+def _running_union(sets: list[int]) -> list[int]:
+    unions = [0]
+    for rows in sets:
+        unions.append(unions[-1] | rows)
+    return unions
+
+
+def minutes(time: str) -> int:
+    """Return minutes since midnight; 0 for a text that does not begin with `HH:MM`."""
+    match = re.match(r"([0-9]{2}):([0-9]{2})", time)
+    return int(match[1]) * 60 + int(match[2]) if match else 0
+
+
+class Venues:
+    """One domain's table."""
+
+    def __init__(self, domain: str, rows: Sequence[Row]) -> None:
+        self._ids = np.array([str(row[id_column(domain)]) for row in rows], dtype=object)
+        self._all = (1 << len(rows)) - 1
+        first = rows[0] if rows else {}
+        self._columns: dict[str, Column] = {}
+        for raw_name in first:
+            name = normalize_slot(raw_name)
+            if name in IGNORED_COLUMNS[domain]:
+                continue
+            # (odd) Row values stay as they are: the alias "the junction" → "junction theatre"
+            # therefore hides the venue "the junction".
+            values = [str(row.get(raw_name, UNKNOWN)) for row in rows]
+            self._columns[name] = _column(domain, name, values)
+
+    def satisfying(self, constraints: Mapping[str, str]) -> int:
+        """Return the bit set of rows that satisfy all (normalised) constraints."""
+        rows = self._all
+        for slot, value in constraints.items():
+            column = self._columns.get(slot)
+            if column is not None and value not in NO_CONSTRAINT:
+                rows &= column(value)
+        return rows
+
+    def ids(self, rows: int) -> tuple[str, ...]:
+        """Return the ids of a bit set of rows, in table order."""
+        packed = np.frombuffer(rows.to_bytes(len(self._ids) // 8 + 1, "little"), dtype=np.uint8)
+        chosen = np.unpackbits(packed, count=len(self._ids), bitorder="little").view(np.bool_)
+        return tuple(self._ids[chosen].tolist())
+
+
+def _column(domain: str, name: str, values: Sequence[str]) -> Column:
+    rows: dict[str, int] = {}
+    for index, value in enumerate(values):
+        rows[value] = rows.get(value, 0) | 1 << index
+    unknown = rows.pop(UNKNOWN, 0)
+    if name in ("arrive", "leave"):
+        return _time_column(rows, unknown, latest=name == "arrive")
+    if name in FUZZY_COLUMNS[domain]:
+        return FuzzyColumn(rows, unknown)
+    return partial(_equal, rows, unknown)
+
+
+class Database:
+    """All venues; answers queries in the normalised spelling of one rule set."""
+
+    def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
+        self.rules = rules
+        self._tables = tables
+        self._venues = {domain: Venues(domain, tables[domain]) for domain in DATABASE_DOMAINS}
+        self._answers: dict[tuple[object, ...], tuple[str, ...]] = {}
+
+    @cached_property
+    def names(self) -> Mapping[tuple[str, str], str]:
+        """What venues are called, by domain and id; a train is called by its id alone."""
+        return {
+            (domain, str(row[id_column(domain)])): str(row["name"])
+            for domain, rows in self._tables.items()
+            for row in rows
+            if domain != "train"
+        }
+
+    def query(self, domain: str, constraints: Mapping[str, str]) -> list[str]:
+        """Return the ids of the venues that satisfy all constraints, in table order.
+
+        Slots that are no column of the domain's table, and values that mean "anything", constrain
+        nothing; a domain without a table has no venues.
+        """
+        return list(self.find(domain, constraints))
+
+    def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the same as a tuple, which is remembered."""
+        key = (domain, *constraints.items())
+        ids = self._answers.get(key)
+        if ids is None:
+            normal = {}
+            for raw_slot, value in constraints.items():
+                slot = normalize_slot(raw_slot)
+                anything = value in NO_CONSTRAINT
+                normal[slot] = value if anything else normalize_value(slot, value, self.rules)
+            venues = self._venues.get(domain)
+            ids = venues.ids(venues.satisfying(normal)) if venues else ()
+            if len(self._answers) >= REMEMBERED:
+                self._answers.clear()
+            self._answers[key] = ids
+        return ids
+
+
+SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
+"""Columns whose placeholder has another name."""
+
+TIMES = frozenset(SAID_AS.values())
+OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
+"""What a time of a train may be as well where no word tells."""
+NO_VALUES = frozenset({UNKNOWN, "", "None"})
+PER_TICKET = "price"
+OPENING = "openhours"
+NUMERIC = AMOUNTS | TIMES | {OPENING}
+"""Slots whose values are compared as numbers or times of day, whatever their spelling."""
+
+Value = str | float
+
+
+class VenueFacts:
+    """The values of all venues, by domain, venue and plain placeholder name (`phone`, …)."""
+
+    def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
+        self.rules = rules
+        self._values: dict[tuple[str, str], dict[str, set[Value]]] = {}
+        self._all: dict[tuple[str, str], set[Value]] = {}
+        self._named: dict[tuple[str, str], list[str]] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        for domain, rows in tables.items():
+            for row in rows:
+                self._add(domain, str(row[id_column(domain)]), row)
+
+    def _add(self, domain: str, venue: str, row: Row) -> None:
+        # Some trains share their id: each has the values of all of them.
+        slots = self._values.setdefault((domain, venue), {})
+        for column, raw in row.items():
+            slot = normalize_slot(column)
+            slot = SAID_AS.get(slot, slot)
+            for text in _single(slot, raw):
+                value = None if text in NO_VALUES else comparable(slot, text)
+                if value is not None:
+                    slots.setdefault(slot, set()).add(value)
+                    self._all.setdefault((domain, slot), set()).add(value)
+        if "name" in row:
+            called = normalize_name(str(row["name"]), self.rules)
+            self._named.setdefault((domain, called), []).append(venue)
+            self._names[domain, venue] = str(row["name"])
+
+    def has(self, domain: str, venue: str, slot: str, value: Value) -> bool:
+        """Tell whether a (comparable) value is the venue's.
+
+        A price is also that of several tickets.
+        """
+        values = self._values.get((domain, venue), {}).get(slot, ())
+        return value in values or (slot == PER_TICKET and _is_price(value, values))
+
+    def exists(self, domain: str, slot: str, value: Value) -> bool:
+        """Tell whether any venue of the domain has a (comparable) value.
+
+        A time is known when a train leaves or arrives then: which of both is meant is not always
+        told. A price is also that of several tickets.
+        """
+        if slot in TIMES:
+            return any(value in self._all.get((domain, time), ()) for time in TIMES)
+        values = self._all.get((domain, slot), ())
+        return value in values or (slot == PER_TICKET and _is_price(value, values))
+
+    def is_price(
+        self, domain: str, venues: Iterable[str], total: Value | None, tickets: Sequence[int]
+    ) -> bool:
+        """Tell whether any of so many tickets (or nights) of one of these have a price together.
+
+        No number stands for any.
+        """
+        return not tickets or any(
+            isinstance(ticket, float)
+            and isinstance(total, float)
+            and any(abs(number * ticket - total) <= PENCE for number in tickets)
+            for venue in venues
+            for ticket in self._values.get((domain, venue), {}).get(PER_TICKET, ())
+        )
+
+    def covers(self, domain: str, slot: str) -> bool:
+        """Tell whether the database has any value in a slot of a domain."""
+        return (domain, slot) in self._all
+
+    def knows(self, domain: str, venue: str, slot: str) -> bool:
+        """Tell whether the database has any value there."""
+        return slot in self._values.get((domain, venue), ())
+
+    def values(self, domain: str, venue: str, slot: str) -> tuple[str, ...]:
+        """Return the values of a venue as they are compared; mostly one."""
+        return tuple(sorted(map(str, self._values.get((domain, venue), {}).get(slot, ()))))
+
+    def called(self, domain: str, name: str) -> tuple[str, ...]:
+        """Return the venues with exactly this name, once both are normalised."""
+        return tuple(self._named.get((domain, normalize_name(name, self.rules)), ()))
+
+    def name(self, domain: str, venue: str) -> str:
+        """Return what a venue is called; a train by its id."""
+        return self._names.get((domain, venue), venue)
+
+
+_OPENING = re.compile(r"[0-9]{1,2}(?::[0-9]{2})?\s?(?:[ap]\.?m\b|(?=to\b))|midnight|noon")
+
+
+def _single(slot: str, raw: Any) -> Iterable[str]:
+    """Return the values of a column: a hotel has several prices, opening hours several times."""
+    if isinstance(raw, Mapping):
+        return map(str, raw.values())
+    return _OPENING.findall(str(raw).lower()) if slot == OPENING else [str(raw)]
+
+
+def comparable(slot: str, text: str) -> Value | None:
+    """Return a value such that it equals others that mean the same; None when it says nothing."""
+    if slot in AMOUNTS:
+        return amount(text)
+    return clock(text) if slot in NUMERIC else text.lower()
+
+
+def _is_price(total: Value, tickets: Sequence[Value] | set[Value] | tuple[()]) -> bool:
+    return isinstance(total, float) and any(
+        is_total(total, ticket) for ticket in tickets if isinstance(ticket, float)
+    )
+
+
+_CODE = string.ascii_uppercase + string.digits
+_COLOURS = ("black", "blue", "green", "grey", "red", "silver", "white")
+_MAKES = ("audi", "bmw", "ford", "honda", "skoda", "tesla", "toyota", "volvo")
+
+
+def digest(seed: str) -> bytes:
+    """Return the bytes from which the following are made."""
+    return hashlib.sha256(seed.encode(errors="backslashreplace")).digest()
+
+
+def reference(made_from: bytes) -> str:
+    """Return the reference of a booking: eight capital letters and digits."""
+    return "".join(_CODE[byte % len(_CODE)] for byte in made_from[:8])
+
+
+def phone_number(made_from: bytes) -> str:
+    """Return the phone number of a taxi: 07 and nine digits."""
+    return "07" + "".join(str(byte % 10) for byte in made_from[:9])
+
+
+def car(made_from: bytes) -> str:
+    """Return colour and make of a taxi."""
+    colour, make = made_from[0] % len(_COLOURS), made_from[1] % len(_MAKES)
+    return f"{_COLOURS[colour]} {_MAKES[make]}"

@@ -1,1 +1,0 @@
-"""The venue database, in memory, searched with fuzzy matching."""

@@ -1,1 +1,0 @@
-"""One spelling for slots, values, placeholders and domains."""
