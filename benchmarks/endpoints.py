@@ -19,11 +19,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.measure import Row, seconds
-from mwzeval.conversation.endpoint.address import Endpoint
-from mwzeval.conversation.endpoint.agent import EndpointAgent
-from mwzeval.conversation.endpoint.client import Client
+from mwzeval.conversation.completions import Client, Endpoint
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import AgentTurn
+from mwzeval.conversation.models import endpoint_agent
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.runs import run
 from mwzeval.conversation.trajectory import Trajectory
@@ -82,11 +81,11 @@ class ScriptedSetting:
 
     def begin(self) -> None:
         self._client = Client(Endpoint("scripted", self._url))
-        self._agent = EndpointAgent(self._client, TEXT * 20)
+        self._agent = endpoint_agent(self._client, TEXT * 20)
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         tools = ScriptedTools()
-        return hold(ScriptedUser, lambda: self._agent.partner(planned, tools, record), record)
+        return hold(ScriptedUser, lambda: self._agent(planned, tools, record), record)
 
     def stop(self) -> None:
         self._client.close()

@@ -15,10 +15,9 @@ from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
 from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
+from mwzeval.multiwoz.live.episodes import ActSetting, WordSetting
+from mwzeval.multiwoz.live.options import ACTS, LiveOptions
 from mwzeval.multiwoz.live.report import LiveScorer, Settings
-from mwzeval.multiwoz.live.settings.acts import ActSetting
-from mwzeval.multiwoz.live.settings.options import LiveOptions
-from mwzeval.multiwoz.live.settings.words import WordSetting
 from mwzeval.multiwoz.live.tools import DatabaseTools
 
 CORPUS = "multiwoz-2.1"
@@ -39,7 +38,12 @@ def rows(data: Path) -> Iterator[Row]:
         (f"sampled:{GOALS}", "sampled goals"),
     ):
         options = LiveOptions(
-            "rule-convlab", goals=source, corpus=CORPUS, data=str(data), strict_user=True
+            "rule-convlab",
+            goals=source,
+            corpus=CORPUS,
+            data=str(data),
+            strict_user=True,
+            level=ACTS,
         )
         rate = held(ActSetting(options))
         yield at_least(f"{RATE} in acts, rule pair on {what}, judged", rate, ACT_A_SECOND)

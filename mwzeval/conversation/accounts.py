@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.conversation.endpoint.address import PREFIX
+from mwzeval.conversation.completions import PREFIX
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.conversation.usage import AGENT, Price, Prices, Usage, usages_of
 from mwzeval.errors import did_you_mean, shorten

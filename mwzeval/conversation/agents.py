@@ -15,16 +15,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cache
 from inspect import isawaitable, isclass
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.conversation.messages import MOST_CHARACTERS, AgentTurn, Message, plain_text
-from mwzeval.conversation.own_code import check_call, given, imported
-from mwzeval.conversation.protocols import AnswerError, ConversationError, Tools
+from mwzeval.conversation.messages import (
+    MOST_CHARACTERS,
+    AgentTurn,
+    Message,
+    Utterance,
+    plain_text,
+)
+from mwzeval.conversation.own_code import check_call, given
+from mwzeval.conversation.protocols import AnswerError, ConversationError, Tools, User
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.tool_session import TOOL_ROUNDS, ToolSession
 from mwzeval.errors import UsageError, shorten
@@ -32,8 +37,12 @@ from mwzeval.errors import UsageError, shorten
 if TYPE_CHECKING:
     from mwzeval.conversation.mcp import AgentServer
 
-TOOLS, GOAL, SEED, DIALOGUE, TOOLS_URL = "tools", "goal", "seed", "dialogue", "tools_url"
-RESPOND, BOOKINGS, REPORT = "respond", "bookings", "report"
+MakeAgent = Callable[[Planned, Tools | None, Record], ToolSession]
+"""Returns the agent's side of a dialogue, whose messages go to the record."""
+MakeUser = Callable[[Planned, Record], User[Utterance, AgentTurn]]
+"""Returns the user of a dialogue; messages that no agent hears go to the record."""
+
+RESPOND, BOOKINGS = "respond", "bookings"
 AN_AGENT = (
     "an agent is respond(messages), respond(messages, tools), or a class whose objects are called "
     "like that or have respond(utterance); tools_url is given with --serve-tools"
@@ -45,87 +54,71 @@ class NotAUserError(ConversationError):
     """What a user says is nothing that can be said."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnAgent:
-    """Somebody's own agent: a function, or a class of which one is made for each dialogue.
+def own_agent(
+    name: str,
+    made: Any,
+    tool_rounds: int = TOOL_ROUNDS,
+    server: AgentServer | None = None,
+) -> MakeAgent:
+    """Return what makes an agent of one's own: a function, or a class.
 
     `name` is what messages call it; `server` has the tools for agents with a client of their own.
     Raises `UsageError` for what cannot be called like that.
     """
+    is_class = isclass(made)
+    offered = ["tools"] + ["seed", "dialogue"] * is_class + ["tools_url"] * (server is not None)
+    check_call(name, made, 0 if is_class else 1, offered, AN_AGENT)
+    is_called = not is_class or any("__call__" in vars(base) for base in made.__mro__)
+    if not (is_called or hasattr(made, RESPOND)):
+        raise UsageError(f'"{name}" cannot be called with messages: {AN_AGENT}')
 
-    name: str
-    made: Callable[..., Any]
-    tool_rounds: int = TOOL_ROUNDS
-    server: AgentServer | None = None
-
-    def __post_init__(self) -> None:
-        served = (TOOLS_URL,) if self.server is not None else ()
-        if not isclass(self.made):
-            check_call(self.name, self.made, 1, (TOOLS, *served), AN_AGENT)
-            return
-        check_call(self.name, self.made, 0, (TOOLS, SEED, DIALOGUE, *served), AN_AGENT)
-        if not (hasattr(self.made, RESPOND) or _has_call(self.made)):
-            raise UsageError(f'"{self.name}" cannot be called with messages: {AN_AGENT}')
-
-    @classmethod
-    def named(
-        cls, name: str, tool_rounds: int = TOOL_ROUNDS, server: AgentServer | None = None
-    ) -> OwnAgent:
-        """Return the agent `package.module:Name` or `file.py:Name`. Raises `UsageError`."""
-        return cls(name, imported(name), tool_rounds, server)
-
-    def partner(self, planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
-        """Return the agent's side of a dialogue, whose messages go to the `record`.
-
-        Raises whatever the agent raises when it is made.
-        """
-        offered = {
-            TOOLS: [] if tools is None else deepcopy(tools.schema),
-            SEED: planned.number,
-            DIALOGUE: planned.name,
+    def partner(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
+        values = {
+            "tools": [] if tools is None else deepcopy(tools.schema),
+            "seed": planned.number,
+            "dialogue": planned.name,
         }
-        if self.server is not None:
-            offered[TOOLS_URL] = self.server.url_of(planned.name)
-        session = self._session(given(self.made, offered), tools, record)
-        if self.server is not None:
-            self.server.hold(planned.name, session.execute)
-        return session
+        if server is not None:
+            values["tools_url"] = server.url_of(planned.name)
+        more = given(made, values)
+        agent = made(**more) if is_class else lambda messages: made(messages, **more)
 
-    def _session(self, more: Mapping[str, Any], tools: Tools | None, record: Record) -> ToolSession:
-        if not isclass(self.made):
-            return self._calling(lambda messages: self.made(messages, **more), tools, record)
-        agent: Any = self.made(**more)
-        if hasattr(agent, RESPOND):
-            # It calls no tools in messages, as it only says text.
-            return ToolSession(_TextAgent(agent, record), tools, record.message, tool_rounds=0)
-        return self._calling(agent, tools, record)
+        def answer(messages: list[Message]) -> Any:
+            return _awaited(agent(deepcopy(messages)))
 
-    def _calling(
-        self, respond: Callable[[list[Message]], Any], tools: Tools | None, record: Record
-    ) -> ToolSession:
-        return ToolSession(
-            lambda messages: _awaited(respond(deepcopy(messages))),
+        def text(messages: list[Message]) -> str:
+            return _text_answer(agent, messages[-1]["content"], record)
+
+        # An agent that says only text calls no tools in messages.
+        is_textual = is_class and hasattr(agent, RESPOND)
+        session = ToolSession(
+            text if is_textual else answer,
             tools,
             record.message,
-            tool_rounds=self.tool_rounds,
+            tool_rounds=0 if is_textual else tool_rounds,
         )
+        if server is not None:
+            server.hold(planned.name, session.execute)
+        return session
+
+    return partner
 
 
-class _TextAgent:
-    """An agent that answers text with text, and keeps its own tools and bookings."""
-
-    def __init__(self, agent: Any, record: Record) -> None:
-        self._agent = agent
-        self._record = record
-
-    def __call__(self, messages: list[Message]) -> str:
-        answer = _awaited(self._agent.respond(messages[-1]["content"]))
-        bookings = getattr(self._agent, BOOKINGS, None)
-        if bookings is not None:
-            self._record.keep({BOOKINGS: _checked_bookings(bookings)})
-        if not isinstance(answer, str):
-            raise AnswerError(f"expected text, found {shorten(repr(answer))}")
-        return answer
+def _text_answer(agent: Any, utterance: str, record: Record) -> str:
+    """Return what an agent with its own tools says, and keep its bookings."""
+    answer = _awaited(agent.respond(utterance))
+    bookings = getattr(agent, BOOKINGS, None)
+    if bookings is not None:
+        copy = _plain(bookings, BOOKINGS)
+        if not isinstance(copy, list) or not all(isinstance(booking, dict) for booking in copy):
+            raise AnswerError(
+                f'{BOOKINGS} is a list of {{"domain": …, "slots": {{…}}}}, found '
+                f"{shorten(repr(bookings))}"
+            )
+        record.keep({BOOKINGS: copy})
+    if not isinstance(answer, str):
+        raise AnswerError(f"expected text, found {shorten(repr(answer))}")
+    return answer
 
 
 def _awaited(answer: Any) -> Any:
@@ -145,18 +138,8 @@ def _event_loop() -> asyncio.AbstractEventLoop:
     return asyncio.new_event_loop()
 
 
-def _checked_bookings(bookings: Any) -> Any:
-    """Return a copy of what an agent says that it has booked. Raises `AnswerError`."""
-    copy = _plain(bookings, BOOKINGS)
-    if not isinstance(copy, list) or not all(isinstance(booking, dict) for booking in copy):
-        raise AnswerError(
-            f'{BOOKINGS} is a list of {{"domain": …, "slots": {{…}}}}, found '
-            f"{shorten(repr(bookings))}"
-        )
-    return copy
-
-
 def _plain(value: Any, what: str) -> Any:
+    """Return a copy of a JSON value. Raises `AnswerError`."""
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -166,35 +149,22 @@ def _plain(value: Any, what: str) -> Any:
     return json.loads(text)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnUser:
-    """Somebody's own user: a class of which one is made for each dialogue.
+def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
+    """Return what makes a user of one's own, a class, which messages call by the `name`.
 
-    `name` is what messages call it. Raises `UsageError` for what cannot be called like that.
+    Raises `UsageError` for what cannot be called like that.
     """
+    check_call(name, made, 0, ("goal", "seed", "dialogue"), A_USER)
+    missing = [method for method in ("begin", "answer") if not hasattr(made, method)]
+    if isclass(made) and missing:
+        raise UsageError(f'"{name}" has no {missing[0]}(): {A_USER}')
 
-    name: str
-    made: Callable[..., Any]
+    def user(planned: Planned, record: Record) -> CheckedUser:
+        goal = deepcopy(planned.goal)
+        values = {"goal": goal, "seed": planned.number, "dialogue": planned.name}
+        return CheckedUser(made(**given(made, values)))
 
-    def __post_init__(self) -> None:
-        check_call(self.name, self.made, 0, (GOAL, SEED, DIALOGUE), A_USER)
-        lacks = [name for name in ("begin", "answer") if not hasattr(self.made, name)]
-        if isclass(self.made) and lacks:
-            raise UsageError(f'"{self.name}" has no {lacks[0]}(): {A_USER}')
-
-    @classmethod
-    def named(cls, name: str) -> OwnUser:
-        """Return the user `package.module:Name` or `file.py:Name`. Raises `UsageError`."""
-        return cls(name, imported(name))
-
-    def user(self, planned: Planned) -> CheckedUser:
-        """Return the user of a dialogue. Raises whatever it raises when it is made."""
-        offered = {
-            GOAL: deepcopy(planned.goal),
-            SEED: planned.number,
-            DIALOGUE: planned.name,
-        }
-        return CheckedUser(self.made(**given(self.made, offered)))
+    return user
 
 
 class CheckedUser:
@@ -205,11 +175,11 @@ class CheckedUser:
 
     def begin(self) -> str:
         """Return what the user says first. Raises `NotAUserError` for what is no text."""
-        return _said(self._user.begin())
+        return _checked_text(self._user.begin())
 
     def answer(self, heard: AgentTurn, /) -> str:
         """Return what the user says. Raises `NotAUserError` for what is no text."""
-        return _said(self._user.answer(deepcopy(heard)))
+        return _checked_text(self._user.answer(deepcopy(heard)))
 
     @property
     def is_done(self) -> bool:
@@ -221,16 +191,11 @@ class CheckedUser:
 
         Raises whatever it raises, and `AnswerError` for what is no JSON.
         """
-        report = getattr(self._user, REPORT, None)
-        return None if report is None else _plain(report(), REPORT)
+        report = getattr(self._user, "report", None)
+        return None if report is None else _plain(report(), "report")
 
 
-def _said(said: Any) -> str:
+def _checked_text(said: Any) -> str:
     if not isinstance(said, str):
         raise NotAUserError(f"expected text, found {shorten(repr(said))}")
     return plain_text(said)
-
-
-def _has_call(made: Any) -> bool:
-    """Tell whether objects of a class can be called; the class itself can be."""
-    return any("__call__" in vars(base) for base in made.__mro__)

@@ -1,9 +1,13 @@
-"""People in a conversation, on text streams: as the user, or as the agent that calls tools."""
+"""People in a conversation, at the terminal: as the user, or as the agent that calls tools.
+
+What they are shown goes to standard error: standard output has the result of the run.
+"""
 
 from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
@@ -15,10 +19,15 @@ from mwzeval.conversation.messages import (
     Message,
     calls_in,
 )
+from mwzeval.conversation.protocols import Tools
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.tool_session import ToolSession
 from mwzeval.errors import did_you_mean, printable, shorten
 
 COMMAND = "/"
 PROMPT = "you> "
+MANY = 1_000
+"""Calls in one turn, and calls that are wrong: a person is not stopped for these."""
 LONGEST_RESULT = 2_000
 """Characters of a tool's result that are shown."""
 USER_HELP = """\
@@ -168,6 +177,12 @@ class HumanAgent:
                 return None
             arguments[name] = value
         return arguments
+
+
+def human_agent(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
+    """Return a person as the agent of a dialogue."""
+    person = HumanAgent(() if tools is None else tools.schema, Terminal(sys.stdin, sys.stderr))
+    return ToolSession(person, tools, record.message, tool_rounds=MANY, tool_errors=MANY)
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> Message:

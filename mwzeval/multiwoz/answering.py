@@ -14,11 +14,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Literal, NamedTuple
 
 from mwzeval.conversation.agents import BOOKINGS
-from mwzeval.conversation.endpoint.options import is_endpoint
 from mwzeval.conversation.loop import Ending, failed
+from mwzeval.conversation.models import is_endpoint
+from mwzeval.conversation.own_code import is_own_code
 from mwzeval.conversation.protocols import (
     AGENT_ERROR,
     FAILURES,
@@ -37,8 +39,8 @@ from mwzeval.multiwoz.formats.functions import OUR_TOOLS
 from mwzeval.multiwoz.formats.messages import Conversation
 from mwzeval.multiwoz.goals.goal import annotated_goals
 from mwzeval.multiwoz.goals.selection import GoalSource, chosen_names, parse_goal_source
-from mwzeval.multiwoz.live.settings.agents import AgentSide, check_agent
-from mwzeval.multiwoz.live.settings.options import HUMAN, WORDS, LiveOptions
+from mwzeval.multiwoz.live.episodes import dialogue_key, load_agent
+from mwzeval.multiwoz.live.options import HUMAN, WORDS, LiveOptions
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.transcript import reported_bookings
 from mwzeval.scores.findings import Findings
@@ -70,7 +72,7 @@ class CorpusSetting:
     benchmark = NAME
 
     def __init__(self, options: LiveOptions, context: Context) -> None:
-        check_agent(options.agent)
+        options.check_names()
         if options.agent == HUMAN:
             raise UsageError("people hold live dialogues: mwzeval play --as agent")
         self._options = options
@@ -91,8 +93,9 @@ class CorpusSetting:
         self.items: Sequence[tuple[str, Any]] = tuple((name, None) for name in self.turns)
         tables = read_tables(options.root)
         self._tools = DatabaseTools(tables, options.rules)
-        self._agents = AgentSide(options, tables)
-        self.trusts = self._agents.trusts
+        self._begin_agent = load_agent(options, tables)
+        self._stack = ExitStack()
+        self.trusts = is_endpoint(options.agent) or not is_own_code(options.agent)
         self.waits = is_endpoint(options.agent)
         self.about: Mapping[str, Any] = {
             "corpus": options.corpus_name,
@@ -110,7 +113,7 @@ class CorpusSetting:
 
     def begin(self) -> None:
         """Import the agent, or be ready to ask a model. Raises `MwzevalError`."""
-        self._agents.begin()
+        self._agent = self._begin_agent(self._stack)
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Let the agent answer each turn of a dialogue.
@@ -118,11 +121,10 @@ class CorpusSetting:
         It ends with the first problem of the agent where there was one. What is nobody's fault, and
         a dialogue that takes too long, end at once.
         """
-        key = f"{planned.item}#{planned.trial}"
-        tools = self._tools.of_dialogue(planned.seed, key)
+        tools = self._tools.of_dialogue(planned.seed, dialogue_key(planned))
         record.note(Ending(AGENT_ERROR, 0))
         try:
-            session = self._agents.partner(planned, tools, record)
+            session = self._agent(planned, tools, record)
         except FAILURES as error:
             return failed(AGENT_ERROR, 0, error)
         turns = self.turns[planned.item]
@@ -145,7 +147,7 @@ class CorpusSetting:
 
     def stop(self) -> None:
         """End all requests."""
-        self._agents.stop()
+        self._stack.close()
 
     def judge(self, trajectory: Trajectory) -> bool | None:
         """Return None: these users do not want what they are told, but what they were told."""

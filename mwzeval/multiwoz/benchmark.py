@@ -214,7 +214,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
     if verb in SCORING:
         add_references(parser)
     if verb == "live":
-        from mwzeval.multiwoz.live.settings.choosing import add_live
+        from mwzeval.multiwoz.live.options import add_live
 
         add_live(parser)
         add_compat(parser)

@@ -131,7 +131,7 @@ class MultiWoz(Benchmark):
 
     def live(self, arguments: Namespace) -> RunSetting:
         """Return a setting at the text or act level, on the database of a corpus."""
-        from mwzeval.multiwoz.live.settings.choosing import setting_of
+        from mwzeval.multiwoz.live.episodes import setting_of
 
         return setting_of(arguments)
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 
 from mwzeval.arguments import add_data
-from mwzeval.conversation.endpoint.options import (
+from mwzeval.conversation.models import (
     add_model_options,
     add_request_options,
     model_options,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mwzeval.conversation import own_code
-from mwzeval.conversation.agents import OwnAgent, OwnUser
+from mwzeval.conversation.agents import own_agent, own_user
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.own_code import IMPORT_LIMIT, imported
 from mwzeval.conversation.protocols import ConversationError
@@ -27,7 +27,7 @@ class ToyTools:
 
 def answer(made: Any, said: str = "hello") -> tuple[AgentTurn, Record]:
     record = Record()
-    partner = OwnAgent("mine", made).partner(Planned("a", "goal", seed=5), ToyTools(), record)
+    partner = own_agent("mine", made)(Planned("a", "goal", seed=5), ToyTools(), record)
     return partner.answer(said), record
 
 
@@ -94,7 +94,7 @@ async def fails(messages: list[Any]) -> Any:
 
 def test_agents_may_be_asynchronous() -> None:
     assert answer(waits)[0].text == '{"found": {"x": 1}}'
-    partner = OwnAgent("mine", Waiting).partner(Planned("a", "goal"), None, Record())
+    partner = own_agent("mine", Waiting)(Planned("a", "goal"), None, Record())
     assert [partner.answer(said).text for said in "ab"] == ["you said a", "you said b"]
     with pytest.raises(LookupError, match="nothing"):
         answer(fails)
@@ -135,7 +135,7 @@ class NeedsMore:
 )
 def test_what_cannot_be_called_is_told_before_anything(made: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        OwnAgent("mine", made)
+        own_agent("mine", made)
 
 
 def test_code_is_found_in_modules_and_files(
@@ -184,7 +184,7 @@ def test_a_user_of_ones_own_is_checked() -> None:
             return {"complete": False}
 
     goal = {"wish": "mine"}
-    user = OwnUser("mine", Mine).user(Planned("a", goal))
+    user: Any = own_user("mine", Mine)(Planned("a", goal), Record())
     assert goal == {"wish": "mine"}
     assert user.begin() == "half ?"
     heard = AgentTurn(({"role": "assistant", "content": "text"},), "text")
@@ -193,7 +193,7 @@ def test_a_user_of_ones_own_is_checked() -> None:
     assert heard.messages[0]["content"] == "text"
     assert user.report() == {"complete": False}
     with pytest.raises(UsageError, match="answer"):
-        OwnUser("mine", type("Mute", (), {"begin": lambda self: ""}))
+        own_user("mine", type("Mute", (), {"begin": lambda self: ""}))
 
 
 WAITING = """

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mwzeval.conversation.agents import OwnAgent
+from mwzeval.conversation.agents import MakeAgent, own_agent
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.pool import TimeLimits
@@ -119,12 +119,12 @@ def broken(messages: list[dict[str, Any]]) -> Any:
 class ToySetting:
     """Goals are words, the agent any that an agent may be; a goal of nothing ends at once."""
 
-    make_agent: Callable[[], OwnAgent]
+    make_agent: Callable[[], MakeAgent]
     goals: Mapping[str, str] = field(default_factory=lambda: GOALS)
     trusts: bool = False
     about: Mapping[str, Any] = field(default_factory=lambda: {"agent": {"spec": "toy"}})
     benchmark: str = "toy"
-    agent: OwnAgent | None = None
+    agent: MakeAgent | None = None
 
     @property
     def items(self) -> Sequence[tuple[str, Any]]:
@@ -138,7 +138,7 @@ class ToySetting:
         assert agent is not None
         return hold(
             lambda: ToyUser(planned.goal),
-            lambda: agent.partner(planned, None, record),
+            lambda: agent(planned, None, record),
             record,
             user_turns=4,
         )
@@ -148,7 +148,7 @@ class ToySetting:
 
 
 def toy(agent: Callable[..., Any] = echo, **more: Any) -> ToySetting:
-    return ToySetting(lambda: OwnAgent("toy", agent), **more)
+    return ToySetting(lambda: own_agent("toy", agent), **more)
 
 
 def held(setting: ToySetting, path: Path, **more: Any) -> bytes:
@@ -171,5 +171,5 @@ if __name__ == "__main__":
             self.count += 1
             return super().hold(planned, record)
 
-    setting = Killing(lambda: OwnAgent("toy", echo), goals=many)
+    setting = Killing(lambda: own_agent("toy", echo), goals=many)
     run(setting, output, jobs=1, limits=TimeLimits(None, None), trials=2, progress=False)

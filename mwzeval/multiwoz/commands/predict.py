@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_data
-from mwzeval.conversation.endpoint.options import (
+from mwzeval.conversation.models import (
     add_model_options,
     add_request_options,
-    model_options,
-    refuse_without_model,
 )
 from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
@@ -153,22 +151,11 @@ def _setting(arguments: argparse.Namespace) -> CorpusSetting:
     """Return who answers which dialogues. Raises `UsageError`, `DataError`."""
     from mwzeval.multiwoz.answering import CorpusSetting
     from mwzeval.multiwoz.goals.selection import CORPUS
-    from mwzeval.multiwoz.live.settings.options import LiveOptions
+    from mwzeval.multiwoz.live.options import LiveOptions
 
-    if arguments.tool_rounds < 0:
-        raise UsageError(f"--tool-rounds is at least 0, not {arguments.tool_rounds}")
-    refuse_without_model(arguments, "agent")
     fold = known_name("fold", "dev" if arguments.fold == "val" else arguments.fold, FOLDS)
     chosen = () if arguments.dialogues is None else (arguments.dialogues,)
-    options = LiveOptions(
-        agent=arguments.agent,
-        goals=":".join((CORPUS, fold, *chosen)),
-        corpus=arguments.corpus,
-        data=arguments.data,
-        seed=arguments.seed,
-        tool_rounds=arguments.tool_rounds,
-        model=model_options(arguments),
-    )
+    options = LiveOptions.of(arguments, goals=":".join((CORPUS, fold, *chosen)))
     return CorpusSetting(options, arguments.context)
 
 

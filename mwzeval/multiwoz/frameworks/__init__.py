@@ -1,4 +1,26 @@
-"""Live dialogues in the frameworks where people evaluate and train: one folder each.
+"""Live dialogues in the frameworks where people evaluate and train: one module each.
 
-Modules of a folder import their framework; nothing else imports them.
+A module imports its framework; nothing else imports it.
 """
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from mwzeval.multiwoz.live.episodes import Episodes
+
+
+def load(options: Mapping[str, Any]) -> Episodes:
+    """Return the episodes of these arguments of `Episodes`; a process loads them once.
+
+    Raises `UsageError` for unknown names, `DataError` for missing files.
+    """
+    return _loaded(json.dumps(options, sort_keys=True))
+
+
+@lru_cache(maxsize=16)
+def _loaded(options: str) -> Episodes:
+    return Episodes(**json.loads(options))

@@ -1,39 +1,332 @@
-"""MultiWOZ's live dialogues for a harness of one's own: goals, users, functions, judgement.
+"""MultiWOZ's live dialogues: goals, users, agents, functions, judgement.
 
-What `mwzeval live` does with an agent, without the agent: whoever asks it drives each dialogue.
+A setting holds the dialogues of a run, at the text level or at the act level. `Episodes` are the
+same dialogues for a harness of one's own, without the agent: whoever asks it drives each dialogue.
 The frameworks of `mwzeval.multiwoz.frameworks` do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from mwzeval.conversation.endpoint.prompts import read_prompt
+from mwzeval.conversation.agents import MakeAgent, MakeUser, own_agent, own_user
 from mwzeval.conversation.episode import Episode
-from mwzeval.conversation.loop import USER_TURNS
-from mwzeval.conversation.protocols import End
-from mwzeval.conversation.record import Planned
-from mwzeval.conversation.tool_session import TOOL_ROUNDS
+from mwzeval.conversation.human import HumanUser, Terminal, human_agent
+from mwzeval.conversation.loop import USER_TURNS, Ending
+from mwzeval.conversation.mcp import AgentServer, check_installed
+from mwzeval.conversation.messages import Message
+from mwzeval.conversation.models import (
+    GOAL,
+    ModelUser,
+    endpoint_agent,
+    is_endpoint,
+    read_prompt,
+)
+from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
+from mwzeval.conversation.pool import RunSetting
+from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, USER_STOP, End, Tools
+from mwzeval.conversation.record import Planned, Record, hold
+from mwzeval.conversation.tool_session import TOOL_ROUNDS, Respond, ToolSession
 from mwzeval.conversation.trajectory import Trajectory, header, json_line
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.writing import written_atomically
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import AUTO
+from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
+from mwzeval.multiwoz.convlab.resources import SystemValues, load_resources
+from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem, hold_in_acts
+from mwzeval.multiwoz.convlab.user import AgendaUser, Draws
+from mwzeval.multiwoz.corpus import read_tables
+from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.formats.functions import tools_schema
 from mwzeval.multiwoz.goals.goal import Goal
-from mwzeval.multiwoz.live.judge import Judgement, end_reasons
+from mwzeval.multiwoz.goals.selection import RunGoals
+from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
+from mwzeval.multiwoz.live.judge import Judge, Judgement, end_reasons
 from mwzeval.multiwoz.live.modalities import user_faults, user_report
-from mwzeval.multiwoz.live.settings.options import (
+from mwzeval.multiwoz.live.options import (
+    ACTS,
     AGENDA,
     AGENT_PROMPT,
     GOALS,
+    HUMAN,
+    RULE_CONVLAB,
+    SILENT,
     LiveOptions,
 )
-from mwzeval.multiwoz.live.settings.words import WordSetting
+from mwzeval.multiwoz.live.reading import AgentReader
+from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent
+from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.understanding import Vocabulary
+from mwzeval.multiwoz.live.user import LiveUser
+from mwzeval.multiwoz.live.user_faults import faults_of
+from mwzeval.multiwoz.live.user_in_words import UserInWords
+from mwzeval.multiwoz.live.wordings import UserWordings
 from mwzeval.version import __version__
+
+Tables = Mapping[str, Sequence[Row]]
+A_SYSTEM = "a system of acts is a class whose objects have answer(acts)"
+
+
+def setting_of(arguments: Namespace) -> RunSetting:
+    """Return the setting of a run. Raises `UsageError` for what makes no sense, `DataError`."""
+    options = LiveOptions.of(arguments)
+    return ActSetting(options) if options.level == ACTS else WordSetting(options)
+
+
+def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], MakeAgent]:
+    """Return what begins the agent of all dialogues in a process; what it opens, the stack closes.
+
+    Its name is one that `LiveOptions.check_names` lets pass. Raises `DataError` for missing files,
+    `DependencyError` where tools cannot be served; beginning raises `MwzevalError`.
+    """
+    name = options.agent
+    if name == HUMAN:
+        return lambda _: human_agent
+    if options.serve_tools is not None:
+        check_installed()
+
+    def begin_model(stack: ExitStack) -> MakeAgent:
+        client = options.model.client(name)
+        stack.callback(client.close)
+        return endpoint_agent(client, options.agent_prompt.text, options.tool_rounds)
+
+    def begin_own(stack: ExitStack) -> MakeAgent:
+        server = None
+        if options.serve_tools is not None:
+            server = AgentServer(NAME, DatabaseTools.schema, options.serve_tools)
+            stack.callback(server.close)
+        return own_agent(name, imported(name), options.tool_rounds, server)
+
+    if is_endpoint(name):
+        return begin_model
+    if is_own_code(name):
+        return begin_own
+    make = _rule_agents(options, tables) if name != SILENT else lambda _: say_nothing
+
+    def partner(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
+        return ToolSession(make(planned), tools, record.message, tool_rounds=options.tool_rounds)
+
+    return lambda _: partner
+
+
+def _rule_agents(options: LiveOptions, tables: Tables) -> Callable[[Planned], Respond]:
+    """Return what makes the agent `rule` or `rule-convlab` of a dialogue."""
+    vocabulary = Vocabulary(tables)
+    if options.agent != RULE_CONVLAB:
+        return lambda planned: RuleAgent(vocabulary, planned.seed, dialogue_key(planned))
+    resources = load_resources(options.corpus_name, options.root)
+
+    def make(planned: Planned) -> Respond:
+        drawn = planned.seed, planned.item, planned.trial
+        policy = ConvlabPolicy(vocabulary, resources, *drawn)
+        return CallingAgent(policy, planned.seed, dialogue_key(planned))
+
+    return make
+
+
+def say_nothing(messages: Sequence[Message]) -> dict[str, Any]:
+    """Return a message that says nothing of use: the agent `silent`, the floor of all scores."""
+    return {"role": "assistant", "content": "Hm.", "acts": []}
+
+
+def dialogue_key(planned: Planned) -> str:
+    """Return what the draws of functions and rule agents follow from, next to the seed."""
+    return f"{planned.item}#{planned.trial}"
+
+
+def load_user(
+    options: LiveOptions, tables: Tables, goals: RunGoals
+) -> Callable[[ExitStack], MakeUser]:
+    """Return what begins the user of all dialogues in a process, as `load_agent` does."""
+    name = options.user
+    if name == HUMAN:
+        terminal = Terminal(sys.stdin, sys.stderr)
+        return lambda _: lambda planned, record: HumanUser(goals.sentences(planned.item), terminal)
+    if name == AGENDA:
+        values = None
+        if options.strict_user:
+            values = load_resources(options.corpus_name, options.root).system_values
+        reader, wordings = AgentReader(tables, options.rules), UserWordings()
+        return lambda _: (
+            lambda planned, record: UserInWords(
+                agenda_user(planned, values), wordings, reader, Random(planned.key)
+            )
+        )
+
+    def begin_model(stack: ExitStack) -> MakeUser:
+        reader = AgentReader(tables)
+        client, prompt = options.user_model.client(name), options.user_prompt
+        stack.callback(client.close)
+
+        def user(planned: Planned, record: Record) -> ModelUser:
+            def faults(messages: Sequence[Message], token: str | None) -> list[Any]:
+                dialogue = {"goal": planned.goal, "messages": messages, "user": {"token": token}}
+                return [fault.to_json() for fault in faults_of(dialogue, reader)]
+
+            wishes = "\n".join(f"- {sentence}" for sentence in goals.sentences(planned.item))
+            system = prompt.filled(**{GOAL: wishes})
+            complete = client.of_dialogue(planned, "user")
+            return ModelUser(complete, system, faults, record.message)
+
+        return user
+
+    return begin_model if is_endpoint(name) else lambda _: own_user(name, imported(name))
+
+
+def agenda_user(planned: Planned, values: SystemValues | None) -> AgendaUser | LiveUser:
+    """Return the agenda user of a dialogue; with `values` the public one with its faults."""
+    draws = Draws(planned.seed, planned.item, planned.trial, "user")
+    if values is not None:
+        return AgendaUser(planned.goal, values, draws)
+    return LiveUser(planned.goal, draws)
+
+
+class WordSetting:
+    """A user and an agent talk in words; the agent may call functions on the database.
+
+    Without an agent, dialogues are `episode`s that somebody else drives. Raises `UsageError` for
+    unknown names, `DataError` for missing files.
+    """
+
+    benchmark = NAME
+
+    def __init__(self, options: LiveOptions) -> None:
+        options.check_names()
+        self._options = options
+        tables = read_tables(options.root)
+        self._begin_agent = load_agent(options, tables) if options.agent else None
+        self._tools = DatabaseTools(tables, options.rules)
+        self._judge = Judge(tables, options.rules)
+        goals = options.select_goals(self._tools)
+        self._begin_user = load_user(options, tables, goals)
+        self._stack = ExitStack()
+        sides = options.agent, options.user
+        # People take any time, and have to be where the terminal is.
+        has_person = HUMAN in sides
+        self.trusts = has_person or not any(
+            is_own_code(side) and not is_endpoint(side) for side in sides
+        )
+        self.waits = any(map(is_endpoint, sides)) and not has_person
+        # The requests of models have limits of their own.
+        of_user = (USER_ERROR,) if is_endpoint(options.user) else ()
+        of_agent = (AGENT_ERROR, USER_STOP) if is_endpoint(options.agent) else ()
+        self.unhurried: frozenset[End] = frozenset((*of_user, *of_agent))
+        self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
+        limits = {"user_turns": options.user_turns, "tool_rounds": options.tool_rounds}
+        self.about: Mapping[str, Any] = options.about(goals, limits)
+
+    def __reduce__(self) -> tuple[type[WordSetting], tuple[LiveOptions]]:
+        """Let each process that is no copy load the database for itself."""
+        return WordSetting, (self._options,)
+
+    def begin(self) -> None:
+        """Import agent and user, or be ready to ask a model. Raises `MwzevalError`."""
+        if self._begin_agent is not None:
+            self._agent = self._begin_agent(self._stack)
+        self._user = self._begin_user(self._stack)
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        """Hold a dialogue in words."""
+        return hold(
+            lambda: self._user(planned, record),
+            lambda: self._agent(planned, self._tools_of(planned), record),
+            record,
+            user_turns=self._options.user_turns,
+        )
+
+    def episode(self, planned: Planned) -> Episode:
+        """Return a dialogue with an agent that somebody else asks."""
+        record = Record()
+        return Episode(
+            planned,
+            lambda: self._user(planned, record),
+            self._tools_of(planned),
+            user_turns=self._options.user_turns,
+            tool_rounds=self._options.tool_rounds,
+            record=record,
+        )
+
+    def stop(self) -> None:
+        """End all requests, and the server of tools."""
+        self._stack.close()
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        """Return whether every domain of the goal was a success."""
+        return self.judgement(trajectory).success
+
+    def judgement(self, trajectory: Trajectory) -> Judgement:
+        """Return what became of a dialogue, domain by domain."""
+        bookings = trajectory.more.get("bookings")
+        return self._judge.judge(trajectory.goal, trajectory.messages, bookings)
+
+    def _tools_of(self, planned: Planned) -> Tools:
+        return self._tools.of_dialogue(planned.seed, dialogue_key(planned), planned.goal)
+
+
+class ActSetting:
+    """The agenda user talks to the rule system of ConvLab-2, or to a system of one's own, in acts.
+
+    Raises `UsageError` for unknown names, `DataError` for missing files.
+    """
+
+    benchmark = NAME
+
+    def __init__(self, options: LiveOptions) -> None:
+        options.check_names()
+        self.trusts = options.agent == RULE_CONVLAB
+        self._options = options
+        self._resources = load_resources(options.corpus_name, options.root)
+        goals = options.select_goals(self._resources.database)
+        self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
+        self.about: Mapping[str, Any] = options.about(goals, {"user_turns": options.user_turns})
+        self._own: Callable[..., ActSystem] | None = None
+
+    def __reduce__(self) -> tuple[type[ActSetting], tuple[LiveOptions]]:
+        """Let each process that is no copy load the database for itself."""
+        return ActSetting, (self._options,)
+
+    def begin(self) -> None:
+        """Import the system. Raises `UsageError` when that fails."""
+        if self.trusts:
+            return
+        name = self._options.agent
+        own = imported(name)
+        check_call(name, own, 0, ("seed", "dialogue"), A_SYSTEM)
+        if isinstance(own, type) and not hasattr(own, "answer"):
+            raise UsageError(f'"{name}" has no answer(acts): {A_SYSTEM}')
+        self._own = own
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        """Hold a dialogue in acts."""
+        values = self._resources.system_values if self._options.strict_user else None
+        return hold_in_acts(
+            lambda: agenda_user(planned, values),
+            lambda: self._system(planned),
+            record,
+            user_turns=self._options.user_turns,
+        )
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        """Return whether the dialogue is a success by corrected rules, or by the public ones."""
+        judge = CorrectedEvaluator if self._options.compat is None else PublicEvaluator
+        return bool(judged(trajectory, self._resources.database, judge).success)
+
+    def _system(self, planned: Planned) -> ActSystem:
+        system: ActSystem
+        if self._own is None:
+            system = RuleSystem(self._resources, planned.seed, planned.item, planned.trial)
+        else:
+            offered = {"seed": planned.number, "dialogue": planned.name}
+            system = self._own(**given(self._own, offered))
+        return RefusedBookings(system, planned.goal) if self._options.fail_book else system
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +383,7 @@ class Episodes:
         user_turns: int = USER_TURNS,
         tool_rounds: int = TOOL_ROUNDS,
     ) -> None:
-        if user_turns < 1:
-            raise UsageError(f"user_turns is at least 1, not {user_turns}")
-        if tool_rounds < 0:
-            raise UsageError(f"tool_rounds is at least 0, not {tool_rounds}")
         options = LiveOptions(
-            agent="",
             goals=goals,
             corpus=corpus,
             user=user,
@@ -106,7 +394,7 @@ class Episodes:
             user_turns=user_turns,
             tool_rounds=tool_rounds,
         )
-        self._setting = WordSetting(options, is_driven=True)
+        self._setting = WordSetting(options)
         self._setting.begin()
         self._seed = seed
         self.goals: Mapping[str, Goal] = dict(self._setting.items)
@@ -152,10 +440,14 @@ class Episodes:
     def write(
         self, path: str | Path, dialogues: Iterable[Trajectory], *, agent: str, trials: int = 1
     ) -> None:
-        """Write dialogues as the file of a run, which all verbs read; in one step.
+        """Write dialogues as the file of a run, which all verbs read, in the order of the goals.
 
-        `agent` is what the header calls the agent.
+        `agent` is what the header calls the agent. Raises `MwzevalError` when the file cannot be
+        written.
         """
+        places = {item: place for place, item in enumerate(self.goals)}
+        found = sorted(dialogues, key=lambda dialogue: (places[dialogue.item], dialogue.trial))
+        trials = max([trials, *(dialogue.trial for dialogue in found)])
         about = {
             **self._setting.about,
             "agent": {"spec": agent},
@@ -164,5 +456,6 @@ class Episodes:
         }
         with written_atomically(path) as stream:
             stream.write(json_line(header(NAME, __version__, about)).encode())
-            for dialogue in dialogues:
-                stream.write(dialogue.line().encode("utf-8", "backslashreplace"))
+            for dialogue in found:
+                numbered = replace(dialogue, is_numbered=trials > 1)
+                stream.write(numbered.line().encode("utf-8", "backslashreplace"))

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mwzeval.conversation.endpoint.written_turns import DONE
 from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, AgentTurn
+from mwzeval.conversation.models import DONE
 from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, goal_slot
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.database import comparable

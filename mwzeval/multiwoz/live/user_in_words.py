@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from mwzeval.conversation.endpoint.written_turns import DONE, GIVES_UP
 from mwzeval.conversation.messages import AgentTurn, Message, user_message
+from mwzeval.conversation.models import DONE, GIVES_UP
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.goals.goal import begun

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.conversation.endpoint.options import ModelOptions
 from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.models import ModelOptions
 from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
 from mwzeval.conversation.protocols import InfrastructureError
 from mwzeval.conversation.record import Planned, Record

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.conversation.endpoint.options import ModelOptions
+from mwzeval.conversation.models import ModelOptions
 from mwzeval.conversation.pool import RunSetting
 from mwzeval.conversation.runs import RunSummary
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, problems_kept

@@ -17,7 +17,7 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `cross-users`."""
-    from mwzeval.conversation.endpoint.options import add_model_options, add_request_options
+    from mwzeval.conversation.models import add_model_options, add_request_options
     from mwzeval.conversation.pool import add_pool_options
 
     parser.set_defaults(interrupted="the same call goes on after the last dialogue")
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Hold the dialogues, and print the table."""
-    from mwzeval.conversation.endpoint.options import model_options
+    from mwzeval.conversation.models import model_options
     from mwzeval.conversation.pool import TimeLimits
     from mwzeval.conversation.runs import run as hold_run
     from mwzeval.pydial.runs.run import TESTS, planned

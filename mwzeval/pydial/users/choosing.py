@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mwzeval.conversation.endpoint.options import ModelOptions, is_endpoint
+from mwzeval.conversation.models import ModelOptions, is_endpoint
 from mwzeval.conversation.own_code import failing_as_usage, is_own_code
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.errors import UsageError, did_you_mean, shorten

@@ -7,16 +7,13 @@ The first act in what it writes is what it says, if users of the domain say that
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from random import Random
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from mwzeval.conversation.endpoint.client import Client, Completion
-from mwzeval.conversation.endpoint.options import ModelOptions
-from mwzeval.conversation.endpoint.prompts import Prompt
-from mwzeval.conversation.endpoint.written_turns import written_turn
+from mwzeval.conversation.completions import Client
 from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, Message, answer_messages
 from mwzeval.conversation.messages import user_message as heard_message
+from mwzeval.conversation.models import Complete, ModelOptions, Prompt, written_turn
 from mwzeval.conversation.protocols import ConversationError
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.errors import UsageError
@@ -61,19 +58,7 @@ class ModelUsers:
 
     def user(self, state: UserState, task: Task, planned: Planned, record: Record) -> ModelUser:
         """Return the user of a dialogue; what it writes goes to the `record`."""
-        client, options = self._client, self._options
-        assert client is not None, "begin() makes it"
-        deadline = None
-        if options.dialogue_seconds is not None:
-            deadline = client.clock.now() + options.dialogue_seconds
-        rng = Random(f"{planned.key}/user")
-        more = {"seed": planned.number_of("user")} if options.sends_seed else None
-
-        def complete(messages: Sequence[Message]) -> Completion:
-            return client.complete(
-                messages, rng=rng, trial=planned.trial, deadline=deadline, more=more
-            )
-
+        assert self._client is not None, "begin() makes it"
         ontology = state.domain.ontology
         system = self._prompt.filled(
             kind=ontology.entity_type,
@@ -81,6 +66,7 @@ class ModelUsers:
             facts=", ".join(ontology.requestable),
             goal=goal_in_words(state.goal),
         )
+        complete = self._client.of_dialogue(planned, "user")
         return ModelUser(state, complete, system, task.max_exchanges, record.message)
 
 
@@ -95,7 +81,7 @@ class ModelUser(User):
     def __init__(
         self,
         state: UserState,
-        complete: Callable[[Sequence[Message]], Completion],
+        complete: Complete,
         system: str,
         limit: int,
         written: Callable[[Message], object],

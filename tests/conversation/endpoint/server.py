@@ -171,4 +171,4 @@ def serving(server: Server, certificate: Path | None = None) -> Iterator[Server]
 def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let requests be made again at once: this changes nothing but how long a test takes."""
     for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
-        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+        monkeypatch.setattr(f"mwzeval.conversation.completions.{name}", seconds)

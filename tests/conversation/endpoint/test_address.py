@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.endpoint.address import PUBLIC_URL, Endpoint
-from mwzeval.conversation.endpoint.options import (
+from mwzeval.conversation.completions import PUBLIC_URL, Endpoint
+from mwzeval.conversation.models import (
     add_model_options,
     add_request_options,
     model_options,
+    read_prompt,
 )
-from mwzeval.conversation.endpoint.prompts import read_prompt
 from mwzeval.errors import InputError, UsageError
 
 OURS, THEIRS = "http://ours/v1", "http://theirs/v1"

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.conversation.endpoint.cache import FolderCache
-from mwzeval.conversation.endpoint.client import Completion, request_of, tools_text
+from mwzeval.conversation.completions import Completion, FolderCache, request_of, tools_text
 from mwzeval.errors import MwzevalError
 from tests.places import ROOT
 
@@ -20,8 +19,8 @@ URL = "http://localhost/v1"
 FOUND = Completion({"role": "assistant", "content": "ä\ud800"}, "stop", {"in": 1, "ms": 2})
 KILLED = """
 import os, signal, sys
-from mwzeval.conversation.endpoint.cache import FolderCache
-from mwzeval.conversation.endpoint.client import Completion
+from mwzeval.conversation.completions import FolderCache
+from mwzeval.conversation.completions import Completion
 cache = FolderCache(sys.argv[1], "http://localhost/v1")
 real = os.fsync
 def fsync(file):

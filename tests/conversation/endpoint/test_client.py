@@ -14,9 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.conversation.endpoint.address import Endpoint, Secrets
-from mwzeval.conversation.endpoint.cache import FolderCache
-from mwzeval.conversation.endpoint.client import Client, Clock, ContextError, tools_text
+from mwzeval.conversation.completions import (
+    Client,
+    Clock,
+    ContextError,
+    Endpoint,
+    FolderCache,
+    Secrets,
+    tools_text,
+)
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
 from tests.conversation.endpoint.server import CONTEXT, Server, completion, hello, serving
 

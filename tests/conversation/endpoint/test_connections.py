@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from mwzeval.conversation.endpoint.connections import MOST_BYTES, Connections, NoAnswerError
+from mwzeval.conversation.connections import MOST_BYTES, Connections, NoAnswerError
 
 pytestmark = pytest.mark.integration
 

@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 import trustme
 
-from mwzeval.conversation.endpoint.address import Endpoint
-from mwzeval.conversation.endpoint.client import Client
-from mwzeval.conversation.endpoint.routes import route_to
+from mwzeval.conversation.completions import Client, Endpoint
+from mwzeval.conversation.connections import proxy_before
 from mwzeval.conversation.protocols import InfrastructureError
 from mwzeval.errors import UsageError
 from tests.conversation.endpoint.server import Server, serving
@@ -197,10 +196,10 @@ def test_who_is_asked_through_a_proxy(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "proxy.test:3128")
     monkeypatch.setenv("NO_PROXY", no_proxy)
-    route = route_to(url)
-    assert (route.proxy is not None) == goes_through
-    if route.proxy is not None:
-        assert route.proxy[:2] == ("proxy.test", 3128)
+    proxy = proxy_before(url)
+    assert (proxy is not None) == goes_through
+    if proxy is not None:
+        assert proxy[:2] == ("proxy.test", 3128)
 
 
 @pytest.mark.parametrize("proxy", ["socks5://a:secret-pw@b:1", "http://a:b@c:secret", "http://"])

@@ -12,17 +12,16 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.conversation.endpoint.address import Endpoint
-from mwzeval.conversation.endpoint.agent import EndpointAgent
-from mwzeval.conversation.endpoint.client import Client, Clock
+from mwzeval.conversation.completions import Client, Clock, Endpoint
 from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.models import endpoint_agent
 from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.runs import run
 from mwzeval.conversation.tool_session import ToolSession
 from mwzeval.multiwoz.corpus import read_tables
-from mwzeval.multiwoz.live.settings.options import LiveOptions
-from mwzeval.multiwoz.live.settings.words import WordSetting
+from mwzeval.multiwoz.live.episodes import WordSetting
+from mwzeval.multiwoz.live.options import LiveOptions
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.conversation.endpoint.served import OddAgent, RuleServer, number_of
 from tests.conversation.endpoint.server import CONTEXT, Server, serving
@@ -89,7 +88,7 @@ class Here(WordSetting):
     def hold(self, planned: Planned, record: Record) -> Ending:
         tools = self._tools_of(planned)
         return hold(
-            lambda: self._users.user(planned, record),
+            lambda: self._user(planned, record),
             lambda: self._partner(planned, tools, record),
             record,
         )
@@ -104,12 +103,11 @@ class There(Here):
     def __init__(self, options: LiveOptions, url: str) -> None:
         super().__init__(options)
         self.clock = NoTime()
-        self.model = EndpointAgent(
-            Client(Endpoint("rule", url, KEY), clock=self.clock), "Help.", sends_seed=True
-        )
+        client = Client(Endpoint("rule", url, KEY), clock=self.clock, sends_seed=True)
+        self.model = endpoint_agent(client, "Help.")
 
     def _partner(self, planned: Planned, tools: Tools, record: Record) -> ToolSession:
-        return self.model.partner(planned, tools, record)
+        return self.model(planned, tools, record)
 
 
 def lines(file: Path) -> list[dict[str, Any]]:

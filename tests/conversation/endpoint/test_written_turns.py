@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.conversation.endpoint.written_turns import DONE, GIVES_UP, written_turn
+from mwzeval.conversation.models import DONE, GIVES_UP, written_turn
 
 TURNS = [
     ("I need a hotel.", ("I need a hotel.", None)),

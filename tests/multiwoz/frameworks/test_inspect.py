@@ -38,10 +38,10 @@ from mwzeval.multiwoz.frameworks.inspect import (
     multiwoz_dataset,
     multiwoz_tools,
     multiwoz_user,
+    plain_messages,
     task_success,
     write_run,
 )
-from mwzeval.multiwoz.frameworks.inspect.dialogues import plain_messages
 from tests.multiwoz.frameworks.rule import RuleModel, judged_here, rows
 
 pytestmark = pytest.mark.integration

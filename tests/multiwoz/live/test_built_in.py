@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,12 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import RULES
-from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.live.episodes import Episodes
+from mwzeval.multiwoz.live.episodes import Episodes, load_agent
+from mwzeval.multiwoz.live.options import LiveOptions
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
-from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.places import read_json
@@ -60,9 +59,10 @@ def test_the_policy_of_convlab_books_what_was_said_first() -> None:
     """So it does in acts: the reference of its act is a row of that domain's table."""
     root = corpus_root("sample", None, offline=True)
     tables = read_tables(root)
-    agents = BuiltInAgent("rule-convlab", tables, load_resources("sample", root), TOOL_ROUNDS)
+    options = LiveOptions("rule-convlab", corpus="sample", offline=True)
+    make_agent = load_agent(options, tables)(ExitStack())
     tools = DatabaseTools(tables, RULES[0]).of_dialogue(0, "x", {})
-    agent = agents.partner(Planned("x", {}), tools, Record())
+    agent = make_agent(Planned("x", {}), tools, Record())
     table, room = "a table for 4 people on monday at 18:00", "a hotel for 2 nights from tuesday"
     turn = agent.answer(f"I want to book a restaurant, {table}, and also {room} for 3 people.")
     (call,) = [call["function"] for each in turn.messages for call in each.get("tool_calls", ())]
@@ -149,7 +149,7 @@ def test_losses_say_why_and_goals_are_known() -> None:
     assert len(outcome.losses) > 1
     with pytest.raises(UsageError, match=f'"{item}x".*"{item}"'):
         episodes.episode(f"{item}x")
-    with pytest.raises(UsageError, match="user_turns"):
+    with pytest.raises(UsageError, match="user-turns"):
         Episodes(HARNESS_GOALS, corpus="sample", user_turns=0)
-    with pytest.raises(UsageError, match="tool_rounds"):
+    with pytest.raises(UsageError, match="tool-rounds"):
         Episodes(HARNESS_GOALS, corpus="sample", tool_rounds=-1)

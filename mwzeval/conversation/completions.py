@@ -1,0 +1,610 @@
+"""A chat completion: which server is asked with which key, who asks again, and what came of it.
+
+No text that leaves this module has the key.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from html import unescape
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from mwzeval.conversation.connections import (
+    Answer,
+    Connections,
+    NoAnswerError,
+    UnreachableError,
+)
+from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
+from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
+from mwzeval.conversation.record import Planned
+from mwzeval.errors import InputError, MwzevalError, UsageError, shorten
+from mwzeval.files.reading import read_bytes
+from mwzeval.files.writing import named_where_unwritable, write_atomically
+from mwzeval.version import __version__
+
+PREFIX = "openai:"
+"""What a name begins with that means a model behind an endpoint."""
+PUBLIC_URL = "https://api.openai.com/v1"
+PATH = "/chat/completions"
+OURS = ("messages", "model", "n", "stream", "stream_options", "tools")
+"""What a request has from the conversation, and no argument may change."""
+DEFAULTS: Mapping[str, Any] = {"temperature": 0}
+CUT_OFF = "length"
+"""The finish reason of a message that was longer than it may be."""
+REQUEST_SECONDS = 60.0
+RETRIES = 5
+FIRST_RETRIES = 1
+"""Where no request was answered yet, it is more likely the URL than a server that starts anew."""
+SHORTEST, LONGEST = 1.0, 30.0
+"""Seconds before a request is made again."""
+MOST_ASKED_FOR = 60.0
+"""Seconds that a server may ask to wait for."""
+CACHE_FORMAT = 1
+"""Is raised when the same request would be answered with something else."""
+SHORTEST_SECRET = 8
+"""Shorter keys are words such as EMPTY, which local servers are given."""
+LONG_SECRET = 16
+"""Shorter ones may come about by chance where case and blanks do not count."""
+HIDDEN = "[key]"
+_SECRETS = re.compile(r"\bsk-[\w-]{8,}|(?i:\bbearer\s+)[\w.~+/=-]{8,}")
+_ESCAPE = re.compile(
+    r"(?<!\\)\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt])|%(?:25)*([0-9a-f]{2})", re.IGNORECASE
+)
+_BETWEEN = re.compile(r"[\\\s\u00ad\u200b-\u200f\u2060\ufeff]+")
+"""Backslashes, white space and invisible characters."""
+_PASSING = frozenset((408, 409, 425, 429))
+_ACCESS = frozenset((401, 402, 403, 404, 405, 407))
+"""A wrong key, model or URL, no money left: nothing that the agent has done, and no use to ask."""
+_FULL = re.compile(
+    r"context[_ ]?(length|window|size)|maximum context|max_model_len|n_ctx|"
+    r"(prompt|input|messages?|request)\b.{0,40}\btoo (long|large)|too many (input )?tokens|"
+    r"reduce the length|max_new_tokens",
+    re.IGNORECASE | re.DOTALL,
+)
+_SENT_KEYS = ("role", "content", "tool_calls", "tool_call_id")
+_SHOWN = 300
+_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+class Secrets:
+    """Words that no text may have, however a model writes them; those that are short are none."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        long = [word for word in words if len(word) >= SHORTEST_SECRET]
+        self._forms = tuple(form for word in long for form in _forms(word))
+        self._plain = tuple(_plain(form) for form in self._forms if len(form) >= LONG_SECRET)
+
+    def hide(self, text: str) -> str:
+        """Return a text without them; the whole text is hidden where one is escaped or broken."""
+        for form in self._forms:
+            text = text.replace(form, HIDDEN)
+        if self._plain:
+            plain = _plain(text)
+            if any(form in plain for form in self._plain):
+                return HIDDEN
+        return text
+
+    def hide_in(self, value: Any) -> Any:
+        """Return a JSON value without them, in keys, too."""
+        if isinstance(value, dict):
+            return {self.hide_in(key): self.hide_in(inside) for key, inside in value.items()}
+        if isinstance(value, list):
+            return [self.hide_in(inside) for inside in value]
+        return self.hide(value) if isinstance(value, str) else value
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """Return a secret as it is, reversed, quoted, as hex and in base64, and these reversed."""
+    forms = [quote(secret, safe="")]
+    for text in (secret, secret[::-1]):
+        raw = text.encode()
+        forms += [text, raw.hex(), raw.hex().upper()]
+        for before in range(3):
+            # Within a longer text a byte stands at one of three places of a group of four letters;
+            # the letters at the ends have bits of the neighbours too.
+            letters = b64encode(bytes(before) + raw).decode().rstrip("=")
+            is_shared = (before + len(raw)) % 3 > 0
+            inner = letters[(0, 2, 3)[before] : len(letters) - is_shared]
+            forms += [inner, inner.translate(str.maketrans("+/", "-_"))]
+    return tuple(dict.fromkeys([*forms, *(form[::-1] for form in forms)]))
+
+
+def _plain(text: str) -> str:
+    """Return a text in lower case, without escapes of JSON, URLs and HTML, and without blanks."""
+    text = _ESCAPE.sub(
+        lambda found: chr(int(found[found.lastindex] if found.lastindex else "20", 16)),
+        unescape(text),
+    )
+    return _BETWEEN.sub("", text).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model behind a server; `arguments` are those of every request.
+
+    An argument that is None is left out, also one that would be sent otherwise (`temperature`, 0).
+    The key is neither shown nor compared. Raises `UsageError` for what cannot be asked.
+    """
+
+    model: str
+    base_url: str = PUBLIC_URL
+    key: str | None = field(default=None, repr=False, compare=False)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise UsageError(f"a model behind an endpoint is named {PREFIX}MODEL")
+        try:
+            parts = urlsplit(self.base_url)
+            _ = parts.port  # is checked when it is read
+        except ValueError:  # whose text has a part of a password
+            raise UsageError("the base URL has no host and port that can be read") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(
+                "a base URL begins with http:// or https:// and a host, and ends mostly in /v1, "
+                f'not "{shorten(self.hide(self.base_url))}"'
+            )
+        if not (self.base_url.isascii() and self.base_url.isprintable()) or " " in self.base_url:
+            raise UsageError("a base URL has no spaces, and letters of ASCII only")
+        if parts.username is not None or parts.password is not None:
+            raise UsageError("the base URL has a password: keys are read from the environment only")
+        taken = sorted(set(OURS).intersection(self.arguments))
+        if taken:
+            raise UsageError(f"{taken[0]} is no argument: it follows from the conversation")
+        if self.key is not None and not (self.key.isascii() and self.key.isprintable()):
+            raise UsageError("the key in the environment has characters that no key has")
+
+    @property
+    def host(self) -> str:
+        """The host and port of the server."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the header of a run says: model, host and arguments."""
+        return {"model": self.model, "host": self.host, "arguments": dict(self.arguments)}
+
+    def hide(self, text: str) -> str:
+        """Return a text without the key, and what looks like another one."""
+        return _SECRETS.sub(HIDDEN, Secrets([self.key or ""]).hide(text))
+
+    @classmethod
+    def of_side(
+        cls,
+        side: str,
+        model: str,
+        base_url: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> Endpoint:
+        """Return the endpoint of the `agent` or `user`, with its key from the environment.
+
+        `MWZEVAL_AGENT_BASE_URL` and `MWZEVAL_AGENT_API_KEY` come before `OPENAI_BASE_URL` and
+        `OPENAI_API_KEY`. The last is sent only where the URL is not one of ours: a key does not
+        go to another server than the one that it is for. Raises `UsageError`.
+        """
+        ours = f"MWZEVAL_{side.upper()}_"
+        url = base_url or environment.get(f"{ours}BASE_URL")
+        key = environment.get(f"{ours}API_KEY")
+        if not url:
+            url = environment.get("OPENAI_BASE_URL") or PUBLIC_URL
+            key = key or environment.get("OPENAI_API_KEY")
+        return cls(model, url.rstrip("/"), (key or "").strip() or None, dict(arguments or {}))
+
+
+class ContextError(AnswerError):
+    """The conversation is longer than the model reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The message of a model, and what it has cost.
+
+    `usage` has `in` and `out` (tokens, where the server counts them; `cached` of those in came from
+    its cache), `ms`, and `retries` where there were some. `finish_reason` is None where the server
+    does not say.
+    """
+
+    message: Mapping[str, Any]
+    finish_reason: str | None
+    usage: Mapping[str, int]
+
+    def charge(self, message: Message) -> Message:
+        """Return a message with what this completion has cost, and whether it was cut off."""
+        cut = {"finish_reason": CUT_OFF} if self.finish_reason == CUT_OFF else {}
+        return {**message, "usage": dict(self.usage), **cut}
+
+
+class FolderCache:
+    """Completions of one server that were asked for before: a file for each request and trial.
+
+    The name of a file follows from the server, the request and the trial, so that several runs and
+    processes can share a folder. A file is there as a whole or not at all; one that somebody has
+    damaged is asked for again. Raises `MwzevalError` when the folder cannot be made.
+    """
+
+    def __init__(self, folder: str | Path, base_url: str) -> None:
+        self._folder = Path(folder)
+        self._base_url = base_url
+        with named_where_unwritable(folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, request: str, trial: int) -> Completion | None:
+        """Return the completion of a request, None if it is not there or damaged."""
+        try:
+            raw = json.loads(read_bytes(self._place(request, trial)))
+            found = Completion(raw["message"], raw["finish_reason"], raw["usage"])
+        except (InputError, ValueError, RecursionError, TypeError, KeyError):
+            return None
+        is_whole = (
+            isinstance(found.message, dict)
+            and isinstance(found.finish_reason, str | None)
+            and isinstance(found.usage, dict)
+            and all(type(count) is int for count in found.usage.values())
+        )
+        return found if is_whole else None
+
+    def put(self, request: str, trial: int, completion: Completion) -> None:
+        """Keep a completion. Raises `MwzevalError` when it cannot be written."""
+        place = self._place(request, trial)
+        with named_where_unwritable(place):
+            place.parent.mkdir(exist_ok=True)
+        write_atomically(place, json.dumps(asdict(completion)))
+
+    def _place(self, request: str, trial: int) -> Path:
+        key = json.dumps([CACHE_FORMAT, self._base_url, trial, request])
+        name = sha256(key.encode()).hexdigest()
+        return self._folder / name[:2] / f"{name}.json"
+
+
+class Clock:
+    """The time, and how it is waited for. `stop` ends all waiting."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+
+    def now(self) -> float:
+        """Return seconds from any moment on."""
+        return time.monotonic()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait; return whether it was stopped meanwhile."""
+        return self._stopped.wait(seconds)
+
+    def stop(self) -> None:
+        """End all waiting."""
+        self._stopped.set()
+
+
+class Client:
+    """Asks a model for completions, from any thread: each has a connection of its own.
+
+    How many requests there are at a time is how many threads ask. A request may take so many
+    `seconds`, and a dialogue `dialogue_seconds` (None: any time); `sends_seed` is whether requests
+    have a seed that follows from that of the run. `close` ends all requests.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        seconds: float = REQUEST_SECONDS,
+        dialogue_seconds: float | None = None,
+        sends_seed: bool = False,
+        cache: FolderCache | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self._seconds = seconds
+        self._dialogue_seconds = dialogue_seconds
+        self._sends_seed = sends_seed
+        self._cache = cache
+        self.clock = Clock() if clock is None else clock
+        parts, mark, query = endpoint.base_url.partition("?")
+        self._connections = Connections(f"{parts.rstrip('/')}{PATH}{mark}{query}")
+        self._headers = {
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+            "User-Agent": f"mwzeval/{__version__}",
+        }
+        if endpoint.key is not None:
+            self._headers["Authorization"] = f"Bearer {endpoint.key}"
+        self._secrets = Secrets((endpoint.key or "", *self._connections.secrets))
+        self._has_answered = False
+
+    def of_dialogue(
+        self, planned: Planned, side: str, tools: Sequence[Mapping[str, Any]] = ()
+    ) -> Callable[[Sequence[Message]], Completion]:
+        """Return what completes the messages of one side of a dialogue, which begins now."""
+        texts = _Texts()
+        rng = Random(f"{planned.key}/{side}")
+        schema = tools_text(tools)
+        deadline = None
+        if self._dialogue_seconds is not None:
+            deadline = self.clock.now() + self._dialogue_seconds
+        more = {}
+        if self._sends_seed:
+            more["seed"] = planned.number if side == "agent" else planned.number_of(side)
+
+        def complete(messages: Sequence[Message]) -> Completion:
+            return self.complete(
+                messages,
+                schema,
+                rng=rng,
+                trial=planned.trial,
+                deadline=deadline,
+                more=more,
+                texts=texts,
+            )
+
+        return complete
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        tools: str = "",
+        *,
+        rng: Random,
+        trial: int = 1,
+        deadline: float | None = None,
+        more: Mapping[str, Any] | None = None,
+        texts: _Texts | None = None,
+    ) -> Completion:
+        """Return the completion of `messages`, from the cache if it was made for this trial before.
+
+        `tools` is the text of their schema (`tools_text`), which is the same for many requests;
+        `texts` are those of the messages of a conversation that grows.
+        `rng` draws how long is waited before a request is made again, `deadline` is a time of the
+        clock, `more` are arguments of this request alone.
+
+        Raises `ContextError` and `AnswerError` for what the agent has done, `InfrastructureError`
+        for what it has not, which includes a deadline that is reached while a server errs or does
+        not answer. Raises `LimitError` where no time is left to ask at all. No text has the key.
+        """
+        arguments = {**DEFAULTS, **self.endpoint.arguments, **(more or {})}
+        request = request_of(self.endpoint.model, messages, tools, arguments, texts)
+        if self._cache is not None:
+            known = self._cache.get(request, trial)
+            if known is not None:
+                return known
+        has_spoken = any(message["role"] == ASSISTANT_ROLE for message in messages)
+        completion = self._asked(request.encode(), rng, deadline, has_spoken)
+        if self._cache is not None:
+            try:
+                self._cache.put(request, trial, completion)
+            except MwzevalError as error:  # a full disk is nothing that the agent has done
+                raise InfrastructureError(str(error)) from None
+        return completion
+
+    def close(self) -> None:
+        """End all requests, and allow no other."""
+        self.clock.stop()
+        self._connections.close()
+
+    def _asked(
+        self, body: bytes, rng: Random, deadline: float | None, has_spoken: bool
+    ) -> Completion:
+        for retry in range(RETRIES + 1):
+            begin = self.clock.now()
+            seconds = self._seconds if deadline is None else min(self._seconds, deadline - begin)
+            if seconds <= 0 and retry:
+                break
+            if seconds <= 0:
+                raise LimitError("no time is left for the dialogue")
+            answer = None
+            try:
+                answer = self._connections.post(body, self._headers, seconds)
+                self._has_answered = True
+                completion = self._checked(answer, begin, retry, has_spoken)
+                if completion is not None:
+                    return completion
+                text = self._shown(_error_text(answer))
+                problem = f"answers {answer.status}{text and ': '}{text}"
+            except UnreachableError as error:
+                problem = f"cannot be reached: {self._shown(str(error))}"
+                if retry >= FIRST_RETRIES and not self._has_answered:
+                    break
+            except NoAnswerError as error:
+                problem = f"does not answer: {self._shown(str(error))}"
+            if retry == RETRIES:
+                break
+            wait = _seconds_to_wait(retry + 1, answer, rng)
+            if deadline is not None and self.clock.now() + wait >= deadline:
+                # The server has used up the time, not what the agent says: nobody can judge it.
+                raise InfrastructureError(
+                    f"{self._place} {problem}, and no time is left for the dialogue"
+                )
+            if self.clock.wait(wait):
+                raise InfrastructureError("the run has ended")
+        raise InfrastructureError(f"{self._place} {problem} (asked {retry + 1} times)")
+
+    def _checked(
+        self, answer: Answer, begin: float, retries: int, has_spoken: bool
+    ) -> Completion | None:
+        """Return the completion in an answer, None where another time there may be one.
+
+        What is refused before the model `has_spoken` is no fault of what it has said: the server
+        was started without tools, say, or knows another model or no such argument.
+        """
+        error = _error_in(answer)
+        status = answer.status
+        if 200 <= status < 300:
+            if error is None:
+                ms = round(1000 * (self.clock.now() - begin))
+                return self._completion(answer.body.decode(errors="replace"), ms, retries)
+            # Some servers that pass requests on answer so.
+            code = str(error.get("code") if isinstance(error, Mapping) else None)
+            status = int(code) if re.fullmatch(r"[345]\d\d", code) else 500
+        text = _error_text(answer)
+        shown = f"{answer.status}: {self._shown(text)}".removesuffix(": ")
+        if (status in (400, 413, 422) or status >= 500) and _FULL.search(text):
+            raise ContextError(f"the conversation is longer than the model reads ({shown})")
+        if status in _PASSING or status >= 500:
+            return None
+        if status in _ACCESS or status < 400 or not has_spoken:
+            raise InfrastructureError(
+                f"{self._place} answers {shown}; check URL, model, key and arguments, and how the "
+                f"server was started{self._noticed(answer.status)}"
+            )
+        raise AnswerError(f"{self._place} answers {shown}")
+
+    def _completion(self, text: str, ms: int, retries: int) -> Completion | None:
+        """Return the completion in the text of an answer without the key, None where there is none.
+
+        What the message says and calls is looked at by those who ask.
+        """
+        try:
+            value = json.loads(text)
+            choice = self._secrets.hide_in(value["choices"][0])
+            message = choice["message"]
+        except (ValueError, RecursionError, TypeError, KeyError, IndexError):
+            return None
+        if not isinstance(message, dict):
+            return None
+        found: Message = {"role": ASSISTANT_ROLE, "content": message.get("content")}
+        if found["content"] is None and isinstance(message.get("refusal"), str):
+            found["content"] = message["refusal"]
+        if message.get("tool_calls"):
+            found["tool_calls"] = message["tool_calls"]
+        reason = choice.get("finish_reason")
+        usage = {**_tokens(value.get("usage")), "ms": ms}
+        if retries:
+            usage["retries"] = retries
+        return Completion(found, reason if isinstance(reason, str) else None, usage)
+
+    def _noticed(self, status: int) -> str:
+        """Return what is unusual about the URL or the key that a server has refused."""
+        if status in (401, 403) and self.endpoint.key is None:
+            return " (no key was sent)"
+        # The path itself is not told: there are gateways whose paths have keys.
+        if status in (404, 405) and not urlsplit(self.endpoint.base_url).path.endswith("/v1"):
+            return " (the URL does not end in /v1, as most do)"
+        return ""
+
+    @property
+    def _place(self) -> str:
+        return f"the server {self.endpoint.host}"
+
+    def _shown(self, text: str) -> str:
+        text = self._secrets.hide(text)
+        return shorten(self.endpoint.hide(" ".join(text.split())), _SHOWN)
+
+
+class _Texts:
+    """The JSON texts of messages, each made once: a conversation is sent as often as it grows."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Message, str]] = {}
+
+    def of(self, message: Message) -> str:
+        """Return the text of a message, which has not changed since it was asked for first."""
+        known = self._known.get(id(message))
+        if known is None:
+            # The message is kept, so that no other has its id.
+            known = self._known[id(message)] = message, _json(_sent(message))
+        return known[1]
+
+
+def request_of(
+    model: str,
+    messages: Sequence[Message],
+    tools: str,
+    arguments: Mapping[str, Any],
+    texts: _Texts | None = None,
+) -> str:
+    """Return the body of a request: the same text for the same request."""
+    if tools:
+        arguments = {"tool_choice": "auto", **arguments}
+    body = {key: value for key, value in arguments.items() if value is not None}
+    begin = _json({**body, "model": model})[:-1]
+    text_of = (texts or _Texts()).of
+    parts = [begin, ',"messages":[', ",".join(map(text_of, messages)), "]"]
+    if tools:
+        parts += [',"tools":', tools]
+    return "".join([*parts, "}"])
+
+
+def tools_text(tools: Sequence[Mapping[str, Any]]) -> str:
+    """Return the schema of functions as requests have it, empty where there are none."""
+    return _json(tools) if tools else ""
+
+
+def _sent(message: Message) -> Message:
+    """Return a message as servers want it: nothing of what is only kept, and no empty content."""
+    sent = {key: message[key] for key in _SENT_KEYS if key in message}
+    if sent.get("tool_calls") and not sent.get("content"):
+        sent["content"] = None
+    return sent
+
+
+def _tokens(counted: Any) -> dict[str, int]:
+    """Return the tokens that a server has counted, in and out."""
+    if not isinstance(counted, dict):
+        return {}
+    details = counted.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    tokens = {"in": counted.get("prompt_tokens"), "out": counted.get("completion_tokens")}
+    if type(cached) is int and cached > 0:
+        tokens["cached"] = cached
+    return {key: count for key, count in tokens.items() if type(count) is int}
+
+
+def _error_in(answer: Answer) -> Any:
+    """Return the `error` that an answer tells of, None where it tells of none."""
+    if 200 <= answer.status < 300 and b'"error"' not in answer.body:
+        return None
+    try:
+        value = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, Mapping) or value.get("choices"):
+        return None
+    return value.get("error")
+
+
+def _error_text(answer: Answer) -> str:
+    """Return what a server says of an error, all of it if it has another form than most."""
+    error = _error_in(answer)
+    if isinstance(error, Mapping):
+        parts = [error.get(key) for key in ("message", "code", "type")]
+        return " ".join(str(part) for part in parts if part is not None)
+    return str(error) if error is not None else answer.body.decode(errors="replace").strip()
+
+
+def _seconds_to_wait(retry: int, answer: Answer | None, rng: Random) -> float:
+    """Return how long to wait before a request is made for the `retry`-th time again, from 1.
+
+    Twice as long each time, up to twice that by chance, so that many that were refused at once do
+    not come back at once; or as long as the server asks for, and up to a second more.
+    """
+    asked = None if answer is None else _asked_for(answer)
+    if asked is not None:
+        return min(asked, MOST_ASKED_FOR - 1) + rng.random()
+    return min(LONGEST, SHORTEST * 2.0 ** (retry - 1) * (1 + rng.random()))
+
+
+def _asked_for(answer: Answer) -> float | None:
+    text = answer.headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d*)?", text):
+        return float(text)
+    try:  # a date, of which only the distance to the server's own clock says something
+        then: datetime = parsedate_to_datetime(text)
+        distance = (then - parsedate_to_datetime(answer.headers["date"])).total_seconds()
+    except (ValueError, TypeError, KeyError):
+        return None
+    return max(0.0, distance)

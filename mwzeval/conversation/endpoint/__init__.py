@@ -1,1 +1,0 @@
-"""Agents and users behind an endpoint that speaks OpenAI's chat completions."""

@@ -1,0 +1,376 @@
+"""Models behind an endpoint that speaks OpenAI's chat completions, as agents and users in words.
+
+A model that plays a user has its goal in the system message. Then it sees what is said and nothing
+else, with the roles changed: its own messages are those of an assistant, the agent's those of a
+user. What the agent calls, and what tools return, it does not see.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from argparse import Namespace, _ActionsContainer
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mwzeval.arguments import InputFile
+from mwzeval.conversation.agents import MakeAgent, NotAUserError
+from mwzeval.conversation.completions import (
+    CUT_OFF,
+    PREFIX,
+    REQUEST_SECONDS,
+    Client,
+    Completion,
+    Endpoint,
+    FolderCache,
+)
+from mwzeval.conversation.messages import (
+    ASSISTANT_ROLE,
+    USER_ROLE,
+    AgentTurn,
+    Message,
+    answer_messages,
+    user_message,
+)
+from mwzeval.conversation.pool import DIALOGUE_SECONDS
+from mwzeval.conversation.protocols import ConversationError, Tools
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.tool_session import TOOL_ROUNDS, ToolSession
+from mwzeval.errors import UsageError, shorten
+from mwzeval.files.json_files import read_text
+
+GOAL = "goal"
+"""What is filled into the prompt of a user: a goal in words."""
+OPENING = "The assistant is listening. Write your first message."
+"""Takes the place of a message of the agent before there is one: templates of many models insist
+that a user speaks first, and then in turn."""
+DONE, GIVES_UP = "[DONE]", "[GIVE UP]"
+"""What a user reports at the end: that it has everything, or that it does not go on."""
+_LINE = r"^[ \t*_`>#]*{}[ \t*_`]*$\n?"
+_TOKEN = re.compile(_LINE.format(r"(\[DONE\]|\[GIVE UP\])"), re.MULTILINE)
+_OTHER_SIDE = re.compile(
+    r"^[ \t*_`>#]*(?:the |ai |ai-|virtual )?(?:assistant|agent|system|chatbot|bot)[ \t*_`]*:",
+    re.MULTILINE | re.IGNORECASE,
+)
+_THOUGHT = re.compile(r"\A(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)", re.DOTALL)
+"""Some templates begin the thought before the model does; one that does not end was cut off."""
+_OWN_LABEL = re.compile(
+    r"\A[\s*_`>#]*(?:user|visitor|customer|human)[ \t*_`]*:[ \t*_`]*", re.IGNORECASE
+)
+
+Complete = Callable[[Sequence[Message]], Completion]
+Faults = Callable[[Sequence[Message], str | None], Sequence[Any]]
+"""Returns the faults, as JSON, of a user that has said these things and ended with that token."""
+
+
+def is_endpoint(name: str) -> bool:
+    """Tell whether a name means a model behind an endpoint."""
+    return name.startswith(PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The system message of a model; `name` is that of its file, without ending."""
+
+    name: str
+    text: str
+
+    @property
+    def about(self) -> Mapping[str, str]:
+        """What the header of a run says: `agent-1`, and a checksum of eight digits."""
+        return {"name": self.name, "sha": sha256(self.text.encode()).hexdigest()[:8]}
+
+    def filled(self, **values: str) -> str:
+        """Return the text, with a value for each `{name}`; other braces stay as they are."""
+        text = self.text
+        for name, value in values.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+
+def read_prompt(path: str | Path, *filled: str) -> Prompt:
+    """Return the prompt of a file, which has a place for each of what is `filled` into it.
+
+    Raises `InputError` for a file that cannot be read, `UsageError` where a place is missing.
+    """
+    prompt = Prompt(Path(path).stem, read_text(path).strip())
+    for name in filled:
+        if f"{{{name}}}" not in prompt.text:
+            raise UsageError(f"{path} has no {{{name}}}, which the {name} is filled into")
+    return prompt
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How the model of one side is asked; `side` is `agent` or `user`.
+
+    `prompt` is a file, None for the one that comes along. `cache` is a folder.
+    """
+
+    side: str = "agent"
+    base_url: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str | None = None
+    cache: str | None = None
+    sends_seed: bool = False
+    request_seconds: float = REQUEST_SECONDS
+    dialogue_seconds: float | None = DIALOGUE_SECONDS
+
+    def endpoint(self, name: str) -> Endpoint:
+        """Return the endpoint that a name means. Raises `UsageError`."""
+        model = name[len(PREFIX) :]
+        return Endpoint.of_side(self.side, model, self.base_url, self.arguments)
+
+    def client(self, name: str) -> Client:
+        """Return a client. Raises `UsageError`, `MwzevalError` for a cache that cannot be."""
+        endpoint = self.endpoint(name)
+        cache = None if self.cache is None else FolderCache(self.cache, endpoint.base_url)
+        return Client(
+            endpoint,
+            seconds=self.request_seconds,
+            dialogue_seconds=self.dialogue_seconds,
+            sends_seed=self.sends_seed,
+            cache=cache,
+        )
+
+    def prompt_or(self, own: Path, *filled: str) -> Prompt:
+        """Return the prompt that was chosen, or the one that comes along.
+
+        Raises `UsageError` where it has no place for what is `filled` into it.
+        """
+        return read_prompt(own if self.prompt is None else self.prompt, *filled)
+
+    def about(self, name: str, prompt: Prompt) -> dict[str, Any]:
+        """Return what the header of a run says of this side."""
+        return {
+            "spec": name,
+            **self.endpoint(name).about,
+            "prompt": dict(prompt.about),
+            "sends_seed": self.sends_seed,
+            "dialogue_seconds": self.dialogue_seconds,
+        }
+
+
+def add_model_options(
+    parser: _ActionsContainer, side: str = "agent", *, named_by: str | None = None
+) -> None:
+    """Add the options of the model of a side, which the option `named_by` names (`--SIDE`)."""
+    option = named_by or f"--{side}"
+    group = parser.add_argument_group(
+        f"{side} behind an endpoint",
+        f"{option} {PREFIX}MODEL asks a server that speaks OpenAI's chat completions; its key is "
+        f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY where the URL is "
+        "that of OPENAI_BASE_URL or the public one",
+    )
+    group.add_argument(
+        f"--{side}-base-url",
+        metavar="URL",
+        help=f"such as http://localhost:8000/v1 (default: MWZEVAL_{side.upper()}_BASE_URL, "
+        "OPENAI_BASE_URL, the public one)",
+    )
+    group.add_argument(
+        f"--{side}-args",
+        metavar="JSON",
+        help='arguments of all requests, such as {"max_tokens": 512}; null leaves one out '
+        "(default: temperature 0)",
+    )
+    group.add_argument(
+        f"--{side}-prompt",
+        type=InputFile,
+        metavar="FILE",
+        help="the system message (default: one comes along)",
+    )
+
+
+def add_request_options(parser: _ActionsContainer) -> None:
+    """Add the options of requests to whatever model."""
+    parser.add_argument(
+        "--cache",
+        metavar="FOLDER",
+        help="keep what models answer: the same request of the same trial is not made again",
+    )
+    parser.add_argument(
+        "--send-seed",
+        action="store_true",
+        help="requests have a seed, which follows from that of the dialogue",
+    )
+    parser.add_argument(
+        "--request-seconds",
+        type=float,
+        default=REQUEST_SECONDS,
+        metavar="S",
+        help="a request that takes longer is made again (default: %(default)g)",
+    )
+
+
+def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
+    """Return what the options say of a side. Raises `UsageError`."""
+    for name in ("request_seconds", "dialogue_seconds"):
+        seconds = getattr(arguments, name)
+        if seconds is not None and not seconds > 0:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} is above 0, not {seconds:g}")
+    return ModelOptions(
+        side,
+        getattr(arguments, f"{side}_base_url"),
+        _json_object(getattr(arguments, f"{side}_args"), f"--{side}-args"),
+        getattr(arguments, f"{side}_prompt"),
+        arguments.cache,
+        arguments.send_seed,
+        arguments.request_seconds,
+        arguments.dialogue_seconds,
+    )
+
+
+def refuse_without_model(arguments: Namespace, side: str) -> None:
+    """Raise `UsageError` where there are options of a model, and this side is none."""
+    if is_endpoint(getattr(arguments, side)):
+        return
+    for name in ("base_url", "args", "prompt"):
+        if getattr(arguments, f"{side}_{name}") is not None:
+            option = f"--{side}-{name.replace('_', '-')}"
+            raise UsageError(f"{option} is about --{side} {PREFIX}MODEL: leave it out")
+
+
+def _json_object(text: str | None, option: str) -> Mapping[str, Any]:
+    if text is None:
+        return {}
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise UsageError(
+            f'{option} is a JSON object, such as {{"max_tokens": 512}}, not {shorten(text)}'
+        )
+    return value
+
+
+def endpoint_agent(client: Client, prompt: str, tool_rounds: int = TOOL_ROUNDS) -> MakeAgent:
+    """Return what makes a model the agent of a dialogue; `prompt` is its system message."""
+    system: list[Message] = [{"role": "system", "content": prompt}] if prompt else []
+
+    def partner(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
+        complete = client.of_dialogue(planned, "agent", () if tools is None else tools.schema)
+
+        def respond(messages: list[Message]) -> Message:
+            completion = complete(system + messages)
+            return completion.charge(dict(completion.message))
+
+        return ToolSession(respond, tools, record.message, tool_rounds=tool_rounds)
+
+    return partner
+
+
+class ModelUser:
+    """A user of the conversation loop, one dialogue long, whose turns `complete` writes.
+
+    It raises what `complete` raises, and `NotAUserError` for a turn in which nothing is said.
+    Messages that no agent hears go to `unheard`: they were paid for, too.
+    """
+
+    def __init__(
+        self,
+        complete: Complete,
+        system: str,
+        faults: Faults,
+        unheard: Callable[[Message], object],
+    ) -> None:
+        self._complete = complete
+        self._faults = faults
+        self._unheard = unheard
+        self._request = [{"role": "system", "content": system}, user_message(OPENING)]
+        self._messages: list[Message] = []
+        self._token: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the user has said its last."""
+        return self._token is not None
+
+    def begin(self) -> Message:
+        """Return what the user says first. Raises `NotAUserError` when that is nothing."""
+        message = self._turn()
+        if message is None:
+            raise NotAUserError(f"the user says nothing but {self._token}")
+        return message
+
+    def answer(self, heard: AgentTurn, /) -> Message | None:
+        """Return what the user says to a turn of the agent; None where it leaves without a word."""
+        self._messages += heard.messages
+        self._request.append(user_message(heard.text))
+        return self._turn()
+
+    def report(self) -> dict[str, Any]:
+        """Return the `token` with which the user has ended, None as long as it has not.
+
+        It is `complete` when it says so, which decides nothing. `faults` are told by code.
+        """
+        return {
+            "complete": self._token == DONE,
+            "token": self._token,
+            "faults": list(self._faults(self._messages, self._token)),
+        }
+
+    def _turn(self) -> Message | None:
+        completion = self._complete(self._request)
+        message = completion.charge({"role": USER_ROLE, "content": ""})
+        try:
+            said = written_turn(_content(completion))
+            if not (said.text or said.token):
+                raise NotAUserError(_why_nothing(completion))
+        except ConversationError:
+            self._unheard(message)
+            raise
+        self._token = said.token
+        if not said.text:
+            self._unheard(message)
+            return None
+        message["content"] = said.text
+        self._messages.append(message)
+        self._request.append({"role": ASSISTANT_ROLE, "content": said.text})
+        return message
+
+
+def _content(completion: Completion) -> str:
+    """Return the content of a message as text. Raises `ConversationError`."""
+    (message,) = answer_messages(completion.message, 0)
+    if "tool_calls" in message:
+        called = message["tool_calls"][0]["function"]["name"]
+        raise NotAUserError(f"the user calls a function ({called}), and has none")
+    content: str = message["content"]
+    return content
+
+
+def _why_nothing(completion: Completion) -> str:
+    if completion.finish_reason == CUT_OFF:
+        return "the user's message was cut off for its length before anything was said"
+    if completion.message.get("content"):
+        return "the user says nothing of its own: it only thinks, or speaks as the agent"
+    return "the user says nothing: its message is empty"
+
+
+class Written(NamedTuple):
+    """A turn: the text for the agent, and the token with which the user ends, None without one."""
+
+    text: str
+    token: str | None
+
+
+def written_turn(content: str) -> Written:
+    """Return what a model that plays a user says in a message; the text may be empty.
+
+    A token on a line of its own says that it is done; within a line it is text like any other.
+    Models are made to be assistants, and some go on with what the agent might answer: from there on
+    nothing is the user's. Thoughts that a server leaves in the content are not said either.
+    """
+    content = content.replace("\r\n", "\n").replace("\r", "\n")
+    content = _THOUGHT.sub("", content)
+    other = _OTHER_SIDE.search(content)
+    own = _OWN_LABEL.sub("", content[: other.start()] if other else content)
+    tokens = _TOKEN.findall(own)
+    return Written(_TOKEN.sub("", own).strip(), tokens[0] if tokens else None)

@@ -1,0 +1,266 @@
+"""Live dialogues as an environment of verifiers: `vf-eval mwzeval-multiwoz`, and for training.
+
+`load_environment` makes it from options. verifiers finds the three classes through the module
+`mwzeval_multiwoz`, by the name of which the environment is called. See docs/frameworks.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mwzeval.libraries import required
+
+required("verifiers.v1", "verifiers", "the environment needs verifiers")
+
+import verifiers.v1 as vf
+from openai import AsyncOpenAI
+from pydantic import PrivateAttr
+from verifiers.v1.dialects.chat import message_to_wire
+
+from mwzeval.conversation.episode import Episode
+from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
+from mwzeval.conversation.protocols import AGENT_ERROR, INFRASTRUCTURE, InfrastructureError
+from mwzeval.conversation.tool_session import TOOL_ROUNDS
+from mwzeval.conversation.trajectory import Trajectory, trajectory_of
+from mwzeval.errors import UsageError, shorten
+from mwzeval.files.json_files import read_text
+from mwzeval.multiwoz.choices import AUTO
+from mwzeval.multiwoz.frameworks import load
+from mwzeval.multiwoz.live.episodes import Outcome
+from mwzeval.multiwoz.live.options import AGENDA, GOALS
+
+__all__ = ["MultiwozEnv", "MultiwozHarness", "MultiwozTaskset", "load_environment", "write_run"]
+
+NAME = "mwzeval-multiwoz"
+"""By which verifiers finds the environment: the module `mwzeval_multiwoz`."""
+KEY = "mwzeval"
+"""Of the information of a trace: its dialogue, as a line of the file of a run."""
+
+
+class MultiwozTasksetConfig(vf.TasksetConfig):
+    """Which dialogues are held: the options of `mwzeval live`."""
+
+    goals: str = GOALS
+    corpus: str = AUTO
+    user: str = AGENDA
+    user_turns: int = USER_TURNS
+    tool_rounds: int = TOOL_ROUNDS
+    seed: int = 0
+    data: str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `Episodes`."""
+        names = ("goals", "corpus", "user", "user_turns", "tool_rounds", "seed", "data")
+        return {name: getattr(self, name) for name in names}
+
+
+class MultiwozData(vf.TaskData):
+    """A goal, by its name in `id`, and the options with which its dialogue is held."""
+
+    options: dict[str, Any]
+
+
+class MultiwozState(vf.State):
+    """The dialogue of a rollout, while it is held."""
+
+    _episode: Episode | None = PrivateAttr(default=None)
+    _answer: Message | None = PrivateAttr(default=None)
+
+
+class MultiwozTask(vf.Task[MultiwozData, MultiwozState, vf.TaskConfig]):
+    """A user who wants something; the reward is whether it was reached."""
+
+    @vf.reward
+    async def task_success(self, trace: vf.Trace) -> float:
+        """Return 1 when every domain of the goal was a success, else 0."""
+        return float((await self._outcome(trace)).success)
+
+    @vf.metric
+    async def dialogue(self, trace: vf.Trace) -> dict[str, float]:
+        """Return `inform`, `booking` (where something is to be booked), `user_turns`, …"""
+        outcome = await self._outcome(trace)
+        values = {
+            "inform": outcome.inform,
+            "booking": outcome.booking,
+            "user_complete": outcome.complete,
+            "user_turns": outcome.turns,
+            "user_faults": outcome.user_faults,
+            "agent_error": outcome.end == AGENT_ERROR,
+        }
+        return {name: float(value) for name, value in values.items() if value is not None}
+
+    async def _outcome(self, trace: vf.Trace) -> Outcome:
+        dialogue = trajectory_of(trace.info[KEY])
+        return await asyncio.to_thread(load(self.data.options).outcome, dialogue)
+
+
+class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
+    """The goals; the user opens each dialogue, so that tasks have no prompt."""
+
+    def load(self) -> Iterator[MultiwozTask]:
+        """Yield the tasks. Raises `UsageError` for unknown names, `DataError` for missing files."""
+        options = self.config.options
+        episodes = load(options)
+        for goal in episodes.goals:
+            data = MultiwozData(
+                id=goal, name=goal, prompt=None, system_prompt=episodes.prompt, options=options
+            )
+            yield MultiwozTask(data, self.config.task)
+
+
+class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
+    """A loop of calls in this process: no program is installed or started, and nothing is executed.
+
+    Every request goes through the interception of verifiers, as the contract of harnesses says.
+    """
+
+    APPENDS_SYSTEM_PROMPT = True
+    SUPPORTS_RESUME = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,
+        runtime: vf.Runtime,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        """Ask the model until it has an answer for the user, or the dialogue is over.
+
+        Raises `UsageError` for a task that is not ours.
+        """
+        state = trace.state
+        episode = state._episode if isinstance(state, MultiwozState) else None
+        if episode is None:
+            raise UsageError("this harness holds the dialogues of MultiwozEnv, and no others")
+        system, prompt = self.resolve_prompt(data)
+        messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
+        messages += [
+            message_to_wire(message) for message in prompt or () if isinstance(prompt, list)
+        ]
+        async with AsyncOpenAI(base_url=endpoint, api_key=secret) as client:
+            state._answer = await _answer(client, ctx.model, messages, episode)
+        return vf.ProgramResult(0, "", "")
+
+
+async def _answer(
+    client: AsyncOpenAI, model: str, messages: list[dict[str, Any]], episode: Episode
+) -> Message | None:
+    """Return what the model says to the user; None when the dialogue is over before."""
+    create: Any = client.chat.completions.create
+    while True:
+        begin = time.monotonic()
+        completion = await create(model=model, messages=messages, tools=list(episode.tools))
+        ms = round(1000 * (time.monotonic() - begin))
+        message = completion.choices[0].message.model_dump(exclude_none=True)
+        used = completion.usage
+        answer: Message = {
+            "role": ASSISTANT_ROLE,
+            "content": message.get("content"),
+            "tool_calls": message.get("tool_calls"),
+            "usage": used and {"in": used.prompt_tokens, "out": used.completion_tokens, "ms": ms},
+        }
+        calls = answer["tool_calls"]
+        if not calls:
+            return answer
+        messages.append({"content": None, **message})
+        results = await asyncio.to_thread(episode.answer, answer)
+        # They have the ids that the model has given its calls.
+        messages += [
+            {**result, "tool_call_id": call["id"]}
+            for result, call in zip(results, calls, strict=False)
+        ]
+        if episode.is_over:
+            return None
+
+
+class MultiwozEnvConfig(vf.EnvConfig):
+    """The agent under test; its turns need no box of their own."""
+
+    agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+
+
+class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
+    """A user with a goal talks to the agent until it has what it wants, or a limit is met."""
+
+    async def run(self, task: vf.Task[Any], agents: vf.Agents) -> None:
+        """Hold the dialogue of a task.
+
+        Raises `UsageError` for a harness that does not offer our functions, `InfrastructureError`
+        when a user behind an endpoint cannot be reached.
+        """
+        episodes = await asyncio.to_thread(load, task.data.options)
+        episode = episodes.episode(task.data.id)
+        async with agents.agent.interaction(task) as interaction:
+            trace = interaction.trace
+            state = trace.state
+            assert isinstance(state, MultiwozState)
+            state._episode = episode
+            heard = await asyncio.to_thread(episode.begin)
+            while not episode.is_over:
+                state._answer = None
+                segment = await interaction.turn(heard[0]["content"])
+                if state._answer is not None:
+                    heard = await asyncio.to_thread(episode.answer, state._answer)
+                elif segment.terminated or trace.errors or trace.stop_condition:
+                    break
+                elif not episode.is_over:
+                    raise UsageError(
+                        "the functions are offered by the harness of this environment: leave "
+                        "--env.agent.harness out"
+                    )
+            if not trace.errors:
+                episode.stop(trace.stop_condition or "a limit of verifiers")
+            if episode.is_over:
+                dialogue = episode.trajectory()
+                trace.info[KEY] = dialogue.to_json()
+                if dialogue.end == INFRASTRUCTURE:
+                    raise InfrastructureError(dialogue.problem or "the user cannot be reached")
+
+
+def load_environment(**options: Any) -> MultiwozEnv:
+    """Return the environment with these options of `MultiwozTasksetConfig`, such as `goals`.
+
+    Raises `UsageError` for unknown names, `DataError` for missing files, when tasks are loaded.
+    """
+    config = vf.resolve_env_config({"taskset": {"id": NAME, **options}})
+    env = vf.load_environment(config)
+    assert isinstance(env, MultiwozEnv)
+    return env
+
+
+def write_run(traces: str | Path, output: str | Path) -> int:
+    """Write the dialogues of `traces.jsonl` to a file that `mwzeval` reads; return their number.
+
+    Rollouts of a task are its trials, in the order of the file; those that failed for an error are
+    left out. Raises `UsageError` where there is no dialogue, `InputError` for a file that cannot be
+    read, `MwzevalError` for one that cannot be written.
+    """
+    counts: Counter[str] = Counter()
+    dialogues: list[Trajectory] = []
+    options, model = None, "model"
+    for line in read_text(traces).splitlines():
+        for trace in json.loads(line)["traces"] if line.strip() else ():
+            if KEY in trace.get("info", {}) and trace.get("ok", True):
+                dialogue = trajectory_of(trace["info"][KEY])
+                counts[dialogue.item] += 1
+                dialogues.append(replace(dialogue, trial=counts[dialogue.item]))
+                options = trace["task"]["data"]["options"]
+                model = (trace["agent"]["config"] or {}).get("model") or model
+    if options is None:
+        raise UsageError(f"{shorten(str(traces), 300)}: no trace has a dialogue of mwzeval in it")
+    load(options).write(output, dialogues, agent=f"verifiers:{model}")
+    return len(dialogues)

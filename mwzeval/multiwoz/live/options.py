@@ -1,0 +1,322 @@
+"""The options of a live run on MultiWOZ: who talks to whom about which goals, on which data."""
+
+from __future__ import annotations
+
+from argparse import Namespace, _ActionsContainer
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from mwzeval.arguments import InputFile
+from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.mcp import Address
+from mwzeval.conversation.models import (
+    GOAL,
+    ModelOptions,
+    Prompt,
+    add_model_options,
+    add_request_options,
+    is_endpoint,
+    model_options,
+    refuse_without_model,
+)
+from mwzeval.conversation.own_code import SUFFIX, is_own_code
+from mwzeval.conversation.tool_session import TOOL_ROUNDS
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.files.cache import combined_fingerprint
+from mwzeval.files.downloads import DataRoot, embedded
+from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, Rules, known_name
+from mwzeval.multiwoz.corpus import corpus_root, database_files
+from mwzeval.multiwoz.goals.goal import Records
+from mwzeval.multiwoz.goals.selection import RunGoals, select_goals
+
+Level = Literal["words", "acts"]
+WORDS: Level = "words"
+ACTS: Level = "acts"
+LEVELS: tuple[Level, ...] = (WORDS, ACTS)
+AGENDA, STRICT_AGENDA = "agenda", "agenda-strict"
+RULE, SILENT, RULE_CONVLAB = "rule", "silent", "rule-convlab"
+HUMAN = "human"
+"""A person at the terminal, as user or agent."""
+AGENTS: Mapping[str, tuple[Level, ...]] = {
+    RULE: (WORDS,),
+    SILENT: (WORDS,),
+    RULE_CONVLAB: (WORDS, ACTS),
+    HUMAN: (WORDS,),
+}
+"""The agents that come along, and how they talk."""
+GOALS = "corpus"
+FAIL_GOAL = "goal"
+"""Refuses the bookings that goals say fail first."""
+OWN = "package.module:Name, file.py:Name"
+MODEL = "openai:MODEL"
+AGENT_PROMPT = embedded("live", "prompts", "agent-1.txt")
+USER_PROMPT = embedded("live", "prompts", "user-1.txt")
+"""What models are told as agents, and as users; another text has another number."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """What the options of `mwzeval live` say; names as they are given.
+
+    `strict_user` is the public simulator with its faults, `fail_book` lets bookings fail that the
+    goal says fail first. `model` and `user_model` are how an agent and a user behind an endpoint
+    are asked. `goal_model` is the file that sampled goals are drawn from; with `compat` acts are
+    judged as the public evaluator does. `serve_tools` is where tools are served to an agent that
+    has a client of its own. An agent without a name is asked by somebody else.
+
+    Raises `UsageError` for numbers that are too low.
+    """
+
+    agent: str = ""
+    user: str = AGENDA
+    level: Level = WORDS
+    goals: str = GOALS
+    corpus: str = AUTO
+    rules: Rules = RULES[0]
+    data: str | None = None
+    offline: bool | None = None
+    seed: int = 0
+    strict_user: bool = False
+    fail_book: bool = False
+    goal_model: str | None = None
+    compat: str | None = None
+    user_turns: int = USER_TURNS
+    tool_rounds: int = TOOL_ROUNDS
+    serve_tools: Address | None = None
+    model: ModelOptions = field(default_factory=ModelOptions)
+    user_model: ModelOptions = field(default_factory=partial(ModelOptions, "user"))
+
+    def __post_init__(self) -> None:
+        for name, lowest in (("user_turns", 1), ("tool_rounds", 0)):
+            number = getattr(self, name)
+            if number < lowest:
+                option = name.replace("_", "-")
+                raise UsageError(f"--{option} is at least {lowest}, not {number}")
+
+    @classmethod
+    def of(cls, arguments: Namespace, **others: Any) -> LiveOptions:
+        """Return the options of a verb, whose names are those of the fields; `others` come first.
+
+        Raises `UsageError` for what makes no sense together.
+        """
+        given = {name: getattr(arguments, name) for name in _NAMES if hasattr(arguments, name)}
+        if "serve_tools" in given and given["serve_tools"] is not None:
+            given["serve_tools"] = Address.of(given["serve_tools"])
+        given["fail_book"] = given.get("fail_book") == FAIL_GOAL
+        for side, model in (("agent", "model"), ("user", "user_model")):
+            if hasattr(arguments, f"{side}_prompt"):
+                refuse_without_model(arguments, side)
+                given[model] = model_options(arguments, side)
+        options = cls(**{**given, **others})
+        options._check(arguments)
+        return options
+
+    def _check(self, arguments: Namespace) -> None:
+        sides = self.agent, self.user
+        in_acts = self.level == ACTS
+        if self.strict_user and self.user != AGENDA:
+            raise UsageError(f"--strict-user is about the user {AGENDA}: leave it out")
+        if HUMAN in sides:
+            if self.agent == self.user:
+                raise UsageError("people are one side of a dialogue: choose another agent or user")
+            if arguments.jobs > 1 or (arguments.concurrency or 1) > 1:
+                raise UsageError("people hold one dialogue at a time: leave the number out")
+        if self.serve_tools is not None:
+            if in_acts or is_endpoint(self.agent) or not is_own_code(self.agent):
+                raise UsageError(
+                    f"--serve-tools is for agents of your own that talk in {WORDS}: "
+                    f"{shorten(self.agent)} needs none"
+                )
+            if self.serve_tools.port and arguments.jobs > 1:
+                raise UsageError(
+                    "each of --jobs serves at a port of its own: leave the port of --serve-tools "
+                    "out"
+                )
+        if self.compat is not None and not in_acts:
+            raise UsageError(
+                f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}"
+            )
+        if in_acts and any(map(is_endpoint, sides)):
+            raise UsageError(f"models talk in {WORDS}: leave --level out")
+
+    def check_names(self) -> None:
+        """Raise `UsageError` for an agent or user that there is not, before any file is read."""
+        in_words = self.level == WORDS
+        if self.agent not in ("", *_known_agents(self.level)) and not (
+            is_own_code(self.agent) or (in_words and is_endpoint(self.agent))
+        ):
+            raise _unknown_agent(self.agent, self.level)
+        if self.user != AGENDA and not (
+            in_words and (self.user == HUMAN or is_endpoint(self.user) or is_own_code(self.user))
+        ):
+            raise _unknown_user(self.user, self.level)
+
+    @property
+    def corpus_name(self) -> str:
+        """The corpus whose database and goals are meant. Raises `UsageError` for an unknown one."""
+        if self.corpus == AUTO:
+            return DEFAULT_CORPUS
+        return known_name("corpus", self.corpus, CORPUS_NAMES)
+
+    @property
+    def root(self) -> DataRoot:
+        """Where the files of the corpus are."""
+        return corpus_root(self.corpus_name, self.data, offline=self.offline)
+
+    def select_goals(self, database: Records) -> RunGoals:
+        """Return the goals. Raises `UsageError` for unknown ones, `DataError`."""
+        return select_goals(
+            self.goals,
+            corpus=self.corpus_name,
+            root=self.root,
+            database=database,
+            seed=self.seed,
+            refused_bookings=self.fail_book,
+            goal_model=self.goal_model,
+        )
+
+    def about(self, goals: RunGoals, limits: Mapping[str, int]) -> dict[str, Any]:
+        """Return what the header of the run says."""
+        return {
+            "corpus": self.corpus_name,
+            "agent": self.about_agent(),
+            "user": self._about_user(),
+            "goals": {"source": goals.source, "sha": goals.sha},
+            "fail_book": self.fail_book,
+            "level": self.level,
+            "limits": dict(limits),
+            "database": self.database_checksum,
+        }
+
+    @property
+    def agent_prompt(self) -> Prompt:
+        """What a model is told as the agent. Raises `MwzevalError`."""
+        return self.model.prompt_or(AGENT_PROMPT)
+
+    @property
+    def user_prompt(self) -> Prompt:
+        """What a model is told as the user. Raises `MwzevalError`."""
+        return self.user_model.prompt_or(USER_PROMPT, GOAL)
+
+    @property
+    def database_checksum(self) -> str:
+        """8 hexadecimal digits over the database. Raises `DataError` when it is missing."""
+        paths = database_files(self.root)
+        return combined_fingerprint(paths)[:8]
+
+    def about_agent(self) -> dict[str, Any]:
+        """Return what the header of a run says of the agent."""
+        if is_endpoint(self.agent):
+            return self.model.about(self.agent, self.agent_prompt)
+        return {"spec": self.agent, **({"tools": "mcp"} if self.serve_tools else {})}
+
+    def _about_user(self) -> dict[str, Any]:
+        if is_endpoint(self.user):
+            return self.user_model.about(self.user, self.user_prompt)
+        return {"spec": STRICT_AGENDA if self.strict_user else self.user}
+
+
+_NAMES = (
+    *("agent", "user", "level", "goals", "corpus", "data", "seed", "strict_user", "fail_book"),
+    *("goal_model", "compat", "user_turns", "tool_rounds", "serve_tools"),
+)
+
+
+def _known_agents(level: Level) -> list[str]:
+    return [agent for agent, levels in AGENTS.items() if level in levels]
+
+
+def _unknown_agent(name: str, level: Level) -> UsageError:
+    if name in AGENTS:
+        other = AGENTS[name][0]
+        return UsageError(f"the agent {name} talks in {other}: say --level {other}")
+    known = _known_agents(level)
+    hint = did_you_mean(name, known)
+    if name.endswith(SUFFIX):
+        hint = f" — which function or class of it? Say {shorten(name)}:NAME"
+    return UsageError(
+        f'unknown agent "{shorten(name)}"{hint} (known: {", ".join([*known, MODEL, OWN])})'
+    )
+
+
+def _unknown_user(name: str, level: Level) -> UsageError:
+    known = [AGENDA, HUMAN, MODEL] if level == WORDS else [AGENDA]
+    own = f", {OWN}" if level == WORDS else f"; users of your own talk in {WORDS}"
+    hint = did_you_mean(name, known)
+    return UsageError(f'unknown user "{shorten(name)}"{hint} (known: {", ".join(known)}{own})')
+
+
+def add_live(parser: _ActionsContainer) -> None:
+    """Add who talks about what in a live run."""
+    agents = ", ".join(f"{name} ({' or '.join(levels)})" for name, levels in AGENTS.items())
+    add_model_options(parser)
+    add_model_options(parser, "user")
+    add_request_options(parser)
+    parser = parser.add_argument_group("MultiWOZ", f"agents that come along: {agents}")
+    parser.add_argument(
+        "--user",
+        default=AGENDA,
+        metavar="NAME",
+        help="%(default)s (default), human (you, at the terminal), openai:MODEL, or "
+        "package.module:Name, file.py:Name",
+    )
+    parser.add_argument(
+        "--strict-user",
+        action="store_true",
+        help="the agenda user of ConvLab-2 as it is published, with its faults",
+    )
+    parser.add_argument(
+        "--level",
+        choices=LEVELS,
+        default=WORDS,
+        help="what the two talk in (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--goals",
+        default=GOALS,
+        metavar="GOALS",
+        help="corpus[:FOLD][:NUMBER or IDS] (default: corpus, the test fold's), corpus-raw (as "
+        "annotated, with first wishes that can be had), sampled:NUMBER",
+    )
+    parser.add_argument(
+        "--goal-model",
+        type=InputFile,
+        metavar="FILE",
+        help="what sampled goals are drawn from: ConvLab-2's goal model, as published (.pkl) or as "
+        "JSON (default: the one among the public files; the sample has its own)",
+    )
+    parser.add_argument(
+        "--fail-book",
+        choices=(FAIL_GOAL,),
+        help="bookings fail that the goal says fail first (default: all that is there succeeds)",
+    )
+    parser.add_argument(
+        "--user-turns",
+        type=int,
+        metavar="N",
+        default=USER_TURNS,
+        help="turns of the user at most, the farewell among them (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tool-rounds",
+        type=int,
+        default=TOOL_ROUNDS,
+        metavar="N",
+        help="how often an agent may call tools in one turn (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--serve-tools",
+        nargs="?",
+        const="",
+        metavar="HOST:PORT",
+        help="serve the functions over MCP to an agent of your own, which gets tools_url, and "
+        "record its calls (default: a free port of 127.0.0.1; a port that is given needs one job)",
+    )
+    parser.add_argument(
+        "--corpus",
+        default=AUTO,
+        metavar="NAME",
+        help=f"{', '.join(CORPUS_NAMES)} (default: multiwoz-2.2; sample needs no data)",
+    )
