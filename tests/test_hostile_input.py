@@ -95,12 +95,13 @@ def test_the_prompt_takes_the_end_of_input_for_no(tmp_path: Path) -> None:
     assert not (tmp_path / "out.json").exists()
 
 
-def test_a_cache_in_the_folder_of_nobody_is_done_without(
+def test_a_cache_in_the_folder_of_nobody_is_an_error_and_makes_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     environment = {"MWZEVAL_CACHE": "~nobody123/x"}
-    assert run(EVALUATE, "-b", "-i", GOOD, "-o", "-", environment=environment).returncode == 0
+    assert run(EVALUATE, "-b", "-i", GOOD, "-o", "-", environment=environment).returncode == 2
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_number_too_large_for_json_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.json_files import table_rows
@@ -24,7 +24,11 @@ EVERYTHING = ("phone", "address", "postcode")
 _PART = re.compile("%([a-z]+)%")
 
 
-@cache
+REMEMBERED = 2**10
+"""More than there are keys in the tables."""
+
+
+@lru_cache(REMEMBERED)
 def keyed_lines(name: str) -> Mapping[str, tuple[str, ...]]:
     """Return the lines of a table of live dialogues by key. Raises `DataError` if it is damaged."""
     lines: dict[str, list[str]] = {}
@@ -38,13 +42,13 @@ def _expression(key: str) -> str:
     return _PART.sub(lambda part: f"(?:{_expression(f'part {part[1]}')})", joined)
 
 
-@cache
+@lru_cache(REMEMBERED)
 def cue(key: str) -> re.Pattern[str]:
     """Return the expression of a key."""
     return re.compile(_expression(key))
 
 
-@cache
+@lru_cache(REMEMBERED)
 def cues(kind: str, *, words: bool = False) -> Mapping[str, re.Pattern[str]]:
     """Return the expressions of all keys of a kind by what follows it, maybe for whole words."""
     keys = [key for key in keyed_lines("cues.tsv") if key.startswith(f"{kind} ")]
@@ -54,7 +58,7 @@ def cues(kind: str, *, words: bool = False) -> Mapping[str, re.Pattern[str]]:
     }
 
 
-@cache
+@lru_cache(REMEMBERED)
 def word_list(key: str) -> frozenset[str]:
     """Return the words of a list."""
     return frozenset(keyed_lines("cues.tsv")[key][0].split())
@@ -180,7 +184,7 @@ _BOOKING_SLOTS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-@cache
+@lru_cache(REMEMBERED)
 def _any_question() -> re.Pattern[str]:
     patterns = [*cues("agent question").values(), cue("agent asks time")]
     return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in patterns))

@@ -74,7 +74,7 @@ def test_dialogues_about_other_goals_are_not_paired_for_their_names(tmp_path: Pa
     assert found.measure("e2e.finish_rate").n == 3
     found = compare({"one": one, "mixed": mixed})
     assert found.measure("e2e.finish_rate").n == 1
-    with pytest.raises(UsageError, match=r'"other".*\(2\)'):
+    with pytest.raises(UsageError, match='"other"'):
         compare({"one": one, "other": other})
 
 
