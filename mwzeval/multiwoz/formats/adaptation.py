@@ -87,8 +87,8 @@ _ADAPTERS: dict[str, Callable[[Any, Findings], Adapted]] = {
     UNIFIED: adapt_unified,
     SGD: adapt_sgd,
 }
-"""Format of listed dialogues → what reads it. To teach the evaluator one, add a line here, its
-name to `choices.INPUT_FORMATS` and its marks to `detection.py`."""
+"""Format of listed dialogues → what reads it. To add a format, add a line here, its name to
+`choices.INPUT_FORMATS`, and what it is recognised by to `marks`."""
 
 
 def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TOOLS) -> Any:
