@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import string
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from random import Random
@@ -234,7 +235,7 @@ class SystemWordings:
         return _SystemTurn(rng).text(acts)
 
 
-class _Turn:
+class _Turn(ABC):
     """The sentences of a turn in the making."""
 
     def __init__(self, rng: Random) -> None:
@@ -246,9 +247,9 @@ class _Turn:
             self.add(intent.lower(), domain.lower(), list(group))
         return " ".join(map(finished, self.sentences))
 
+    @abstractmethod
     def add(self, intent: str, domain: str, acts: Sequence[Act]) -> None:
         """Add sentences for acts of one intent and domain."""
-        raise NotImplementedError
 
 
 def _pair(act: Act) -> tuple[str, str]:
