@@ -1,51 +1,58 @@
-"""What came of a dialogue in acts, by the public evaluator of ConvLab-2 and by corrected rules.
+"""The outcome of a dialogue in acts, by the public evaluator of ConvLab-2 and by corrected rules.
 
-The public evaluator knows the goal and the acts of both sides. What the system told counts by its
-form, a booking by the first record that was referred to, and success also by what the user believes
-to know. Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its published
-evaluator.
+The public evaluator knows the goal and the acts of both sides. A value that the system informs of
+counts by its form, a booking by the first record that was referred to, and success also by what the
+user believes to know. Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its
+published evaluator.
 
-Its rules name superfluous slots otherwise than what is told, so that most never count; they judge
-the first booking of a domain by the venue alone, not by its day, people, time or direction; and who
-wants nothing that is scored can have no success. The corrected rules mend this. By them, too, what
-is told counts by its form, which is that of Cambridge, or because the database has it.
+(odd) Superfluous slots are listed under the names of acts but compared with those of goals, so most
+never count; the first booking of a domain counts, by the venue alone and not by its day, people,
+time or direction; and a user who wants nothing that is scored can have no success. The corrected
+rules repair this. By them, a value also counts if the database has it, whatever its form.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import shorten
+from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.multiwoz.acts import INFORMING, SYSTEM_SLOTS, Act, checked_acts
 from mwzeval.multiwoz.convlab.resources import (
     ANYTHING,
     REFERENCE,
     ActDatabase,
     Record,
-    clock_number,
+    time_fits,
 )
-from mwzeval.multiwoz.convlab.scores import Outcome
 from mwzeval.multiwoz.convlab.user import UserBookings
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun, is_complete
-from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, BOOKING_SLOTS, DAYS
+from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, ALL_DOMAINS, BOOKING_SLOTS, DAYS
+from mwzeval.statistics.bootstrap import Sums
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
 TAXI_BOOKED = "booked"
 """What stands for the reference of a taxi, which has none."""
 
-_NEVER_TOLD = frozenset({"choice", "none", "people", "ref"})
-_JOURNEY = frozenset({"arrive", "depart", "dest", "leave"})
-_NOT_TOLD_OF = {"attraction": frozenset({"price"}), "taxi": _JOURNEY}
-TOLD: Mapping[str, Mapping[str, str]] = {
+_NEVER_INFORMED = frozenset({"choice", "none", "people", "ref"})
+_NOT_INFORMED = {
+    "attraction": frozenset({"price"}),
+    "taxi": frozenset({"arrive", "depart", "dest", "leave"}),
+}
+INFORMED: Mapping[str, Mapping[str, str]] = {
     domain: {
         slot: name
         for slot, name in SYSTEM_SLOTS[domain].items()
-        if slot not in _NEVER_TOLD | _NOT_TOLD_OF.get(domain, frozenset())
+        if slot not in _NEVER_INFORMED | _NOT_INFORMED.get(domain, frozenset())
     }
     for domain in DOMAINS
 }
@@ -60,15 +67,13 @@ SUPERFLUOUS: Mapping[str, frozenset[str]] = {
     "hospital": frozenset({"phone"}),
     "police": frozenset({"phone"}),
 }
-"""What is told too much when nobody asked for it. The published lists name the slots as acts do and
-are compared with those of goals: so what is called otherwise there, as addresses are, never is."""
-
-FOUND_BY = frozenset({"name", "day", "departure", "destination", "department"})
-"""Slots that a system tells to say what it speaks of: by corrected rules never superfluous."""
+"""Slots that are superfluous when nobody asked for them, as far as the published names fit."""
 CORRECTED_SUPERFLUOUS: Mapping[str, frozenset[str]] = {
-    domain: frozenset(slots.values()) - FOUND_BY for domain, slots in TOLD.items()
+    # The others say which venue or train is spoken of.
+    domain: frozenset(slots.values()) - {"name", "day", "departure", "destination", "department"}
+    for domain, slots in INFORMED.items()
 }
-"""Slots of goals that corrected rules count as superfluous when nobody asked for them."""
+"""The same by corrected rules."""
 
 BOOKING_ACTS = frozenset(
     {
@@ -78,70 +83,55 @@ BOOKING_ACTS = frozenset(
         ("taxi", "inform", "car"),
     }
 )
-"""Domain, intent and slot of the acts that tell of a booking; `booking`: of what was spoken of."""
+"""Domain, intent and slot of the acts that report a booking."""
 UNSCORED_IN_BOOKINGS = frozenset({"departure", "destination"})
-_ROW = re.compile(r"[0-9]{8}")
 
-
-def _matches(pattern: str) -> Callable[[str], bool]:
-    compiled = re.compile(pattern)
-    return lambda value: compiled.match(value) is not None
-
-
-def _one_of(*values: str) -> Callable[[str], bool]:
-    return lambda value: value.lower() in values
-
-
-_TIME = _matches(r"(?:[01]\d|2[0-4]):\d\d$")
-PLAUSIBLE: Mapping[str, Callable[[str], bool]] = {
-    "area": _one_of("centre", "east", "south", "west", "north"),
-    "arriveBy": _TIME,
-    "day": _one_of(*DAYS),
-    "duration": lambda value: "minute" in value,
-    "internet": lambda value: value in ("yes", "no", "none"),
-    "leaveAt": _TIME,
-    "parking": lambda value: value in ("yes", "no", "none"),
-    "phone": _matches(r"\d{11}$"),
-    "postcode": _matches(r"(?:cb\d{1,3}[a-z]{2,3}|pe296fl)$"),
-    "price": lambda value: "pound" in value,
-    "pricerange": lambda value: value in ("cheap", "expensive", "moderate", "free"),
-    "stars": _matches(r"\d$"),
-    "trainID": _matches(r"(?i:tr)\d{4}$"),
+_TIME, _FLAG = r"(?:[01]\d|2[0-4]):\d\d$", r"(?:yes|no|none)\Z"
+PLAUSIBLE: Mapping[str, re.Pattern[str]] = {
+    slot: re.compile(pattern)
+    for slot, pattern in {
+        "area": r"(?ai:centre|east|south|west|north)\Z",
+        "arriveBy": _TIME,
+        "day": rf"(?ai:{'|'.join(DAYS)})\Z",
+        "duration": r"(?s:.*minute)",
+        "internet": _FLAG,
+        "leaveAt": _TIME,
+        "parking": _FLAG,
+        "phone": r"\d{11}$",
+        "postcode": r"(?:cb\d{1,3}[a-z]{2,3}|pe296fl)$",
+        "price": r"(?s:.*pound)",
+        "pricerange": r"(?:cheap|expensive|moderate|free)\Z",
+        "stars": r"\d$",
+        "trainID": r"(?i:tr)\d{4}$",
+    }.items()
 }
-"""Slot → whether a text has the form of its values; of other slots, any text has."""
+"""Slot → the form of its values; a value of any other slot is plausible."""
 ANY_FORM = frozenset({("restaurant", "phone"), ("attraction", "pricerange")})
 
 
-class _Meaning(NamedTuple):
-    """What an act is to the evaluator, whatever its value."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one dialogue.
 
-    domain: str
-    """The domain that is spoken of from here on; empty where that does not change."""
-    told: str
-    """The slot whose value is told; empty for none."""
-    books: str
-    """The domain whose booking is told, `booking` for the one spoken of; empty for none."""
+    `book` has a score, 0 to 1, for each domain whose booking is scored; `inform` are true
+    positives, false positives and false negatives; `final_goal` the numbers of domains in which the
+    database has, and has not, what the user wished and learnt; `steps` two for each exchange.
+    """
 
-
-@lru_cache(maxsize=2**12)
-def _meaning(intent: str, domain: str, slot: str) -> _Meaning:
-    intent, domain, slot = intent.lower(), domain.lower(), slot.lower()
-    told = TOLD.get(domain, {}).get(slot, "") if intent in INFORMING else ""
-    books = domain if (domain, intent, slot) in BOOKING_ACTS else ""
-    return _Meaning(domain if domain in DOMAINS else "", told, books)
-
-
-@lru_cache(maxsize=2**14)
-def is_plausible(domain: str, slot: str, value: str) -> bool:
-    """Return whether a text has the form of the values of a slot."""
-    test = PLAUSIBLE.get(slot)
-    return test is None or (domain, slot) in ANY_FORM or test(value)
+    complete: bool
+    success: bool
+    book: tuple[float, ...]
+    inform: tuple[int, int, int]
+    final_goal: tuple[int, int]
+    domain_success: Mapping[str, bool]
+    booked: Mapping[str, str]
+    steps: int
 
 
 class PublicEvaluator:
-    """Judges one dialogue; give it the acts of every turn, first the system's, then the user's.
+    """Judges one dialogue; it is given the acts of each turn, first the system's, then the user's.
 
-    `goal` is the user's own copy: what it holds at the end, answers included, is judged.
+    `goal` is the user's own copy: its state at the end, answers included, is judged.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -150,63 +140,49 @@ class PublicEvaluator:
         self.steps = 0
         self._database = database
         self._booked: dict[str, Record | None] = {}
-        self._told: dict[str, set[str]] = {domain: set() for domain in DOMAINS}
+        self._informed: dict[str, set[str]] = {domain: set() for domain in DOMAINS}
         self._implausible = 0
 
-    def system(self, acts: Iterable[Act]) -> None:
+    def system(self, acts: Sequence[Act]) -> None:
         """Take note of a turn of the system, once the user has heard it."""
-        for intent, domain, slot, value in acts:
-            meaning = _meaning(intent, domain, slot)
-            if meaning.domain:
-                self.current_domain = meaning.domain
-            if meaning.books == "taxi":
-                self._booked.setdefault("taxi", None)
-            elif meaning.books:
-                self._book(self.current_domain, value)
-            if meaning.told and value.strip() not in ANYTHING:
-                self._tell(meaning.domain, meaning.told, value)
+        for act in acts:
+            intent, domain, slot = map(str.lower, act[:3])
+            if domain in DOMAINS:
+                self.current_domain = domain
+            if (domain, intent, slot) in BOOKING_ACTS:
+                if domain == "taxi":
+                    self._booked.setdefault(domain, None)
+                else:
+                    self._refer(self.current_domain, act.value)
+            if intent in INFORMING and act.value.strip() not in ANYTHING:
+                name = INFORMED.get(domain, {}).get(slot)
+                if name is not None:
+                    self._inform(domain, name, act.value)
 
-    def user(self, acts: Iterable[Act]) -> None:
+    def user(self, acts: Sequence[Act]) -> None:
         """Take note of a turn of the user."""
         self.steps += 2
-        for intent, domain, slot, _ in acts:
-            self.current_domain = _meaning(intent, domain, slot).domain or self.current_domain
-
-    def _tell(self, domain: str, slot: str, value: str) -> None:
-        """Note a value that is told, by its form."""
-        if is_plausible(domain, slot, value):
-            self._told[domain].add(slot)
-        else:
-            self._implausible += 1
-
-    def _book(self, domain: str, reference: str) -> None:
-        """Note the first booking of a domain."""
-        record = self._record_of(domain, reference)
-        if record is not None:
-            self._booked.setdefault(domain, record)
-
-    def _record_of(self, domain: str, reference: str) -> Record | None:
-        """Return the record that a reference is the number of; None for other references."""
-        if domain not in BOOKING_SLOTS or not _ROW.fullmatch(reference):
-            return None
-        records = self._database.query(domain, ())
-        return records[int(reference)] if int(reference) < len(records) else None
+        for act in acts:
+            if act.domain.lower() in DOMAINS:
+                self.current_domain = act.domain.lower()
 
     def outcome(self) -> Outcome:
-        """Return what has come of the dialogue so far."""
-        goal = self.goal
-        scores = (self._book_score(domain) for domain in DOMAINS if domain in goal)
-        book = tuple(score for score in scores if score is not None)
-        found, superfluous, missing = map(sum, zip(*map(self._inform, DOMAINS), strict=True))
-        matches = sum(map(self._is_met, goal[ORDERING]))
-        mismatches = len(goal[ORDERING]) - matches
+        """Return the outcome of the dialogue so far."""
+        goal, domains = self.goal, self.goal[ORDERING]
+        book = self._book_scores(domain for domain in DOMAINS if domain in goal)
+        found, superfluous, missing = map(sum, zip(*map(self._inform_counts, DOMAINS), strict=True))
+        matches = sum(map(self._is_satisfied, domains))
+        success = {}
+        for domain in domains:
+            of_domain, _, not_found = self._inform_counts(domain)
+            success[domain] = self._succeeds(self._book_scores([domain]), of_domain, not_found)
         return Outcome(
             complete=is_complete(goal),
-            success=not mismatches and self._succeeds(book, found, missing),
+            success=matches == len(domains) and self._succeeds(book, found, missing),
             book=book,
             inform=(found, self._implausible + superfluous, missing),
-            final_goal=(matches, mismatches),
-            domain_success={domain: self._domain_success(domain) for domain in goal[ORDERING]},
+            final_goal=(matches, len(domains) - matches),
+            domain_success=success,
             booked={
                 domain: row[REFERENCE] if row else TAXI_BOOKED
                 for domain, row in self._booked.items()
@@ -214,68 +190,69 @@ class PublicEvaluator:
             steps=self.steps,
         )
 
-    def reward(self) -> int:
-        """Return 40 for success, 5 for success in the domain spoken of, and -1 otherwise."""
-        if self.outcome().success:
-            return 40
-        current = self.current_domain
-        return 5 if current in self.goal and self._domain_success(current) else -1
+    def _inform(self, domain: str, slot: str, value: str) -> None:
+        if is_plausible(domain, slot, value):
+            self._informed[domain].add(slot)
+        else:
+            self._implausible += 1
 
-    def _domain_success(self, domain: str) -> bool:
-        score = self._book_score(domain)
-        found, _, missing = self._inform(domain)
-        return self._succeeds(() if score is None else (score,), found, missing)
+    def _refer(self, domain: str, reference: str) -> None:
+        """Note the record that a reference is the number of, if it is."""
+        if domain in BOOKING_SLOTS and re.fullmatch("[0-9]{8}", reference):
+            records = self._database.query(domain, ())
+            if int(reference) < len(records):
+                self._book(domain, records[int(reference)])
 
-    def _book_score(self, domain: str) -> float | None:
-        """Return how much of what was wished the booked record has; None where it is not scored."""
-        part = self.goal[domain]
-        info = part.get("info")
-        if not (info and part.get("book")):
-            return None
-        if domain not in self._booked:
-            return 0.0
-        row = self._booked[domain]
-        if row is None:
-            return 1.0
-        met = [has(row, slot, v) for slot, v in info.items() if slot not in UNSCORED_IN_BOOKINGS]
-        return sum(met) / len(met) if met else None
+    def _book(self, domain: str, record: Record) -> None:
+        self._booked.setdefault(domain, record)
 
-    def _inform(self, domain: str) -> tuple[int, int, int]:
-        """Return what was told and asked for, told too much, and not told; see `Outcome`."""
-        # What is told of a domain that is not in the goal may be too much as well.
-        part, told = self.goal.get(domain, {}), self._told[domain]
+    def _inform_counts(self, domain: str) -> tuple[int, int, int]:
+        # What the system says of a domain that is not in the goal may be superfluous as well.
+        part = self.goal.get(domain, {})
         requested = part.get("reqt", {})
-        found = sum(slot in told for slot in requested)
-        superfluous = (told & SUPERFLUOUS[domain]) - requested.keys() - part.get("info", {}).keys()
-        return found, len(superfluous), len(requested) - found
+        found = sum(slot in self._informed[domain] for slot in requested)
+        superfluous = self._superfluous(domain, {*requested, *part.get("info", {})})
+        return found, superfluous, len(requested) - found
 
-    def _is_met(self, domain: str) -> bool:
+    def _superfluous(self, domain: str, wanted: set[str]) -> int:
+        return len((self._informed[domain] & SUPERFLUOUS[domain]) - wanted)
+
+    def _book_scores(self, domains: Iterable[str]) -> tuple[float, ...]:
+        """Return which share of the wishes each booking fulfils, of domains where it is scored."""
+        scores = []
+        for domain in domains:
+            part = self.goal[domain]
+            if not part.get("book") or not self._is_scored(part):
+                continue
+            row = self._booked.get(domain)
+            if row is not None:
+                met = self._fulfilled(domain, row)
+                scores += [sum(met) / len(met)] if met else []
+            else:
+                scores.append(float(domain in self._booked))
+        return tuple(scores)
+
+    @staticmethod
+    def _is_scored(part: Mapping[str, Any]) -> bool:
+        return bool(part.get("info"))
+
+    def _fulfilled(self, domain: str, row: Record) -> list[bool]:
+        info = self.goal[domain]["info"].items()
+        return [has(row, slot, value) for slot, value in info if slot not in UNSCORED_IN_BOOKINGS]
+
+    def _is_satisfied(self, domain: str) -> bool:
         """Return whether the database has what the user wished, learnt and booked."""
         part = self.goal[domain]
-        rows = self._database.query(
-            domain, part.get("info", {}).items(), part.get("reqt", {}).items()
-        )
+        info, answers = part.get("info", {}), part.get("reqt", {})
+        rows = self._database.query(domain, info.items(), answers.items())
         booked = self._booked.get(domain)
         if rows and booked and part.get("book"):
             return any(row[REFERENCE] == booked[REFERENCE] for row in rows)
         return bool(rows)
 
     @staticmethod
-    def _succeeds(book: tuple[float, ...], found: int, missing: int) -> bool:
-        """Return whether all bookings are right and everything was told; False without either."""
+    def _succeeds(book: Sequence[float], found: int, missing: int) -> bool:
         return all(score == 1 for score in book) and not missing and bool(book or found)
-
-
-def has(row: Record, slot: str, wanted: str) -> bool:
-    """Return whether a record has what was wished of a slot."""
-    own: Any = row.get(slot)
-    if slot not in ("leaveAt", "arriveBy"):
-        return isinstance(own, str) and own.strip() == wanted.strip()
-    try:
-        found, limit = clock_number(own), clock_number(wanted)
-        return limit <= found if slot == "leaveAt" else limit >= found
-    except (AttributeError, IndexError, ValueError):
-        return True  # A time that cannot be read is no reason against the record.
 
 
 class CorrectedEvaluator(PublicEvaluator):
@@ -283,96 +260,94 @@ class CorrectedEvaluator(PublicEvaluator):
 
     Superfluous are distinct values of slots that nobody asked for. The last booking of a domain
     counts, by all of `info` and `book`: with what the system says that it has booked, else with
-    what the user had said of it by then. What is neither asked for nor booked is no failure.
+    what the user had said of it by then. A part that is neither requested nor booked cannot fail.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
         super().__init__(goal, database)
-        self._values: dict[str, set[tuple[str, str]]] = {}
+        self._values: set[tuple[str, str, str]] = set()
         self._implausible_values: set[tuple[str, str, str]] = set()
-        self._said = UserBookings()
+        self._user_bookings = UserBookings()
         self._confirmed: dict[str, str] = {}
         self._details: dict[str, dict[str, str]] = {}
 
-    def system(self, acts: Iterable[Act]) -> None:
+    def system(self, acts: Sequence[Act]) -> None:
         """Take note of a turn of the system, once the user has heard it."""
-        acts = list(acts)
         self._confirmed = {
-            slot.lower(): value
-            for intent, domain, slot, value in acts
-            if domain.lower() == "booking"
-            and intent.lower() in ("book", "inform")
-            and slot.lower() in ALL_BOOKING_SLOTS
+            act.slot.lower(): act.value
+            for act in acts
+            if act.domain.lower() == "booking"
+            and act.intent.lower() in ("book", "inform")
+            and act.slot.lower() in ALL_BOOKING_SLOTS
         }
         super().system(acts)
 
-    def user(self, acts: Iterable[Act]) -> None:
+    def user(self, acts: Sequence[Act]) -> None:
         """Take note of a turn of the user."""
-        acts = list(acts)
         super().user(acts)
-        self._said.hear(acts)
+        self._user_bookings.hear(acts)
 
-    def _tell(self, domain: str, slot: str, value: str) -> None:
+    def _inform(self, domain: str, slot: str, value: str) -> None:
         value = value.strip().lower()
         if is_plausible(domain, slot, value) or self._database.has(domain, slot, value):
-            self._told[domain].add(slot)
-            self._values.setdefault(domain, set()).add((slot, value))
-        elif (domain, slot, value) not in self._implausible_values:
+            self._informed[domain].add(slot)
+            self._values.add((domain, slot, value))
+        else:
             self._implausible_values.add((domain, slot, value))
-            self._implausible += 1
+            self._implausible = len(self._implausible_values)
 
-    def _inform(self, domain: str) -> tuple[int, int, int]:
-        found, _, missing = super()._inform(domain)
-        part = self.goal.get(domain, {})
-        counted = CORRECTED_SUPERFLUOUS[domain] - part.get("reqt", {}).keys()
-        counted -= part.get("info", {}).keys()
-        superfluous = sum(slot in counted for slot, _ in self._values.get(domain, ()))
-        return found, superfluous, missing
+    def _superfluous(self, domain: str, wanted: set[str]) -> int:
+        counted = {(domain, slot) for slot in CORRECTED_SUPERFLUOUS[domain] - wanted}
+        return sum(value[:2] in counted for value in self._values)
 
-    def _book(self, domain: str, reference: str) -> None:
-        record = self._record_of(domain, reference)
-        if record is not None:
-            self._booked[domain] = record
-            self._details[domain] = {**self._said.by_domain.get(domain, {}), **self._confirmed}
-
-    def _book_score(self, domain: str) -> float | None:
-        part = self.goal[domain]
-        book = part.get("book")
-        if not book:
-            return None
-        if domain not in self._booked:
-            return 0.0
-        row = self._booked[domain]
-        if row is None:
-            return 1.0
-        details = self._details[domain]
-        met = [has(row, slot, wanted) for slot, wanted in part.get("info", {}).items()]
-        met += [_equal(details.get(slot, ""), wanted) for slot, wanted in book.items()]
-        return sum(met) / len(met)
+    def _book(self, domain: str, record: Record) -> None:
+        self._booked[domain] = record
+        by_user = self._user_bookings.by_domain.get(domain, {})
+        self._details[domain] = {**by_user, **self._confirmed}
 
     @staticmethod
-    def _succeeds(book: tuple[float, ...], found: int, missing: int) -> bool:
+    def _is_scored(part: Mapping[str, Any]) -> bool:
+        return True
+
+    def _fulfilled(self, domain: str, row: Record) -> list[bool]:
+        part, details = self.goal[domain], self._details[domain]
+        met = [has(row, slot, value) for slot, value in part.get("info", {}).items()]
+        for slot, value in part["book"].items():
+            met.append(details.get(slot, "").strip().lower() == value.strip().lower())
+        return met
+
+    @staticmethod
+    def _succeeds(book: Sequence[float], found: int, missing: int) -> bool:
         return all(score == 1 for score in book) and not missing
 
 
-def _equal(said: str, wanted: str) -> bool:
-    return said.strip().lower() == wanted.strip().lower()
+def is_plausible(domain: str, slot: str, value: str) -> bool:
+    """Return whether a text has the form of the values of a slot."""
+    form = PLAUSIBLE.get(slot)
+    return form is None or (domain, slot) in ANY_FORM or form.match(value) is not None
+
+
+def has(row: Record, slot: str, wanted: str) -> bool:
+    """Return whether a record has the wanted value of a slot."""
+    value: Any = row.get(slot)
+    fits = time_fits(slot, value, wanted)
+    return isinstance(value, str) and value.strip() == wanted.strip() if fits is None else fits
 
 
 def judged(
     dialogue: Trajectory, database: ActDatabase, judge: type[PublicEvaluator] = PublicEvaluator
 ) -> Outcome:
-    """Return what came of a dialogue in acts.
+    """Return the outcome of a dialogue in acts.
 
     Without the user's report its goal is judged as if it had understood no answer. Raises
-    `ValueError` for acts and goals that are none.
+    `ValueError` for acts and goals that are not valid.
     """
     report = dialogue.more.get("user")
     final = report.get("goal") if isinstance(report, Mapping) else None
     try:
         evaluator = judge(begun(dialogue.goal) if final is None else final, database)
         heard: Sequence[Act] = ()
-        # What the system says to the user's last turn is heard by nobody.
+        # Nobody hears what the system answers to the user's last turn.
         for said, answer in dialogue.acts:
             evaluator.system(heard)
             evaluator.user(checked_acts(said))
@@ -385,3 +360,111 @@ def judged(
             f'dialogue "{shorten(dialogue.name)}": expected a goal of MultiWOZ, and acts such as '
             '["Inform", "Hotel", "Area", "north"]'
         ) from error
+
+
+# Scores as published tables have them
+
+INFORM_SHARES = (
+    ("inform_precision", "Inform precision", "precision", "dialogues_asking"),
+    ("inform_recall", "Inform recall", "recall", "dialogues_asking"),
+    ("inform_f1", "Inform F1", "f1", "dialogues_asking"),
+    ("inform_micro_precision", "Inform precision (micro)", "found", "told"),
+    ("inform_micro_recall", "Inform recall (micro)", "found", "asked"),
+)
+"""Those of `SHARES` about informed and requested slots, which dialogues in words have, too."""
+INFORM_COLUMNS = ("found", "told", "asked", "dialogues_asking", "precision", "recall", "f1")
+SHARES = (
+    ("complete", "Complete", "complete", "dialogues"),
+    ("success", "Success", "success", "dialogues"),
+    ("book_rate", "Book rate", "book", "dialogues_booking"),
+    *INFORM_SHARES,
+    ("domains_satisfied", "Domains satisfied", "domains_satisfied", "domains"),
+    ("goals_satisfied", "Goals satisfied", "goals_satisfied", "dialogues"),
+)
+"""Name and label of a score in percent, and the columns that it is a ratio of."""
+MEANS = (
+    ("turns", "Turns", "steps", "dialogues"),
+    ("turns_of_successes", "Turns of successes", "steps_of_successes", "success"),
+)
+"""The same of scores that are not shares. Turns of both sides count, as in the published tables."""
+OUTCOMES = frozenset({"complete", "success", "goals_satisfied"})
+"""Columns that are 0 or 1 for a dialogue."""
+COLUMNS = (
+    *dict.fromkeys(column for _, _, *columns in (*SHARES, *MEANS) for column in reversed(columns)),
+    *(f"{column}.{domain}" for domain in ALL_DOMAINS for column in ("dialogues", "success")),
+)
+
+
+def row(outcome: Outcome) -> dict[str, float]:
+    """Return the additive numbers of one dialogue."""
+    met, unmet = outcome.final_goal
+    numbers: dict[str, float] = {
+        "dialogues": 1,
+        "complete": outcome.complete,
+        "success": outcome.success,
+        **inform_row(*outcome.inform),
+        "domains": met + unmet,
+        "domains_satisfied": met,
+        "goals_satisfied": not unmet,
+        "steps": outcome.steps,
+        "steps_of_successes": outcome.steps * outcome.success,
+    }
+    if outcome.book:
+        numbers |= {"book": sum(outcome.book) / len(outcome.book), "dialogues_booking": 1}
+    for domain, success in outcome.domain_success.items():
+        numbers |= {f"dialogues.{domain}": 1, f"success.{domain}": success}
+    return numbers
+
+
+def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
+    """Return the numbers of `INFORM_COLUMNS` of one dialogue; arguments are as in `Outcome`."""
+    informed, asked = found + superfluous, found + missing
+    numbers: dict[str, float] = {"found": found, "told": informed, "asked": asked}
+    if not asked:
+        return numbers
+    recall = found / asked
+    precision = found / informed if found else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if found else 0.0
+    return {**numbers, "precision": precision, "recall": recall, "f1": f1, "dialogues_asking": 1}
+
+
+def shares(
+    names: Iterable[tuple[str, str, str, str]],
+    sums: Mapping[str, float],
+    sign: Sign,
+    places: int = 2,
+) -> Iterator[Measure]:
+    """Yield those of `SHARES` that have a value for these sums of columns, in percent."""
+    for name, label, part, whole in names:
+        if sums[whole]:
+            outcome = part if part in OUTCOMES else None
+            score = percentage(part, of=whole)
+            yield Measure(name, label, sign(name), score, places, cases=whole, outcome=outcome)
+
+
+def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+    """Yield the scores that have a value for these sums of columns."""
+    yield from shares(SHARES, sums, sign)
+    for name, label, part, whole in MEANS:
+        if sums[whole]:
+            yield Measure(
+                name,
+                label,
+                sign(name),
+                partial(_ratio, part, whole),
+                cases=whole,
+                lower_is_better=True,
+                unit="turns",
+                is_description=True,
+            )
+    for domain in ALL_DOMAINS:
+        part, whole = f"success.{domain}", f"dialogues.{domain}"
+        if sums[whole]:
+            score, signed = percentage(part, of=whole), sign("success")
+            yield Measure(
+                "success", "Success", signed, score, scope=domain, cases=whole, outcome=part
+            )
+
+
+def _ratio(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:
+    return np.asarray(sums[part] / sums[whole])

@@ -1,8 +1,8 @@
 """The database of ConvLab-2's rule policy and evaluator, and the values that user and system know.
 
-The rules of the database are not those of `mwzeval.multiwoz.database`: values are compared
-as they are written, nothing is normalised, and the reference of a booking is the number of the
-venue's record. Objects here remember answers and serve any number of dialogues.
+The rules of the database are not those of `mwzeval.multiwoz.database`: values are compared as they
+are written, nothing is normalised, and the reference of a booking is the number of the venue's
+record. Objects here remember answers and serve any number of dialogues.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from Levenshtein import distance
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.json_files import read_data
+from mwzeval.files.json_files import expecting, read_data
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.database import partial_ratio
 from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN
@@ -25,6 +25,8 @@ from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN
 Record = Mapping[str, Any]
 Constraints = Iterable[tuple[str, str]]
 """Slots and values, such as `("area", "north")`."""
+Spelling = Callable[[str, str, str], str]
+"""Returns another spelling of a value, for (domain, slot, value)."""
 
 REFERENCE = "Ref"
 """The field of a found record that holds its number in the table, in eight digits."""
@@ -41,12 +43,8 @@ ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
 """What goals ask for although the records of the corpus lack it."""
 TABLES = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
 """Domains with a file of records."""
-VALUE_SETS, VALUE_LISTS = "value_set.json", "value_dict.json"
 FOLDERS = ("convlab2", "../live/convlab2")
 """Where the published value lists are: in the data root, or in a folder `live` beside it."""
-
-_ALWAYS_FOUND = frozenset({"police", "taxi"})
-"""Domains whose records fit any constraints."""
 _TIME = re.compile(r"\d{1,2}:\d{1,2}")
 
 
@@ -76,8 +74,6 @@ class ActDatabase:
 
     def has(self, domain: str, slot: str, value: str) -> bool:
         """Return whether any record of a domain has a text, in lower case, in a field."""
-        if domain not in self._tables:
-            return False
         return any(text and text.lower() == value for text in self._column(domain, slot))
 
     def query(
@@ -98,7 +94,7 @@ class ActDatabase:
         soft: tuple[tuple[str, str], ...],
     ) -> tuple[Record, ...]:
         table = self.records(domain)
-        if domain in _ALWAYS_FOUND:
+        if domain in ("police", "taxi"):
             return table
         if domain == "hospital":
             # (odd) Nothing but the department counts, and there is none that means any.
@@ -107,143 +103,121 @@ class ActDatabase:
         rows = (1 << len(table)) - 1
         for slot, wanted in constraints:
             rows &= self._fitting(domain, slot, wanted)
-        left = [table[number] for number in _numbers(rows)]
-        # Of these only: few pairs of texts are compared.
+        bits = reversed(f"{rows:b}")
+        found = [row for row, bit in zip(table, bits, strict=False) if bit == "1"]
+        # Only for these, because texts are slow to compare.
         for slot, wanted in soft:
-            left = [record for record in left if _fits(record.get(slot), slot, wanted, _alike)]
-        return tuple(left)
+            found = [row for row in found if _fits(row.get(slot), slot, wanted, _resemble)]
+        return tuple(found)
 
     def _fit(self, domain: str, slot: str, wanted: str) -> int:
-        """Return the set of records that satisfy a constraint."""
-        rows = 0
-        for value, holders in self._column(domain, slot).items():
-            if _fits(value, slot, wanted, str.__eq__):
-                rows |= holders
-        return rows
+        """Return the set of records that satisfy a constraint: bit i stands for record i."""
+        column = self._column(domain, slot).items()
+        # The sets have no record in common.
+        return sum(rows for value, rows in column if _fits(value, slot, wanted, str.__eq__))
 
     def _group(self, domain: str, slot: str) -> Mapping[str | None, int]:
-        """Return the records by what they have in a field; those without a text by None."""
-        holders: dict[str | None, int] = {}
-        for number, record in enumerate(self._tables[domain]):
+        """Return the records by their text in a field, those without a text by None."""
+        column: dict[str | None, int] = {}
+        for number, record in enumerate(self.records(domain)):
             value = record.get(slot)
             key = value if isinstance(value, str) else None
-            holders[key] = holders.get(key, 0) | 1 << number
-        return holders
-
-
-def _numbers(rows: int) -> Iterator[int]:
-    while rows:
-        lowest = rows & -rows
-        yield lowest.bit_length() - 1
-        rows ^= lowest
+            column[key] = column.get(key, 0) | 1 << number
+        return column
 
 
 def _fits(value: object, slot: str, wanted: str, equal: Callable[[str, str], bool]) -> bool:
     # (odd) A price that is no text fits anything, as does a field that is not there.
     if wanted in ANYTHING or not isinstance(value, str):
         return True
-    if slot in ("leaveAt", "arriveBy"):
-        try:
-            time, limit = clock_number(value), clock_number(wanted)
-        except (ValueError, IndexError):
-            return True
-        return time >= limit if slot == "leaveAt" else time <= limit
+    fits = time_fits(slot, value, wanted)
+    if fits is not None:
+        return fits
     if slot == "area" and wanted == "center":
         wanted = "centre"
     value = value.strip()
     return value == UNKNOWN or equal(wanted.strip().lower(), value.lower())
 
 
-def _alike(wanted: str, value: str) -> bool:
+def time_fits(slot: str, value: Any, wanted: str) -> bool | None:
+    """Return whether a time is early or late enough, or cannot be read; None for other slots."""
+    if slot not in ("leaveAt", "arriveBy"):
+        return None
+    try:
+        (hour, minute), (limit_hour, limit_minute) = (
+            map(int, text.split(":")[:2]) for text in (value, wanted)
+        )
+    except (AttributeError, ValueError):
+        return True
+    at, limit = hour * 100 + minute, limit_hour * 100 + limit_minute
+    return at >= limit if slot == "leaveAt" else at <= limit
+
+
+def _resemble(wanted: str, value: str) -> bool:
     return partial_ratio(wanted, value) >= SOFT_THRESHOLD
 
 
-def clock_number(text: str) -> int:
-    """Return `h:m` as a number that grows with time. Raises for what cannot be read."""
-    parts = text.split(":")
-    return int(parts[0]) * 100 + int(parts[1])
-
-
-class SystemValues:
-    """Values in a system's acts, as the agenda user understands them.
+def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
+    """Return how the agenda user understands values in a system's acts.
 
     The user compares values with its goal as texts. Before, a value becomes the first listed value
     of the slot that contains it or is contained in it: `4 stars` is `4`, and `""` is whatever comes
-    first. `listed` is the content of `value_set.json`: domain → slot → values.
+    first. `lists` is the content of `value_set.json`: domain → slot → values.
     """
+    listed = {
+        (domain, slot): sorted({spelled for v in values for spelled in (v, v.lower())})
+        for domain, slots in lists.items()
+        for slot, values in slots.items()
+    }
+    spaced = {key: [" ".join(value.split()) for value in values] for key, values in listed.items()}
 
-    def __init__(self, listed: Mapping[str, Mapping[str, Iterable[str]]]) -> None:
-        self._listed = {
-            (domain, slot): sorted({spelled for v in values for spelled in (v, v.lower())})
-            for domain, slots in listed.items()
-            for slot, values in slots.items()
-        }
-        self._spaced = {
-            key: [" ".join(value.split()) for value in values]
-            for key, values in self._listed.items()
-        }
-        self.understand = lru_cache(VALUES_KEPT)(self._understand)
-        """Return the listed value for (domain, slot, value), or the value when none is alike."""
-
-    def _understand(self, domain: str, slot: str, value: str) -> str:
-        if (domain, slot) not in self._listed:
+    @lru_cache(VALUES_KEPT)
+    def understood(domain: str, slot: str, value: str) -> str:
+        if (domain, slot) not in listed:
             return value
         if slot in FLAG_SLOTS and value == "none":
             value = "yes"
-        if value in self._listed[domain, slot]:
+        if value in listed[domain, slot]:
             return value
         owned = value.replace(" 's", "'s")
         for spelled in (value, owned, owned.replace(" - ", "-")):
             for text in (spelled, spelled.lower()):
                 words = text.split()
-                spaced, joined = " ".join(words), "".join(words)
-                for own in self._spaced[domain, slot]:
-                    if own in spaced or spaced in own or own in joined or joined in own:
+                apart, joined = " ".join(words), "".join(words)
+                for own in spaced[domain, slot]:
+                    if own in apart or apart in own or own in joined or joined in own:
                         return own
         return value
 
+    return understood
 
-class UserValues:
-    """Values in a user's acts, as the rule system's database spells them.
 
-    `listed` is the content of `value_dict.json`: domain → slot in lower case → values.
+def user_values(lists: Mapping[str, Mapping[str, Sequence[str]]]) -> Spelling:
+    """Return how the rule system's database spells values in a user's acts.
+
+    It is the nearest listed value, else the value. `lists` is the content of `value_dict.json`:
+    domain → slot in lower case → values.
     """
 
-    def __init__(self, listed: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-        self._listed = listed
-        self.normalized = lru_cache(VALUES_KEPT)(self._normalized)
-        """Return the listed value nearest to (domain, slot, value); the value if none is near."""
-
-    def _normalized(self, domain: str, slot: str, value: str) -> str:
+    @lru_cache(VALUES_KEPT)
+    def normalized(domain: str, slot: str, value: str) -> str:
         value = " ".join(value.lower().split())
-        known = self._listed.get(domain, {}).get(slot.lower())
-        if known is None:
+        listed = lists.get(domain, {}).get(slot.lower())
+        if listed is None:
             return value
-        for spelling in (value, *_other_spellings(value)):
-            found = _listed_value(known, spelling)
+        for spelling in _spellings(value):
+            found = _listed_value(listed, spelling)
             if found is not None:
                 return found
         # Prices, train ids and durations would be looked for as well, but no slot here has them.
         time = _TIME.search(value)
         return time[0] if time else value
 
-
-def _listed_value(known: Sequence[str], value: str) -> str | None:
-    if value in known:
-        return value
-    # (odd) The first in the order of the list, not the nearest: "17:1" is "17:17" or "17:15".
-    for listed in known:
-        if listed in value or value in listed:
-            return listed
-    most_edits = 3 if len(value) >= 15 else 2 if len(value) >= 10 else None
-    if most_edits is not None:
-        for listed in known:
-            if distance(listed, value, score_cutoff=most_edits) <= most_edits:
-                return listed
-    return None
+    return normalized
 
 
-def _other_spellings(value: str) -> Iterator[str]:
+def _spellings(value: str) -> Iterator[str]:
+    yield value
     if " 's" in value:
         yield value.replace(" 's", "'s")
     if " - " in value:
@@ -255,61 +229,70 @@ def _other_spellings(value: str) -> Iterator[str]:
     yield f"the {value}"
 
 
+def _listed_value(listed: Sequence[str], value: str) -> str | None:
+    if value in listed:
+        return value
+    # (odd) The first in the order of the list, not the nearest: "17:1" is "17:17" or "17:15".
+    for candidate in listed:
+        if candidate in value or value in candidate:
+            return candidate
+    edits = 3 if len(value) >= 15 else 2
+    if len(value) >= 10:
+        for candidate in listed:
+            if distance(candidate, value, score_cutoff=edits) <= edits:
+                return candidate
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class ActResources:
     """The database and value lists; they remember answers, so each process makes its own."""
 
     database: ActDatabase
-    system_values: SystemValues
-    user_values: UserValues
-
-
-def load_act_database(root: DataRoot) -> ActDatabase:
-    """Return the database of a corpus. Raises `DataError` when a file is missing or bad."""
-    return ActDatabase({domain: _records(root, domain) for domain in TABLES})
+    system_values: Spelling
+    user_values: Spelling
 
 
 def load_resources(corpus: str, root: DataRoot) -> ActResources:
     """Return what dialogues at act level need of a corpus whose files are in `root`.
 
-    The sample corpus has no published value lists: what its database has is listed. Raises
+    The sample corpus has no published value lists: the texts in its database are listed. Raises
     `DataError` when a file is missing or bad.
     """
     database = load_act_database(root)
     if corpus == SAMPLE:
-        listed = {domain: _values(database.records(domain)) for domain in TABLES}
-        lowered = {
+        sets = {domain: _values(database.records(domain)) for domain in TABLES}
+        lists = {
             domain: {slot.lower(): values for slot, values in slots.items()}
-            for domain, slots in listed.items()
+            for domain, slots in sets.items()
         }
-        return ActResources(database, SystemValues(listed), UserValues(lowered))
-    sets, lists = (_value_lists(root, name) for name in (VALUE_SETS, VALUE_LISTS))
-    return ActResources(database, SystemValues(sets), UserValues(lists))
+    else:
+        sets, lists = (_value_lists(root, f"value_{kind}.json") for kind in ("set", "dict"))
+    return ActResources(database, system_values(sets), user_values(lists))
 
 
-def _records(root: DataRoot, domain: str) -> list[Record]:
-    path = root.require(f"db/{domain}_db.json")
-    records = read_data(path)
-    if not (isinstance(records, list) and all(isinstance(record, dict) for record in records)):
-        raise DataError(f"{path}: expected a list of records")
-    return records
+def load_act_database(root: DataRoot) -> ActDatabase:
+    """Return the database of a corpus. Raises `DataError` when a file is missing or bad."""
+    tables = {}
+    for domain in TABLES:
+        path = root.require(f"db/{domain}_db.json")
+        records = tables[domain] = read_data(path)
+        if not (isinstance(records, list) and all(isinstance(record, dict) for record in records)):
+            raise DataError(f"{path}: expected a list of records")
+    return ActDatabase(tables)
 
 
-def _value_lists(root: DataRoot, name: str) -> Mapping[str, Mapping[str, list[str]]]:
+def _value_lists(root: DataRoot, name: str) -> dict[str, dict[str, list[str]]]:
     path = root.require(*(f"{folder}/{name}" for folder in FOLDERS))
-    domains = read_data(path)
-    try:
+    with expecting("lists of values by domain and slot", str(path)):
         return {
-            domain: {slot: [*filter(_is_text, listed)] for slot, listed in slots.items()}
-            for domain, slots in domains.items()
+            # Prices of hotels are objects; nobody names them.
+            domain: {
+                slot: [value for value in values if isinstance(value, str)]
+                for slot, values in slots.items()
+            }
+            for domain, slots in read_data(path).items()
         }
-    except (AttributeError, TypeError):
-        raise DataError(f"{path}: expected lists of values by domain and slot") from None
-
-
-def _is_text(value: object) -> bool:
-    # Prices of hotels are objects; nobody names them.
-    return isinstance(value, str)
 
 
 def _values(records: Iterable[Record]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ It is a baseline whose published figures depend on its faults; these are kept an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.protocols import User
@@ -26,21 +26,18 @@ from mwzeval.multiwoz.convlab.resources import (
     ActDatabase,
     ActResources,
     Record,
-    UserValues,
+    Spelling,
 )
-from mwzeval.multiwoz.convlab.user import Draws, UserBookings
+from mwzeval.multiwoz.convlab.user import Draws, Pairs, UserBookings
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, BOOKING_SLOTS
 
 Semi = Mapping[str, Mapping[str, str]]
 """Domain → slot → value, "" where the user has said nothing (see `RuleTracker.semi`)."""
-Pairs = list[tuple[str, str]]
-"""Slots and values of acts."""
 
 BOOKING = ("Booking", "Book")
 BOOKS = frozenset({BOOKING, ("Train", "OfferBooked")})
 """Domain and intent of the acts that book."""
-NO_BOOKING = Act("NoBook", "Booking", NONE, NONE)
 
 CAR_TYPES = (
     *("toyota", "skoda", "bmw", "honda", "ford"),
@@ -64,7 +61,7 @@ SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
 }
 """Domain → slots that describe what is looked for, in the order in which the policy tells them."""
 
-_TOLD_AS: Mapping[str, Mapping[str, str]] = {
+_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     # (odd) The reference of a booking is recommended like any other field.
     domain: {**slots, REFERENCE: REFERENCE}
     for domain, slots in USER_SLOTS.items()
@@ -72,15 +69,16 @@ _TOLD_AS: Mapping[str, Mapping[str, str]] = {
 
 
 class RuleTracker:
-    """What the user has said in one dialogue: domain → slot → value, "" where nothing was.
+    """The belief state of one dialogue: domain → slot → value, "" where the user said nothing.
 
-    `semi` describes what is looked for, `book` the booking.
+    `semi` describes what is looked for, `book` the booking; `normalized` spells values as the
+    database does.
 
     (odd) "same area as the hotel" is a value like any other, and no record has it.
     """
 
-    def __init__(self, values: UserValues) -> None:
-        self._normalized = values.normalized
+    def __init__(self, normalized: Spelling) -> None:
+        self._normalized = normalized
         self.semi = {domain: dict.fromkeys(slots, "") for domain, slots in SEMI_SLOTS.items()}
         self.book = {domain: dict.fromkeys(slots, "") for domain, slots in BOOKING_SLOTS.items()}
 
@@ -113,16 +111,17 @@ def policy_acts(
 
 class _Answer:
     def __init__(self, database: ActDatabase, draws: Draws, semi: Semi) -> None:
-        self._database = database
-        self._draws = draws
-        self._semi = semi
+        self._database, self._draws, self._semi = database, draws, semi
         self._found: dict[str, Sequence[Record]] = {}
         self._answer: dict[tuple[str, str], Pairs] = {}
 
     def add(self, domain: str, intent: str, slots: Sequence[str]) -> None:
         """Add what answers the user's acts of one domain and intent."""
         if domain == GENERAL:
-            self._greet(intent)
+            if intent == "bye":
+                self._say(GENERAL, "bye")
+            if intent == "thank" or (intent == "bye" and self._draws.random() < 0.3):
+                self._say(GENERAL, "welcome")
         elif domain == "Taxi":
             self._order_taxi()
         elif domain == "Train":
@@ -133,45 +132,35 @@ class _Answer:
 
     def acts(self) -> list[Act]:
         """Return the answer so far."""
-        if not any(self._answer.values()) and not any(
-            intent == "NoOffer" for _, intent in self._answer
-        ):
+        if not any(pairs or key[1] == "NoOffer" for key, pairs in self._answer.items()):
             # (odd) A goodbye, too, is answered by a greeting.
             return [Act("greet", GENERAL, NONE, NONE)]
         acts = []
         for (domain, intent), pairs in self._answer.items():
-            if domain == GENERAL and not pairs:
-                acts.append(Act(intent, GENERAL, NONE, NONE))
+            if domain == GENERAL:
+                pairs = [(NONE, NONE)]
             acts += [Act(intent, domain, slot, value) for slot, value in pairs]
         return acts
 
+    def _say(self, domain: str, intent: str, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._answer.setdefault((domain, intent), []).extend(pairs)
+
     def _number(self) -> int:
         return self._draws.pick(WHOLE_NUMBERS)
-
-    def _pairs(self, domain: str, intent: str) -> Pairs:
-        return self._answer.setdefault((domain, intent), [])
-
-    def _greet(self, intent: str) -> None:
-        if intent == "bye":
-            self._pairs(GENERAL, "bye")
-            if self._draws.random() < 0.3:
-                self._pairs(GENERAL, "welcome")
-        elif intent == "thank":
-            self._pairs(GENERAL, "welcome")
 
     def _order_taxi(self) -> None:
         wanted = self._semi["taxi"]
         # (odd) Nobody asks where the taxi goes.
         if not wanted["leaveAt"] and not wanted["arriveBy"]:
             asked = ("Leave", "Arrive")[: self._number() % 2 + 1]
-            self._pairs("Taxi", "Request").extend((slot, "?") for slot in asked)
+            self._say("Taxi", "Request", [(slot, "?") for slot in asked])
             return
         car = CAR_TYPES[self._number() % len(CAR_TYPES)]
         phone = "".join(str(self._number() % 10) for _ in range(PHONE_DIGITS))
-        self._pairs("Taxi", "Inform").extend([("Car", car), ("Phone", phone)])
+        self._say("Taxi", "Inform", [("Car", car), ("Phone", phone)])
 
     def _find_train(self, intent: str, slots: Sequence[str]) -> None:
-        wanted = self._semi["train"]
+        wanted, names = self._semi["train"], _ACT_SLOTS["train"]
         constraints = [(slot, wanted[slot]) for slot in ("leaveAt", "arriveBy") if wanted[slot]]
         asked: list[str] = []
         if not constraints:
@@ -180,81 +169,65 @@ class _Answer:
                 asked = ["Leave"]
             else:
                 asked = ["Arrive"] if drawn < 0.66 else ["Leave", "Arrive"]
-        told_as = _TOLD_AS["train"]
         for slot in ("day", "destination", "departure"):
             if wanted[slot]:
                 constraints.append((slot, wanted[slot]))
             else:
-                asked.append(told_as[slot])
-        self._pairs("Train", "Request").extend((slot, "?") for slot in asked)
+                asked.append(names[slot])
         found = self._found["Train"] = self._database.query("train", constraints)
-        if intent != "Request" and found and len(constraints) < TRAIN_CONSTRAINTS:
-            return
-        del self._answer["Train", "Request"]
         if intent == "Request":
-            # (odd) Of the first train, whether or not it is the only one.
+            self._answer.pop(("Train", "Request"), None)
+            # (odd) The values of the first train, whether or not it is the only one.
             first = found[0] if found else {}
-            self._pairs("Train", "Inform").extend(
-                (slot, _value(first, "train", slot, NONE)) for slot in slots
-            )
-            return
-        # (odd) What is offered are the constraints, not a train.
-        offer = self._pairs("Train", "OfferBook" if found else "NoOffer")
-        offer += [(told_as[slot], value) for slot, value in constraints]
+            values = [(slot, _value(first, "train", slot, NONE)) for slot in slots]
+            self._say("Train", "Inform", values)
+        elif found and len(constraints) < TRAIN_CONSTRAINTS:
+            self._say("Train", "Request", [(slot, "?") for slot in asked])
+        else:
+            self._answer.pop(("Train", "Request"), None)
+            # (odd) What is offered are the constraints, not a train.
+            intent = "OfferBook" if found else "NoOffer"
+            self._say("Train", intent, [(names[slot], value) for slot, value in constraints])
 
     def _find_venue(self, domain: str, intent: str, slots: Sequence[str]) -> None:
         name = domain.lower()
-        told_as = _TOLD_AS[name]
+        names = _ACT_SLOTS[name]
         constraints = [(slot, value) for slot, value in self._semi[name].items() if value]
         found = self._found[domain] = self._database.query(name, constraints)
         if not found:
-            self._pairs(domain, "NoOffer").extend(
-                (told_as[slot], value) for slot, value in constraints if value != "dontcare"
-            )
+            wanted = [(names[slot], value) for slot, value in constraints if value != "dontcare"]
+            self._say(domain, "NoOffer", wanted)
         elif intent == "Request":
-            self._pairs(domain, "Inform").extend(
-                (slot, _value(found[0], name, slot, "unknown")) for slot in slots
-            )
+            values = [(slot, _value(found[0], name, slot, "unknown")) for slot in slots]
+            self._say(domain, "Inform", values)
         elif len(found) == 1:
-            self._describe(domain, found[0])
+            fields = SEMI_SLOTS[name]
+            if fields:
+                number = self._number() % len(fields) + 1
+                chosen = self._draws.shuffle(fields)[:number]
+                values = [(names[field], str(found[0].get(field, "unknown"))) for field in chosen]
+                self._say(domain, "Inform", values)
         else:
-            self._recommend(domain, found)
+            self._recommend(domain, names, found)
 
-    def _describe(self, domain: str, venue: Record) -> None:
-        fields = tuple(self._semi[domain.lower()])
-        if not fields:
-            return
-        number = self._number() % len(fields) + 1
-        told_as = _TOLD_AS[domain.lower()]
-        self._pairs(domain, "Inform").extend(
-            (told_as[field], str(venue.get(field, "unknown")))
-            for field in self._draws.shuffle(fields)[:number]
-        )
-
-    def _recommend(self, domain: str, venues: Sequence[Record]) -> None:
+    def _recommend(self, domain: str, names: Mapping[str, str], venues: Sequence[Record]) -> None:
         draws = self._draws
         draws.random()  # The published draws have one here that decides nothing.
-        self._pairs(domain, "Inform").append(("Choice", str(len(venues))))
+        self._say(domain, "Inform", [("Choice", str(len(venues)))])
         # (odd) The candidate is forgotten: what is asked next is answered of the first venue.
         candidate = venues[self._number() % len(venues)]
-        if domain not in RECOMMENDED:
-            return
-        number = self._number() % 3
-        told_as = _TOLD_AS[domain.lower()]
-        self._pairs(domain, "Recommend").append(("Name", str(candidate["name"])))
-        self._pairs(domain, "Recommend").extend(
-            (told_as[field], str(candidate[field]))
-            for field in draws.shuffle(tuple(candidate))[:number]
-            if field in told_as
-        )
+        if domain in RECOMMENDED:
+            number = self._number() % 3
+            fields = ["name", *draws.shuffle(candidate)[:number]]
+            values = [(names[field], str(candidate[field])) for field in fields if field in names]
+            self._say(domain, "Recommend", values)
 
     def _book(self, domain: str, slots: Sequence[str]) -> None:
         """Book where the user has named any slot of a booking and something was found."""
         found = self._found.get(domain)
-        if found and BOOKING not in self._answer:
-            booking_slots = ACT_BOOKING_SLOTS.get(domain.lower(), frozenset())
-            if not booking_slots.isdisjoint(slots):
-                self._answer[BOOKING] = [("Ref", str(found[0][REFERENCE]))]
+        booking_slots = ACT_BOOKING_SLOTS.get(domain.lower(), frozenset())
+        if found and BOOKING not in self._answer and not booking_slots.isdisjoint(slots):
+            self._say(*BOOKING, [("Ref", str(found[0][REFERENCE]))])
         if BOOKING in self._answer:
             # The number decides whether "anything else?" is added, which is then left out, too.
             self._draws.random()
@@ -262,7 +235,7 @@ class _Answer:
             self._answer = {BOOKING: self._answer[BOOKING]}
 
 
-def _value(record: Mapping[str, Any], domain: str, slot: str, missing: str) -> str:
+def _value(record: Record, domain: str, slot: str, missing: str) -> str:
     """Return what a record says for the slot of an act."""
     field = goal_slot(domain, slot)
     if field is None:
@@ -299,28 +272,24 @@ class RefusedBookings:
 
     def __init__(self, system: ActSystem, goal: Goal) -> None:
         self._system = system
-        self._said = UserBookings()
+        self._user_bookings = UserBookings()
         self._domain = ""
         self._refused = {
-            domain: {
-                (slot, value)
-                for slot, value in goal[domain].get("fail_book", {}).items()
-                if goal[domain].get("book", {}).get(slot) != value
-            }
+            domain: goal[domain].get("fail_book", {}).items() - goal[domain].get("book", {}).items()
             for domain in goal[ORDERING]
         }
 
     def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
         """Return what the system says, or that it could not book."""
-        self._said.hear(acts)
+        self._user_bookings.hear(acts)
         for act in acts:
             if act.domain.lower() in self._refused:
                 self._domain = act.domain.lower()
         answer = checked_acts(self._system.answer(acts))
-        said = self._said.by_domain.get(self._domain, {}).items()
+        said = self._user_bookings.by_domain.get(self._domain, {}).items()
         is_refused = not self._refused.get(self._domain, set()).isdisjoint(said)
         if is_refused and any((act.domain, act.intent) in BOOKS for act in answer):
-            return [NO_BOOKING]
+            return [Act("NoBook", "Booking", NONE, NONE)]
         return answer
 
 

@@ -7,7 +7,7 @@ systems that were measured with it are only comparable so.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.acts import (
@@ -22,7 +22,7 @@ from mwzeval.multiwoz.acts import (
     goal_slot,
     user_act,
 )
-from mwzeval.multiwoz.convlab.resources import SystemValues
+from mwzeval.multiwoz.convlab.resources import Spelling
 from mwzeval.multiwoz.goals.goal import (
     ORDERING,
     Goal,
@@ -49,7 +49,6 @@ _SAME_VALUE = {
     "area": "same area as the {}",
     "pricerange": "in the same price range as the {}",
 }
-_SAME_BOOKING = frozenset({"the same", "the same day"})
 _MOST_BOOKED = 10
 _FOLLOWED = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
 _NO_VENUE = frozenset({"0", "zero"})
@@ -77,25 +76,20 @@ class Draws:
         """Return one of 0, …, n - 1."""
         return int(self._rng.random() * n)
 
-    def shuffle(self, names: Sequence[str]) -> list[str]:
+    def shuffle(self, names: Collection[str]) -> list[str]:
         """Return the names in random order."""
-        draw = self._rng.random
-        return sorted(names, key=lambda _: draw())
+        return sorted(names, key=lambda _: self._rng.random())
 
 
 class Agenda:
-    """A stack of acts, in lower case and with the slots of goals; the last is said first."""
+    """A stack of acts, in lower case and with the slots of goals; the last is said first.
+
+    `pushed` counts the acts that were pushed since the user was spoken to.
+    """
 
     def __init__(self, draws: Draws) -> None:
         self._draws = draws
-        self._items = [BYE]
-        self.pushed = 0
-        """How many acts were pushed since the user was spoken to."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is left to say."""
-        return not self._items
+        self.close()
 
     def __iter__(self) -> Iterator[Act]:
         return iter(self._items)
@@ -107,37 +101,31 @@ class Agenda:
 
     def add(self, act: Act) -> None:
         """Put an act on top. It is said before the others, so equal values become "the same"."""
-        _, domain, slot, value = act
-        same = _SAME_VALUE.get(slot)
+        same = _SAME_VALUE.get(act.slot)
         if same is not None:
             for index, older in enumerate(self._items):
-                if older[2:] == (slot, value) and self._draws.random() < SAME:
-                    self._items[index] = older._replace(value=same.format(domain))
+                if older[2:] == act[2:] and self._draws.random() < SAME:
+                    self._items[index] = older._replace(value=same.format(act.domain))
         self._items.append(act)
 
-    def push(self, act: Act) -> None:
+    def push(self, intent: str, domain: str, slot: str, value: str) -> None:
         """Put an act on top in place of the one with the same slot."""
-        self.remove(act.intent, act.domain, act.slot)
-        self.add(act)
+        self.remove(intent, domain, slot)
+        self.add(Act(intent, domain, slot, value))
         self.pushed += 1
 
     def remove(self, intent: str, domain: str, slot: str) -> None:
         """Take the lowest act of the intent, domain and slot away, if there is one."""
         for index, item in enumerate(self._items):
-            if item.slot == slot and item.domain == domain and item.intent == intent:
+            if item[:3] == (intent, domain, slot):
                 del self._items[index]
                 return
 
-    def asks(self, domain: str) -> bool:
-        """Return whether a request of the domain is still to be said."""
-        return any(item.domain == domain and item.intent == REQUEST for item in self._items)
-
-    def informs(self, domain: str, booking: bool = False) -> bool:
-        """Return whether a constraint (or a slot of a booking) is still to be said."""
+    def has(self, intent: str, domain: str, booking: bool | None = None) -> bool:
+        """Return whether an act is left; `booking` limits it to booking slots, or to others."""
         return any(
-            item.domain == domain
-            and item.intent == INFORM
-            and (item.slot in ALL_BOOKING_SLOTS) == booking
+            item[:2] == (intent, domain)
+            and (booking is None or (item.slot in ALL_BOOKING_SLOTS) == booking)
             for item in self._items
         )
 
@@ -155,12 +143,9 @@ class Agenda:
         while items:
             act = items.pop()
             popped.append(act)
-            if not items or len(popped) >= most:
+            if not items or len(popped) >= most or items[-1][:2] != top[:2]:
                 break
-            following = items[-1]
-            if following.domain != top.domain or following.intent != top.intent:
-                break
-            if not _is_booking(following) if booking else act[::2] == (REQUEST, "name"):
+            if not _is_booking(items[-1]) if booking else act[::2] == (REQUEST, "name"):
                 break
         return popped
 
@@ -176,28 +161,27 @@ class _GivesUpError(Exception):
 class AgendaUser:
     """A user with a goal, one dialogue long.
 
-    `goal` is copied; the copy has what the user has learnt. `values` may serve many users.
+    `goal` is copied; the copy has what the user has learnt. `understand` spells values as goals do.
     """
 
-    def __init__(self, goal: Goal, values: SystemValues, draws: Draws) -> None:
+    def __init__(self, goal: Goal, understand: Spelling, draws: Draws) -> None:
         self.goal = begun(goal)
         self.current_domain: str | None = None
         self._turns = 0
-        self._understand = values.understand
+        self._understand = understand
         self._draws = draws
         self._domains: list[str] = self.goal[ORDERING]
         self.agenda = Agenda(draws)
         for domain in reversed(self._domains):
-            wanted = self.goal[domain]
-            info = tried(wanted, "info")
-            for slot in draws.shuffle(list(info)):
+            info = tried(self.goal[domain], "info")
+            for slot in draws.shuffle(info):
                 self.agenda.add(Act(INFORM, domain, slot, info[slot]))
             self.agenda.add(Act(INFORM, domain, NONE, NONE))
 
     @property
     def is_done(self) -> bool:
         """Whether the user has said goodbye."""
-        return self.agenda.is_empty
+        return not any(self.agenda)
 
     @property
     def complete(self) -> bool:
@@ -220,15 +204,14 @@ class AgendaUser:
         if self.is_done:
             raise ValueError("the user has said goodbye: the dialogue is over")
         self._turns += 2
-        if self._turns > TURN_LIMIT:
-            self.agenda.close()
-        else:
-            try:
+        try:
+            if self._turns <= TURN_LIMIT:
                 self._update(self._understood(system))
-            except _GivesUpError:
-                self.agenda.close()
-            if self.complete:
-                self.agenda.close()
+            closes = self._turns > TURN_LIMIT or self.complete
+        except _GivesUpError:
+            closes = True
+        if closes:
+            self.agenda.close()
         acts: list[Act] = []
         while not acts:
             popped = self.agenda.pop()
@@ -246,15 +229,12 @@ class AgendaUser:
             domain, intent = domain.lower(), intent.lower()
             # The place of a group is that of its first act, whether or not that is understood.
             pairs = heard.setdefault((domain, intent), [])
+            name = goal_slot(domain, slot)
             if domain == GENERAL:
                 pairs.append((slot, value))
-                continue
-            name = goal_slot(domain, slot)
-            if name is not None:
-                if intent == REQUEST:
-                    pairs.append((name, UNANSWERED))
-                else:
-                    pairs.append((name, self._understand(domain, name, value)))
+            elif name is not None:
+                asked = intent == REQUEST
+                pairs.append((name, UNANSWERED if asked else self._understand(domain, name, value)))
         return {key: pairs for key, pairs in heard.items() if pairs}
 
     # What the system's acts do to the agenda
@@ -273,12 +253,17 @@ class AgendaUser:
             else:
                 later.append((domain, intent, pairs))
         for domain, intent, pairs in later:
-            if domain == "booking" or "booking" in intent:
+            if _is_of_booking(domain, intent):
                 self._follow_booking(intent, pairs)
             elif domain != GENERAL and GENERAL not in intent:
                 self._follow(domain, intent, pairs)
         for (domain, intent), pairs in heard.items():
-            self._settle(domain, intent, pairs)
+            # A name makes the choice, and a booking that is not wanted is refused.
+            if ("inform" in intent or "recommend" in intent) and "name" in dict(pairs):
+                self.agenda.remove(INFORM, domain, "choice")
+            current = self.current_domain
+            if _is_of_booking(domain, intent) and current and not self.goal[current].get("book"):
+                self.agenda.push(INFORM, current, "NotBook", NONE)
         self._go_on()
 
     def _follow(self, domain: str, intent: str, pairs: Pairs) -> None:
@@ -306,20 +291,19 @@ class AgendaUser:
 
     def _on_inform(self, domain: str, intent: str, pairs: Pairs) -> None:
         wanted = self.goal[domain]
-        agenda = self.agenda
         requests = wanted.get("reqt", {})
         right = True
         for slot, value in _timed(domain, pairs):
             self._choose(domain, slot, value)
             if slot in requests:
                 # An answer is lost on a user who has more to say.
-                if not agenda.informs(domain):
-                    agenda.remove(REQUEST, domain, slot)
+                if not self.agenda.has(INFORM, domain, booking=False):
+                    self.agenda.remove(REQUEST, domain, slot)
                     requests[slot] = f'"{value}"' if value in UNANSWERED_VALUES else value
                 continue
             wish = correction(wanted, slot, value)
             if wish is not None:
-                agenda.push(Act(INFORM, domain, slot, wish))
+                self.agenda.push(INFORM, domain, slot, wish)
                 right = False
         if right and intent in BOOKING and "booked" in wanted:
             wanted["booked"] = "yes"
@@ -331,8 +315,7 @@ class AgendaUser:
                 wish = wish_for(wanted, slot)
                 if wish is None and domain == "taxi":
                     wish = place_for(self.goal, slot)
-                value = "dontcare" if wish is None else wish
-                self.agenda.push(Act(INFORM, domain, slot, value))
+                self.agenda.push(INFORM, domain, slot, "dontcare" if wish is None else wish)
 
     def _fall_back(self, domain: str, part: str, hope: str) -> None:
         """Ask for what is wanted next; give up when there is no such thing but still a hope."""
@@ -341,7 +324,7 @@ class AgendaUser:
         if failed is not None:
             for slot, value in wanted.get(part, {}).items():
                 if failed.get(slot) != value:
-                    self.agenda.push(Act(INFORM, domain, slot, value))
+                    self.agenda.push(INFORM, domain, slot, value)
         elif hope in wanted:
             raise _GivesUpError
 
@@ -355,51 +338,38 @@ class AgendaUser:
         slot = pairs[0][0]
         wish = wish_for(wanted, slot)
         if wish is not None:
-            self.agenda.push(Act(INFORM, domain, slot, wish))
-        elif not self.agenda.informs(domain):
+            self.agenda.push(INFORM, domain, slot, wish)
+        elif not self.agenda.has(INFORM, domain, booking=False):
             slot, value = pairs[self._draws.pick(len(pairs))]
-            self.agenda.push(Act(INFORM, domain, slot, value))
+            self.agenda.push(INFORM, domain, slot, value)
             if slot in wanted.get("reqt", {}):
                 self.agenda.remove(REQUEST, domain, slot)
                 wanted["reqt"][slot] = value
 
     def _choose(self, domain: str, slot: str, value: str) -> None:
         if slot == "choice" and value.strip().lower() not in _NO_CHOICE:
-            self.agenda.push(Act(INFORM, domain, "choice", "any"))
-
-    def _settle(self, domain: str, intent: str, pairs: Pairs) -> None:
-        """Drop choices that a name has made, and refuse bookings that are not wanted."""
-        if "inform" in intent or "recommend" in intent:
-            for slot, _ in pairs:
-                if slot == "name":
-                    self.agenda.remove(INFORM, domain, "choice")
-        current = self.current_domain
-        if (
-            (domain == "booking" or "booking" in intent)
-            and current is not None
-            and not self.goal[current].get("book")
-        ):
-            self.agenda.push(Act(INFORM, current, "NotBook", NONE))
-
-    # What the user does of its own accord
+            self.agenda.push(INFORM, domain, "choice", "any")
 
     def _go_on(self) -> None:
         """Push the first thing of the goal that is not answered or not booked."""
-        agenda = self.agenda
         for domain in self._domains:
             missing = missing_part(self.goal[domain])
-            if missing is None:
-                continue
-            intent, slots = missing
-            if not agenda.informs(domain) and not (
-                agenda.asks(domain) if intent == REQUEST else agenda.informs(domain, booking=True)
-            ):
-                for slot, value in slots.items():
-                    agenda.push(Act(intent, domain, slot, value))
-            return
+            if missing is not None:
+                intent, slots = missing
+                booking = None if intent == REQUEST else True
+                if not self.agenda.has(INFORM, domain, booking=False) and not self.agenda.has(
+                    intent, domain, booking
+                ):
+                    for slot, value in slots.items():
+                        self.agenda.push(intent, domain, slot, value)
+                return
 
 
-def _timed(domain: str, pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+def _is_of_booking(domain: str, intent: str) -> bool:
+    return domain == "booking" or "booking" in intent
+
+
+def _timed(domain: str, pairs: Pairs) -> Iterator[tuple[str, str]]:
     """Yield the pairs with `time` as the domain means it; where it means nothing, not at all."""
     for slot, value in pairs:
         if slot != "time" or domain == "restaurant":
@@ -409,11 +379,13 @@ def _timed(domain: str, pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str,
 
 
 class UserBookings:
-    """What a user has said of its bookings; "the same day" is resolved."""
+    """What a user has said of its bookings; "the same day" is resolved.
+
+    `by_domain` is domain → slot → value.
+    """
 
     def __init__(self) -> None:
         self.by_domain: dict[str, dict[str, str]] = {}
-        """Domain → slot → value."""
         self._last: dict[str, str] = {}
 
     def hear(self, acts: Iterable[Act]) -> None:
@@ -421,7 +393,7 @@ class UserBookings:
         for intent, domain, slot, value in acts:
             slot = slot.lower()
             if intent.lower() == INFORM and slot in ALL_BOOKING_SLOTS:
-                if value in _SAME_BOOKING:
+                if value in ("the same", "the same day"):
                     value = self._last.get(slot, value)
                 self._last[slot] = value
                 self.by_domain.setdefault(domain.lower(), {})[slot] = value

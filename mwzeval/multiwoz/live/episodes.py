@@ -40,7 +40,7 @@ from mwzeval.files.writing import written_atomically
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import AUTO
 from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
-from mwzeval.multiwoz.convlab.resources import SystemValues, load_resources
+from mwzeval.multiwoz.convlab.resources import Spelling, load_resources
 from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem, hold_in_acts
 from mwzeval.multiwoz.convlab.user import AgendaUser, Draws
 from mwzeval.multiwoz.corpus import read_tables
@@ -181,7 +181,7 @@ def load_user(
     return begin_model if is_endpoint(name) else lambda _: own_user(name, imported(name))
 
 
-def agenda_user(planned: Planned, values: SystemValues | None) -> AgendaUser | LiveUser:
+def agenda_user(planned: Planned, values: Spelling | None) -> AgendaUser | LiveUser:
     """Return the agenda user of a dialogue; with `values` the public one with its faults."""
     draws = Draws(planned.seed, planned.item, planned.trial, "user")
     if values is not None:

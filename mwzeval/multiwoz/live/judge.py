@@ -16,7 +16,7 @@ from typing import Any
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.convlab.scores import inform_row
+from mwzeval.multiwoz.convlab.evaluator import inform_row
 from mwzeval.multiwoz.database import Database, Row, VenueFacts
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (

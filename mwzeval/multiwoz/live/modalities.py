@@ -30,10 +30,14 @@ from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.multiwoz.choices import CONVLAB2
-from mwzeval.multiwoz.convlab import scores as act_scores
-from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
+from mwzeval.multiwoz.convlab import evaluator as act_scores
+from mwzeval.multiwoz.convlab.evaluator import (
+    CorrectedEvaluator,
+    Outcome,
+    PublicEvaluator,
+    judged,
+)
 from mwzeval.multiwoz.convlab.resources import ActDatabase
-from mwzeval.multiwoz.convlab.scores import Outcome
 from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal

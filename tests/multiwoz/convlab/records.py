@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,13 +12,18 @@ from hypothesis import strategies as st
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.acts import SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.convlab.resources import ActDatabase, ActResources, SystemValues, UserValues
+from mwzeval.multiwoz.convlab.resources import (
+    TABLES,
+    ActDatabase,
+    ActResources,
+    system_values,
+    user_values,
+)
 from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, ActSystem, RuleTracker, hold_in_acts
 from mwzeval.multiwoz.convlab.user import SAME, AgendaUser, Draws
 from mwzeval.multiwoz.goals.goal import Goal
 from tests.places import read_json, shared
 
-DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
 Trace = dict[str, Any]
 USER_CALLS = 21
 """Turns of the user, the last of which is its farewell: by then it has given up by itself."""
@@ -28,7 +33,7 @@ USER_CALLS = 21
 def real_database() -> ActDatabase:
     """Return the real database."""
     folder = shared("data", "multiwoz", "db")
-    return ActDatabase({domain: read_json(folder / f"{domain}_db.json") for domain in DOMAINS})
+    return ActDatabase({domain: read_json(folder / f"{domain}_db.json") for domain in TABLES})
 
 
 @lru_cache(maxsize=1)
@@ -37,14 +42,14 @@ def real_resources() -> ActResources:
     folder = shared("data", "live", "convlab2")
     return ActResources(
         real_database(),
-        SystemValues(read_json(folder / "value_set.json")),
-        UserValues(read_json(folder / "value_dict.json")),
+        system_values(read_json(folder / "value_set.json")),
+        user_values(read_json(folder / "value_dict.json")),
     )
 
 
 def hold_dialogue(
     goal: Goal,
-    make_system: Callable[[], ActSystem],
+    system: ActSystem,
     resources: ActResources,
     *,
     seed: int,
@@ -55,7 +60,7 @@ def hold_dialogue(
     record = Record()
     draws = Draws(seed, item, trial, "user")
     user = AgendaUser(goal, resources.system_values, draws)
-    ending = hold_in_acts(lambda: user, make_system, record, USER_CALLS)
+    ending = hold_in_acts(lambda: user, lambda: system, record, USER_CALLS)
     return record.trajectory(Planned(item, goal, trial, seed=seed), ending)
 
 
@@ -109,7 +114,7 @@ class RecordedDraws(Draws):
         assert count in ([], [n])
         return int(index)
 
-    def shuffle(self, names: Sequence[str]) -> list[str]:
+    def shuffle(self, names: Collection[str]) -> list[str]:
         (order,) = self.take("order", "shuffle")
         assert sorted(order) == sorted(names)
         return list(order)

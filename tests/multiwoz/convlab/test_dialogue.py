@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain, islice, repeat
 from statistics import mean, variance
 from typing import Any
@@ -21,9 +20,15 @@ from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.metrics.measure import ScoredTable, named
 from mwzeval.multiwoz.acts import MOST_ACTS, Act
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
+from mwzeval.multiwoz.convlab.evaluator import (
+    COLUMNS,
+    CorrectedEvaluator,
+    PublicEvaluator,
+    judged,
+    measures,
+    row,
+)
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
-from mwzeval.multiwoz.convlab.scores import COLUMNS, measures, row
 from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem
 from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
@@ -61,11 +66,11 @@ class Says:
 
 
 def held(goal: Goal, system: ActSystem, seed: int = 0, trial: int = 1) -> Trajectory:
-    return hold_dialogue(goal, lambda: system, town(), seed=seed, item="goal", trial=trial)
+    return hold_dialogue(goal, system, town(), seed=seed, item="goal", trial=trial)
 
 
 def of_rules(item: str, goal: Goal, seed: int = 0, trial: int = 1) -> Trajectory:
-    system = partial(RuleSystem, town(), seed, item, trial)
+    system = RuleSystem(town(), seed, item, trial)
     return hold_dialogue(goal, system, town(), seed=seed, item=item, trial=trial)
 
 
@@ -132,22 +137,25 @@ def test_no_acts_of_either_side_break_the_judgement(
 ) -> None:
     goal = every_goal()[index % len(every_goal())]
     dialogue = Trajectory("goal", goal, acts=tuple(exchanges))
-    judges: tuple[type[PublicEvaluator], ...] = (PublicEvaluator, CorrectedEvaluator)
-    for judge in judges:
+    for judge in (PublicEvaluator, CorrectedEvaluator):
         outcome = judged(dialogue, town().database, judge)
         assert outcome.steps == 2 * len(exchanges)
         assert all(0 <= score <= 1 for score in outcome.book)
         assert min(outcome.inform) >= 0
 
 
-junk = st.recursive(
-    st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=2), inner),
-    max_leaves=8,
+@given(
+    st.lists(
+        st.recursive(
+            st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3),
+            lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=2), inner),
+            max_leaves=8,
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    seeds,
 )
-
-
-@given(st.lists(junk, min_size=1, max_size=3), seeds)
 def test_whatever_a_system_answers_ends_its_own_dialogue(said: list[Any], seed: int) -> None:
     dialogue = held(HOTEL, Says(*said), seed=seed)
     assert dialogue.end in ("user_stop", "agent_error")
@@ -159,32 +167,23 @@ def endless() -> Iterator[Act]:
     yield from repeat(Act("Inform", "Hotel", "Area", "north"))
 
 
-def test_bookings_that_the_goal_says_fail_are_refused_and_then_made() -> None:
-    goals = goals_of_the_town("corpus")
-    refused = {name: each for name, each in goals.items() if "fail_book" in json.dumps(each)}
-    assert len(refused) > 5
-    complete = {True: 0, False: 0}
-    for refuses in complete:
-        for item, goal in goals.items():
-            rules = partial(RuleSystem, town(), 0, item, 1)
-
-            def system(
-                rules: Callable[[], ActSystem] = rules, goal: Goal = goal, refuses: bool = refuses
-            ) -> ActSystem:
-                return RefusedBookings(rules(), goal) if refuses else rules()
-
-            dialogue = hold_dialogue(goal, system, town(), seed=0, item=item)
-            said = [act.intent for _, answer in dialogue.acts for act in answer]
-            if item not in refused:
-                assert "NoBook" not in said
-                continue
+@pytest.mark.parametrize("refuses", [True, False])
+def test_bookings_that_the_goal_says_fail_are_refused_and_then_made(refuses: bool) -> None:
+    complete = 0
+    for item, goal in goals_of_the_town("corpus").items():
+        rules: ActSystem = RuleSystem(town(), 0, item, 1)
+        system = RefusedBookings(rules, goal) if refuses else rules
+        dialogue = hold_dialogue(goal, system, town(), seed=0, item=item)
+        said = [act.intent for _, answer in dialogue.acts for act in answer]
+        if not refuses or "fail_book" not in json.dumps(goal):
+            assert "NoBook" not in said
+        if "fail_book" in json.dumps(goal):
             outcome = judged(dialogue, town().database, CorrectedEvaluator)
-            complete[refuses] += outcome.complete
-            booked = outcome.complete and outcome.book
+            complete += outcome.complete
             # Without refusal the user is content with what was to fail.
-            assert refuses or "NoBook" not in said
-            assert not booked or (min(booked) == 1) is refuses
-    assert complete[True] >= complete[False] > 5
+            if outcome.complete and outcome.book:
+                assert (min(outcome.book) == 1) is refuses
+    assert complete > 5
 
 
 class Raises:
@@ -237,26 +236,21 @@ def test_what_is_said_to_the_last_turn_of_the_user_is_not_judged() -> None:
     assert judged(never, town().database).inform == (0, 0, 1)
 
 
+PAIR: tuple[Any, ...] = ([], [])
+NO_EXCHANGES: tuple[Any, ...] = ([[["Inform"]], []], [[]], [[], [], []], {"a": 1}, 5, None, "ab")
+
+
 @pytest.mark.parametrize(
     "dialogue",
     [
-        Trajectory("goal", None, acts=([[], []],)),
-        Trajectory("goal", {"domain_ordering": ["spa"]}, acts=([[], []],)),
-        Trajectory("goal", HOTEL, acts=([[], []], 4)),
-        Trajectory("goal", HOTEL, acts=([[["Inform"]], []],)),
-        Trajectory("goal", HOTEL, acts=([[], []],), more={"user": {"goal": [4]}}),
+        Trajectory("goal", None, acts=(PAIR,)),
+        Trajectory("goal", {"domain_ordering": ["spa"]}, acts=(PAIR,)),
+        Trajectory("goal", HOTEL, acts=(PAIR,), more={"user": {"goal": [4]}}),
+        *(Trajectory("goal", HOTEL, acts=(PAIR, exchange)) for exchange in NO_EXCHANGES),
     ],
 )
 def test_a_line_that_is_no_dialogue_in_acts_is_named(dialogue: Trajectory) -> None:
-    with pytest.raises(ValueError, match='dialogue "goal"'):
-        judged(dialogue, town().database)
-
-
-@pytest.mark.parametrize("exchange", [[[]], [[], [], []], {}, {"a": 1, "b": 2}, 5, None, "ab"])
-def test_exchanges_that_are_no_pairs_are_named(exchange: object) -> None:
-    item, goal = next(iter(goals_of_the_town("corpus").items()))
-    dialogue = replace(of_rules(item, goal), acts=(exchange,))
-    with pytest.raises(ValueError, match=f'dialogue "{item}"') as caught:
+    with pytest.raises(ValueError, match='dialogue "goal"') as caught:
         judged(dialogue, town().database)
     assert "unpack" not in str(caught.value)
 
@@ -292,7 +286,7 @@ def figures_of(setting: str, seed: int, resources: ActResources) -> dict[str, fl
     goals = select_goals(SOURCES[setting], corpus=CORPUS, root=root, database=database, seed=seed)
     rows = []
     for item, goal in goals.goals.items():
-        system = partial(RuleSystem, resources, seed, item, 1)
+        system = RuleSystem(resources, seed, item, 1)
         dialogue = hold_dialogue(goal, system, resources, seed=seed, item=item)
         rows.append((item, row(judged(dialogue, database))))
     assert len(rows) == 1000
@@ -305,14 +299,19 @@ def figures_of(setting: str, seed: int, resources: ActResources) -> dict[str, fl
     }
 
 
-def check(setting: str, seeds: range, resources: ActResources) -> None:
-    """Compare means over seeds: three standard errors, or as unlikely where seeds are few.
+@pytest.mark.integration
+@pytest.mark.parametrize("seeds", [3, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("setting", list(SOURCES))
+def test_figures_are_those_of_the_public_run(
+    setting: str, seeds: int, resources: ActResources
+) -> None:
+    """Means over seeds differ by three standard errors at most, or as unlikely with few seeds.
 
     The spread is that of both runs together: five golden seeds alone say little about it.
     """
-    golden = read_json(shared("golden", "live", "figures.json"))["settings"][setting]
-    published = golden["per_seed"]
-    runs = [figures_of(setting, seed, resources) for seed in seeds]
+    figures = read_json(shared("golden", "live", "figures.json"))
+    published = figures["settings"][setting]["per_seed"]
+    runs = [figures_of(setting, seed, resources) for seed in range(seeds)]
     freedom = len(runs) + len(published) - 2
     bound = float(student.isf(norm.sf(3), freedom))
     beyond = {}
@@ -324,18 +323,3 @@ def check(setting: str, seeds: range, resources: ActResources) -> None:
         if abs(deviation) > bound:
             beyond[figure] = (mean(ours), mean(theirs), deviation, bound)
     assert not beyond
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("setting", list(SOURCES))
-def test_figures_are_those_of_the_public_run(setting: str, resources: ActResources) -> None:
-    check(setting, range(3), resources)
-
-
-@pytest.mark.slow
-@pytest.mark.integration
-@pytest.mark.parametrize("setting", list(SOURCES))
-def test_figures_of_thirty_seeds_are_those_of_the_public_run(
-    setting: str, resources: ActResources
-) -> None:
-    check(setting, range(30), resources)

@@ -16,10 +16,10 @@ from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.resources import (
     TABLES,
     ActDatabase,
-    SystemValues,
-    UserValues,
     load_act_database,
     load_resources,
+    system_values,
+    user_values,
 )
 from mwzeval.multiwoz.corpus import corpus_root
 from tests.cases import tabled
@@ -31,8 +31,8 @@ from tests.places import read_json, shared
 def test_published_value_lists_are_found_beside_the_corpus(place: tuple[str, ...]) -> None:
     root = corpus_root("multiwoz-2.1", shared(*place), offline=True)
     resources = load_resources("multiwoz-2.1", root)
-    assert resources.system_values.understand("hotel", "stars", "4 stars") == "4"
-    assert resources.user_values.normalized("hotel", "area", "the north") == "north"
+    assert resources.system_values("hotel", "stars", "4 stars") == "4"
+    assert resources.user_values("hotel", "area", "the north") == "north"
 
 
 def test_a_file_that_is_missing_is_named_with_its_address(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_the_values_of_the_sample_are_those_of_its_database() -> None:
     resources = load_resources(SAMPLE, corpus_root(SAMPLE, None, offline=True))
     names = [str(row["name"]) for row in resources.database.records("restaurant")]
     for name in names:
-        assert resources.user_values.normalized("restaurant", "name", name.upper()) == name
-        assert resources.system_values.understand("restaurant", "name", f"{name}!") in names
+        assert resources.user_values("restaurant", "name", name.upper()) == name
+        assert resources.system_values("restaurant", "name", f"{name}!") in names
 
 
 @pytest.mark.integration
@@ -122,21 +122,21 @@ PUBLIC = {
     },
     "train": {"arriveBy": ["21:17", "17:15", "17:10"]},
 }
-VALUES = SystemValues(PUBLIC)
+VALUES = system_values(PUBLIC)
 
 
 @tabled
 def test_a_value_is_understood_as_a_listed_one(
     domain: str, slot: str, value: str, understood: str
 ) -> None:
-    assert VALUES.understand(domain, slot, value) == understood
+    assert VALUES(domain, slot, value) == understood
 
 
 @given(st.text(alphabet="elshadi 's-ELSH\t", max_size=14), st.sampled_from(["name", "stars"]))
 @example("\u0130", "name")
 def test_what_is_understood_is_listed_or_what_was_said(value: str, slot: str) -> None:
     listed = {" ".join(text.split()) for text in PUBLIC["hotel"][slot]}
-    understood = VALUES.understand("hotel", slot, value)
+    understood = VALUES("hotel", slot, value)
     assert understood == value or understood in listed | {text.lower() for text in listed}
 
 
@@ -149,9 +149,9 @@ LISTED: dict[str, dict[str, list[str]]] = {
     "train": {"leaveat": ["17:21", "17:15", "05:00"], "day": ["monday"]},
     "taxi": {"leaveat": []},
 }
-SPELLINGS = UserValues(LISTED)
+SPELLINGS = user_values(LISTED)
 
 
 @tabled
 def test_finds_the_listed_spelling(domain: str, slot: str, said: str, written: str) -> None:
-    assert SPELLINGS.normalized(domain, slot, said) == written
+    assert SPELLINGS(domain, slot, said) == written

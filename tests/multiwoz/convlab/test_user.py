@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.acts import USER_SLOTS, Act
-from mwzeval.multiwoz.convlab.resources import SystemValues
+from mwzeval.multiwoz.convlab.resources import system_values
 from mwzeval.multiwoz.convlab.user import Agenda, AgendaUser, Draws
 from mwzeval.multiwoz.goals.goal import Goal
 from tests.cases import tabled
@@ -76,7 +76,7 @@ INN: Goal = {
         "fail_book": {"day": "sunday", "people": "2", "stay": "3"},
     },
 }
-TOWN = SystemValues({"hotel": {"area": ["north", "south"], "stars": ["3", "4"]}})
+TOWN = system_values({"hotel": {"area": ["north", "south"], "stars": ["3", "4"]}})
 
 
 def begin(goal: Goal, trial: int = 0) -> AgendaUser:
@@ -239,7 +239,7 @@ def test_what_is_said_in_one_turn(
     for intent, slot, value in waiting:
         agenda.add(Act(intent, "hotel", slot, value))
     for intent, slot, value in pushed:
-        agenda.push(Act(intent, "hotel", slot, value))
+        agenda.push(intent, "hotel", slot, value)
     before = list(agenda)
     assert agenda.pop() == before[: -said - 1 : -1]
     assert list(agenda) == before[:-said]

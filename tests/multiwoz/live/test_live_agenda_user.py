@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class PlainDraws(Draws):
     def __init__(self, *, same: bool = False, pick: int = 2) -> None:
         self._same, self._pick = same, pick
 
-    def shuffle(self, names: Sequence[str]) -> list[str]:
+    def shuffle(self, names: Collection[str]) -> list[str]:
         return list(names)
 
     def random(self) -> float:

@@ -12,7 +12,7 @@ from mwzeval.conversation.trajectory import trajectory_of
 from mwzeval.errors import InputError
 from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
-from mwzeval.multiwoz.convlab.scores import COLUMNS, INFORM_COLUMNS, INFORM_SHARES
+from mwzeval.multiwoz.convlab.evaluator import COLUMNS, INFORM_COLUMNS, INFORM_SHARES
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import corpus_goals
 from mwzeval.multiwoz.live.judge import Judge

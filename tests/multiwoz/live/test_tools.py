@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.multiwoz.convlab.resources import TABLES
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.formats.functions import BY_NAME, tools_schema
 from mwzeval.multiwoz.goals.goal import goal_of, satisfiable_failures, without
@@ -19,7 +20,7 @@ from mwzeval.multiwoz.grounding.log import returned_by
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.predictions.reading import ToolCall
 from tests.cases import tabled
-from tests.multiwoz.convlab.records import DOMAINS, golden, real_database
+from tests.multiwoz.convlab.records import golden, real_database
 from tests.multiwoz.towns import HOTEL, TOWN
 from tests.places import read_json, shared
 
@@ -47,7 +48,7 @@ def sample_tools() -> DatabaseTools:
 @lru_cache(maxsize=1)
 def real_tools() -> DatabaseTools:
     folder = shared("data", "multiwoz", "db")
-    return DatabaseTools({domain: read_json(folder / f"{domain}_db.json") for domain in DOMAINS})
+    return DatabaseTools({domain: read_json(folder / f"{domain}_db.json") for domain in TABLES})
 
 
 @tabled
