@@ -27,7 +27,7 @@ from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.multiwoz.scoring.scored_predictions import explain
 from mwzeval.multiwoz.scoring.scorer import Sources
-from mwzeval.report.page.html import to_html
+from mwzeval.report.html import to_html
 from mwzeval.report.systems import scored_system
 
 SYSTEM = "augpt"

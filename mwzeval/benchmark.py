@@ -339,7 +339,7 @@ def benchmark_of(file: str, *, but: str | None = None) -> Benchmark | None:
     Of a folder it is that of its first file, also in a folder inside (a task of a run has a folder
     for each policy, and this one for each seed). None for a file that cannot be read.
     """
-    from mwzeval.files.json_files import beginning_value
+    from mwzeval.files.reading import beginning_value
 
     place = Path(file)
     try:

@@ -30,7 +30,7 @@ from mwzeval.scores.explanation import (
     lost_to_other,
 )
 from mwzeval.scores.sheets import output_look
-from mwzeval.scores.trials import item_of_trial
+from mwzeval.statistics.trials import item_of_trial
 from mwzeval.text import plain, to_json
 
 AGAINST = 10

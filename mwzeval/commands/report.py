@@ -73,7 +73,7 @@ def page(
     compared: Comparison | str | None = None,
 ) -> str:
     """Return the page of systems, name → its report and what was scored (see `to_html`)."""
-    from mwzeval.report.page.html import to_html
+    from mwzeval.report.html import to_html
     from mwzeval.report.systems import scored_system, title_of
 
     shown = [

@@ -23,9 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    from mwzeval.comparison.runs import across
+    from mwzeval.comparison.runs import across, runs_document
     from mwzeval.files.reading import shortest_ends
-    from mwzeval.report.runs import runs_document
     from mwzeval.scores.report import plain_problem
     from mwzeval.scores.sheets import printed
 

@@ -8,8 +8,7 @@ from functools import cache
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.metrics.measure import ScoredTable
-from mwzeval.scores.comparable import AMOUNTS, Group, differing, groups_of
-from mwzeval.scores.score import Signature
+from mwzeval.scores.score import AMOUNTS, Group, Signature, differing, groups_of
 from mwzeval.scores.table import Table
 
 Key = tuple[str, str]

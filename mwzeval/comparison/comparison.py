@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import ScoredTable
-from mwzeval.scores.comparable import Group, apart
-from mwzeval.scores.score import WHOLE, Interval, Signature
+from mwzeval.scores.score import WHOLE, Group, Interval, Signature, apart
 from mwzeval.scores.sheets import (
     ALIKE,
     BETTER,

@@ -30,8 +30,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from mwzeval.errors import InputError, MwzevalError, Problem, shorten
-from mwzeval.files.json_files import decoded, parse_json, parse_json_lines, read_text
-from mwzeval.files.reading import is_url, is_zip, read_zip, zip_names
+from mwzeval.files.reading import (
+    decoded,
+    is_url,
+    is_zip,
+    parse_json,
+    parse_json_lines,
+    read_text,
+    read_zip,
+    zip_names,
+)
 from mwzeval.scores.findings import Findings
 
 

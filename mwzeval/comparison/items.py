@@ -30,9 +30,8 @@ from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
-from mwzeval.scores.trials import trial_name
 from mwzeval.statistics.bootstrap import Sums
-from mwzeval.statistics.trials import Trials
+from mwzeval.statistics.trials import Trials, trial_name
 
 Values: TypeAlias = dict[tuple[str, str], float]
 """The values of one score by item and trial."""

@@ -35,8 +35,7 @@ from mwzeval.comparison.comparison import (
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, observed
 from mwzeval.output import followed
-from mwzeval.scores.comparable import Group
-from mwzeval.scores.score import WHOLE, Interval, Score, is_named
+from mwzeval.scores.score import WHOLE, Group, Interval, Score, is_named
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
     DrawnSums,

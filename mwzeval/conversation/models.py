@@ -40,7 +40,7 @@ from mwzeval.conversation.protocols import ConversationError, Tools
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.tool_session import TOOL_ROUNDS, ToolSession
 from mwzeval.errors import UsageError, shorten
-from mwzeval.files.json_files import read_text
+from mwzeval.files.reading import read_text
 
 GOAL = "goal"
 """What is filled into the prompt of a user: a goal in words."""

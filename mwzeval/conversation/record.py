@@ -20,7 +20,7 @@ from mwzeval.conversation.protocols import (
     User,
 )
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.scores.trials import trial_name
+from mwzeval.statistics.trials import trial_name
 
 MOST_MESSAGES = 10_000
 """In a dialogue; an agent that floods it with more fails."""

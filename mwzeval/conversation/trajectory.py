@@ -18,10 +18,9 @@ from typing import Any, TypeGuard
 from mwzeval.conversation.messages import Message, check_message
 from mwzeval.conversation.protocols import ENDS, LIMIT, USER_STOP, End
 from mwzeval.errors import InputError, shorten
-from mwzeval.files.json_files import RepeatedKeys, decoded, parse_json
-from mwzeval.files.reading import SENSIBLE_LINE
+from mwzeval.files.reading import SENSIBLE_LINE, RepeatedKeys, decoded, parse_json
 from mwzeval.scores.findings import Findings, Place, found, repeated
-from mwzeval.scores.trials import item_and_trial, trial_name
+from mwzeval.statistics.trials import item_and_trial, trial_name
 
 FORMAT = "mwzeval_live"
 """The key of a header that says that it is one, and the version of the format."""

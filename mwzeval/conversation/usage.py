@@ -24,7 +24,7 @@ from mwzeval.arguments import InputFile
 from mwzeval.conversation.messages import ASSISTANT_ROLE, Message, is_user_message
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files.json_files import RepeatedKeys, read_json
+from mwzeval.files.reading import RepeatedKeys, read_json
 from mwzeval.scores.findings import Findings, found, repeated
 
 AGENT, USER = "agent", "user"

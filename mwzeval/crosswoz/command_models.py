@@ -15,8 +15,7 @@ from typing import Any
 from mwzeval.crosswoz import LEARNED_FROM
 from mwzeval.crosswoz.corpus.file_shapes import is_texts
 from mwzeval.errors import InputError, Problem
-from mwzeval.files.json_files import read_json
-from mwzeval.files.reading import read_model
+from mwzeval.files.reading import read_json, read_model
 from mwzeval.files.writing import write_atomically
 from mwzeval.neural.training import CHECKPOINT_FILE
 from mwzeval.output import tell

@@ -13,8 +13,7 @@ import numpy as np
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
-from mwzeval.scores.trials import item_of_trial
-from mwzeval.statistics.trials import Trials, all_succeed, some_differ
+from mwzeval.statistics.trials import Trials, all_succeed, item_of_trial, some_differ
 
 FLIPS = "flips"
 """Beginning of the names of scores that tell how many items have both outcomes."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from mwzeval.files.json_files import expecting
+from mwzeval.files.reading import expecting
 from mwzeval.multiwoz.normalization import State, normalize_slot
 from mwzeval.multiwoz.placeholders import normalize_response
 from mwzeval.multiwoz.schema import ALL_DOMAINS, DONTCARE, NONE, NOT_MENTIONED

@@ -24,8 +24,7 @@ from typing import Any
 from mwzeval.errors import DataError, InputError, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint, derive, fingerprint
 from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
-from mwzeval.files.json_files import data_bytes, expecting, parse_data, read_data
-from mwzeval.files.reading import read_zip
+from mwzeval.files.reading import data_bytes, expecting, parse_data, read_data, read_zip
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.annotations import (
     AnnotatedTurn,

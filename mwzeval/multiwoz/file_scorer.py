@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.benchmark import recognised
 from mwzeval.conversation.trajectory import is_live, live_text
 from mwzeval.errors import InputError, Problem, UsageError
-from mwzeval.files.json_files import beginning_value, decoded
-from mwzeval.files.reading import expand, first_line, read_bytes
+from mwzeval.files.reading import beginning_value, decoded, expand, first_line, read_bytes
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, LIVE

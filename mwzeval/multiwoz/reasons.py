@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from mwzeval.files.downloads import embedded
-from mwzeval.files.json_files import table_rows
+from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.database import Database
 from mwzeval.scores.explanation import Reason
 

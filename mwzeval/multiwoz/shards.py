@@ -15,8 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from mwzeval.errors import SHOWN_PROBLEMS, DependencyError, InputError, MwzevalError, Problem
-from mwzeval.files.json_files import parse_json, read_text
-from mwzeval.files.reading import first_line, lines, shortest_ends
+from mwzeval.files.reading import first_line, lines, parse_json, read_text, shortest_ends
 from mwzeval.libraries import no_garbage_collection, required
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
 from mwzeval.multiwoz.predictions.reading import (

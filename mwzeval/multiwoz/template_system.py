@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.json_files import read_data
+from mwzeval.files.reading import read_data
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.database import Database, car, digest, partial_ratio, phone_number, reference

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.errors import Problem
-from mwzeval.scores.comparable import Group, groups_of
 from mwzeval.scores.explanation import Explanation, count_reasons
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import Score
+from mwzeval.scores.score import Group, Score, groups_of
 from mwzeval.scores.sheets import Sheet
 
 

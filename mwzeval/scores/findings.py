@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files.json_files import RepeatedKeys
+from mwzeval.files.reading import RepeatedKeys
 
 OBJECT = (dict, Mapping)
 """What a JSON object may come as; a dict is recognised faster than a mapping in general."""

@@ -11,6 +11,8 @@ pass^k, the chance that k trials of an item all succeed, averaged over items, is
 trials with c successes by C(c, k) / C(n, k): without bias for every n ≥ k. Items with less than k
 trials are left out of it.
 
+Trials are named by item and number: `sng0073#2` is the second trial of the item `sng0073`.
+
 Source: Yao, Shinn, Razavi and Narasimhan, "τ-bench", 2024.
 """
 
@@ -25,7 +27,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.scores.table import Table
-from mwzeval.scores.trials import item_of_trial
+
+
+def trial_name(item: str, trial: int | str | None) -> str:
+    """Return the name of a trial of an item: `sng0073#2`, or `sng0073` without a trial."""
+    return item if trial is None else f"{item}#{trial}"
+
+
+def item_and_trial(name: str) -> tuple[str, int | None]:
+    """Return the item of a name and the number of its trial, None where it has none."""
+    item, _, number = name.rpartition("#")
+    if item and number.isdecimal() and number.isascii() and len(number) < 10:
+        return item, int(number)
+    return name, None
+
+
+def item_of_trial(name: str) -> str:
+    """Return the item of a name."""
+    return item_and_trial(name)[0]
 
 
 def all_succeed(successes: int, trials: int, k: int) -> float:

@@ -24,8 +24,7 @@ from mwzeval.comparison.comparison import (
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.scores.comparable import Group
-from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.score import WHOLE, Group, Signature
 from mwzeval.scores.sheets import FORMATS, render
 from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import HIERARCHICAL

@@ -22,7 +22,7 @@ from mwzeval.conversation.trajectory import (
     trajectory_of,
 )
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.trials import item_and_trial
+from mwzeval.statistics.trials import item_and_trial
 
 SAID = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 HEADER = header("anything", "1.0", {"seed": 3})

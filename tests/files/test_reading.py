@@ -23,21 +23,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import DataError, InputError, UsageError
-from mwzeval.files.json_files import (
-    data_bytes,
-    parse_beginning,
-    parse_json,
-    read_data,
-    read_text,
-)
 from mwzeval.files.reading import (
     DEFAULT_SIZE,
+    data_bytes,
     expand,
     first_line,
     lines,
+    parse_beginning,
+    parse_json,
     pieces,
     read_bytes,
+    read_data,
     read_model,
+    read_text,
     read_zip,
     size_limit,
 )

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.scores.table import Table
-from mwzeval.scores.trials import item_and_trial, trial_name
-from mwzeval.statistics.trials import Trials, all_succeed, some_differ
+from mwzeval.statistics.trials import Trials, all_succeed, item_and_trial, some_differ, trial_name
 
 outcomes = st.lists(st.booleans(), min_size=1, max_size=9)
 

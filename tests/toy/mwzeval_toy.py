@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from mwzeval.benchmark import Benchmark, ScoredFile
 from mwzeval.errors import InputError, Problem
-from mwzeval.files.json_files import read_json
+from mwzeval.files.reading import read_json
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.report import Report

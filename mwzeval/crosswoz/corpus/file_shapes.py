@@ -26,7 +26,7 @@ from mwzeval.crosswoz.corpus.names import (
     STATION,
 )
 from mwzeval.errors import DataError, InputError, Problem, shorten
-from mwzeval.files.json_files import decoded, parse_data
+from mwzeval.files.reading import decoded, parse_data
 from mwzeval.scores.findings import found
 
 CHINESE = re.compile("[\u4e00-\u9fff]")

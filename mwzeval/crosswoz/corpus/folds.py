@@ -21,7 +21,7 @@ from mwzeval.crosswoz.corpus.names import ATTRACTION, HOTEL, METRO, RESTAURANT
 from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint, remembered_checksums
 from mwzeval.files.downloads import DataRoot, MissingError, all_there, embedded, locate
-from mwzeval.files.json_files import data_bytes
+from mwzeval.files.reading import data_bytes
 
 FOLDS = ("test", "val", "train")
 TABLES = {

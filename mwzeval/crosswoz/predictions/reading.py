@@ -36,8 +36,7 @@ from mwzeval.crosswoz.predictions.tracks import (
     USER_STATE,
 )
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines
-from mwzeval.files.reading import plain_name, read_bytes
+from mwzeval.files.reading import RepeatedKeys, parse_json, parse_json_lines, plain_name, read_bytes
 from mwzeval.scores.findings import Findings, Place, found
 
 DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"

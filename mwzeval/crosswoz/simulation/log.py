@@ -29,8 +29,7 @@ from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS, USER_ACTS, USER_STA
 from mwzeval.crosswoz.simulation.goals import goal_type
 from mwzeval.crosswoz.simulation.protocols import Selected, Slots
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files.json_files import parse_json_lines
-from mwzeval.files.reading import plain_name, read_bytes
+from mwzeval.files.reading import parse_json_lines, plain_name, read_bytes
 from mwzeval.scores.findings import Findings, Place, found
 
 Outcome = Literal["finished", "limit", "user failed", "system failed", "infrastructure"]

@@ -37,8 +37,7 @@ from mwzeval.crosswoz.corpus.names import NOTHING
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Rng, Side
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.downloads import embedded
-from mwzeval.files.json_files import data_bytes
-from mwzeval.files.reading import read_zip
+from mwzeval.files.reading import data_bytes, read_zip
 from mwzeval.files.writing import write_atomically
 
 

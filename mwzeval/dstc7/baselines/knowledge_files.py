@@ -11,7 +11,7 @@ from typing import Any
 
 from mwzeval.dstc7.reading.kinds import note
 from mwzeval.errors import DataError, InputError, Problem
-from mwzeval.files.json_files import parse_json, parse_json_lines, read_text
+from mwzeval.files.reading import parse_json, parse_json_lines, read_text
 from mwzeval.scores.findings import Findings, found
 
 

@@ -15,7 +15,7 @@ from mwzeval.dstc7.reading.kinds import note
 from mwzeval.dstc7.reading.targets import lines_of
 from mwzeval.dstc7.reading.tracks import candidate_id, example_id
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files.json_files import read_text
+from mwzeval.files.reading import read_text
 from mwzeval.scores.findings import Findings, found
 
 POOL_SIZE = 120_000

@@ -18,8 +18,7 @@ from typing import Any
 from mwzeval.dstc7.reading.kinds import note
 from mwzeval.dstc7.reading.tracks import Track, candidate_id, example_id, plain_id, track_of_file
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files.json_files import check_values, decoded, read_text
-from mwzeval.files.reading import is_zip, read_zip, zip_names
+from mwzeval.files.reading import check_values, decoded, is_zip, read_text, read_zip, zip_names
 from mwzeval.files.writing import write_atomically
 from mwzeval.scores.findings import Findings, found
 

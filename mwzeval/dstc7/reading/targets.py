@@ -8,7 +8,7 @@ from pathlib import Path
 from mwzeval.dstc7.reading.kinds import note
 from mwzeval.dstc7.reading.tracks import NONE, candidate_id, example_id
 from mwzeval.errors import InputError
-from mwzeval.files.json_files import read_text
+from mwzeval.files.reading import read_text
 from mwzeval.scores.findings import Findings
 
 Targets = Mapping[str, tuple[str, ...]]

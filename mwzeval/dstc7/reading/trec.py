@@ -18,7 +18,7 @@ from mwzeval.dstc7.reading.targets import Targets, lines_of
 from mwzeval.dstc7.reading.tracks import Options, candidate_id, example_id
 from mwzeval.dstc7.scoring.measures import ranked_ids
 from mwzeval.errors import UsageError, shorten
-from mwzeval.files.json_files import read_text
+from mwzeval.files.reading import read_text
 from mwzeval.scores.findings import Findings
 
 TAG = "mwzeval"

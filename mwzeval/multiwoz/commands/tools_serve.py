@@ -133,7 +133,7 @@ def _database(arguments: argparse.Namespace) -> tuple[str, DatabaseTools]:
 
 def _of_session(database: DatabaseTools, seed: int, name: str) -> Tools:
     """Return the tools of a session, which are those of the live dialogue of this name."""
-    from mwzeval.scores.trials import item_and_trial, trial_name
+    from mwzeval.statistics.trials import item_and_trial, trial_name
 
     item, trial = item_and_trial(name)
     return database.of_dialogue(seed, trial_name(item, trial or 1))

@@ -17,7 +17,7 @@ from Levenshtein import distance
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.json_files import expecting, read_data
+from mwzeval.files.reading import expecting, read_data
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.database import partial_ratio
 from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN

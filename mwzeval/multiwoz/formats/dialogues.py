@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files.json_files import RepeatedKeys
+from mwzeval.files.reading import RepeatedKeys
 from mwzeval.multiwoz.annotations import dialogue_id
 from mwzeval.multiwoz.predictions.reading import UNFILLED, bare
 from mwzeval.scores.findings import OBJECT, Findings, Place, check_repeated, found, repeated

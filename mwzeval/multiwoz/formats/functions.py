@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files.json_files import RepeatedKeys, read_json
+from mwzeval.files.reading import RepeatedKeys, read_json
 from mwzeval.multiwoz.schema import DAYS, DONTCARE
 from mwzeval.scores.findings import OBJECT, Findings, found, repeated
 

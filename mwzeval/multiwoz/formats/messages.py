@@ -21,7 +21,7 @@ from mwzeval.conversation.messages import (
     read_message,
 )
 from mwzeval.errors import InputError, did_you_mean, shorten
-from mwzeval.files.json_files import RepeatedKeys, parse_json
+from mwzeval.files.reading import RepeatedKeys, parse_json
 from mwzeval.multiwoz.formats.dialogues import Adapted
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Function, Parameter, Tool, Tools
 from mwzeval.scores.findings import OBJECT, Findings, Place, found, repeated

@@ -31,7 +31,7 @@ from mwzeval.conversation.protocols import AGENT_ERROR, INFRASTRUCTURE, Infrastr
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.errors import UsageError, shorten
-from mwzeval.files.json_files import read_text
+from mwzeval.files.reading import read_text
 from mwzeval.multiwoz.choices import AUTO
 from mwzeval.multiwoz.frameworks import load
 from mwzeval.multiwoz.live.episodes import Outcome

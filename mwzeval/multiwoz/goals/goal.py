@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.cache import derive
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.json_files import expecting
+from mwzeval.files.reading import expecting
 from mwzeval.multiwoz.acts import INFORM, NONE, REQUEST
 from mwzeval.multiwoz.annotations import BOOKING_FLAGS
 from mwzeval.multiwoz.choices import Fold

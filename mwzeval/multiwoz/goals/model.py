@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 from mwzeval.errors import DataError, shorten
-from mwzeval.files.json_files import data_bytes, parse_data
+from mwzeval.files.reading import data_bytes, parse_data
 from mwzeval.multiwoz.goals.goal import ORDERING, DomainGoal, Goal, Records
 from mwzeval.multiwoz.schema import BOOKING_SLOTS, DAYS, PLACE_DOMAINS
 

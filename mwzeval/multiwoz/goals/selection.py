@@ -20,7 +20,7 @@ from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.json_files import expecting
+from mwzeval.files.reading import expecting
 from mwzeval.multiwoz.annotations import dialogue_id
 from mwzeval.multiwoz.choices import FOLDS, SAMPLE, Fold, known_name
 from mwzeval.multiwoz.goals.goal import (

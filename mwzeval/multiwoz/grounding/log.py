@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError
-from mwzeval.files.json_files import parse_json
+from mwzeval.files.reading import parse_json
 from mwzeval.multiwoz.database import NO_VALUES, SAID_AS, TIMES, Database, VenueFacts, comparable
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.grounding.bookings import booked_by_calls

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from mwzeval.files.downloads import embedded
-from mwzeval.files.json_files import table_rows
+from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.normalization import State
 
 BOOKING = "Booking"

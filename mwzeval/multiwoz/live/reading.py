@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import TOOL_ROLE, AgentTurn, read_message
 from mwzeval.errors import InputError
-from mwzeval.files.json_files import parse_json
+from mwzeval.files.reading import parse_json
 from mwzeval.multiwoz.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS

@@ -17,8 +17,14 @@ from unicodedata import category
 
 from mwzeval.benchmark import advice, recognised
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines, read_text
-from mwzeval.files.reading import COMPRESSED, plain_name
+from mwzeval.files.reading import (
+    COMPRESSED,
+    RepeatedKeys,
+    parse_json,
+    parse_json_lines,
+    plain_name,
+    read_text,
+)
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.normalization import State
 from mwzeval.scores.findings import Findings as Findings

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mwzeval.files.downloads import embedded
-from mwzeval.files.json_files import table_rows
+from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.schema import VENUE_DOMAINS
 
 Words = tuple[str, ...]

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files.json_files import RepeatedKeys
+from mwzeval.files.reading import RepeatedKeys
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE
 
 NAME = "name"

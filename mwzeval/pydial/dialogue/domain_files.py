@@ -18,8 +18,7 @@ from urllib.parse import quote
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
-from mwzeval.files.json_files import RepeatedKeys, read_json
-from mwzeval.files.reading import check_size
+from mwzeval.files.reading import RepeatedKeys, check_size, read_json
 from mwzeval.pydial.dialogue.domain import (
     LONGEST_TEXT,
     NAME,

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.files.json_files import read_json
-from mwzeval.files.reading import read_model, size_limit, too_large
+from mwzeval.files.reading import read_json, read_model, size_limit, too_large
 from mwzeval.files.writing import folder_written_atomically
 from mwzeval.libraries import required
 from mwzeval.pydial.environments.gymnasium_environments import spaces_of

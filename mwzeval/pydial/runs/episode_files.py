@@ -22,8 +22,14 @@ from typing import Any
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, End
 from mwzeval.conversation.trajectory import is_live, live_text
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files.json_files import decoded, parse_json_lines, read_text
-from mwzeval.files.reading import SENSIBLE_LINE, is_url, read_bytes
+from mwzeval.files.reading import (
+    SENSIBLE_LINE,
+    decoded,
+    is_url,
+    parse_json_lines,
+    read_bytes,
+    read_text,
+)
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.live_files import episodes_of_trajectories

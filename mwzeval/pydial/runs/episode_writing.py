@@ -9,8 +9,7 @@ from typing import Any
 
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError, shorten
-from mwzeval.files.json_files import read_text
-from mwzeval.files.reading import COMPRESSED
+from mwzeval.files.reading import COMPRESSED, read_text
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.runs.episode_files import (
     FORMAT,

@@ -25,7 +25,7 @@ from mwzeval.pydial.dialogue.talk import SimulatedUser, hold_dialogue, keep_said
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.learner import ActionPolicy, Learner, State, View
 from mwzeval.pydial.tasks import Goodbye, Task
-from mwzeval.scores.trials import trial_name
+from mwzeval.statistics.trials import trial_name
 
 KEPT = 10
 """Of a test so many dialogues are kept with what was said in them: the first ones."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mwzeval.errors import DependencyError, InputError, Problem, UsageError
-from mwzeval.files.json_files import read_json
+from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.offline.datasets import dataset_name, read_dataset, source_of

@@ -16,7 +16,7 @@ from typing import Any
 
 from mwzeval.cluster import processors
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
-from mwzeval.files.json_files import read_json
+from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.arguments import MOST_SEEDS
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files.json_files import read_json
+from mwzeval.files.reading import read_json
 from mwzeval.pydial.tasks import GOODBYES, Goodbye, find_tasks
 
 PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.xz|\.zst)?")

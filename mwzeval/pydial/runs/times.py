@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import InputError, Problem
-from mwzeval.files.json_files import read_json
+from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
 
 TIMES = "times.json"

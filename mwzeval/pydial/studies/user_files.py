@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files.json_files import RepeatedKeys, read_json
+from mwzeval.files.reading import RepeatedKeys, read_json
 from mwzeval.pydial.dialogue.user_parameters import STANDARD, Range, UserModel
 from mwzeval.pydial.tasks import OWN_USER
 

@@ -14,7 +14,7 @@ from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
 from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.errors import UsageError
-from mwzeval.report.page.html import to_html
+from mwzeval.report.html import to_html
 from mwzeval.report.systems import scored_system, title_of
 from mwzeval.scores.explanation import Reason
 from mwzeval.scores.score import WHOLE

@@ -25,7 +25,7 @@ from mwzeval.dstc7.scoring.evaluation import (
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
-from mwzeval.report.page.html import to_html
+from mwzeval.report.html import to_html
 from mwzeval.report.systems import ScoredSystem, scored_system, title_of
 from mwzeval.scores.explanation import explanation_text, histogram_text
 from mwzeval.scores.report import Report, per_dialogue, summary

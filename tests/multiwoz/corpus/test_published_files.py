@@ -13,7 +13,7 @@ import pytest
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.json_files import read_data
+from mwzeval.files.reading import read_data
 from mwzeval.multiwoz.annotations import annotations_of, annotations_of_version_22
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.corpus import corpus_root, load_fold, read_tables

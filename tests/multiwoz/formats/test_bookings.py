@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.files.json_files import RepeatedKeys
+from mwzeval.files.reading import RepeatedKeys
 from mwzeval.multiwoz.predictions.reading import Booking, Findings, check_dialogues
 
 ID = "smp0021"

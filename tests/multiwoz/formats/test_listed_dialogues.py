@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mwzeval.errors import Problem
-from mwzeval.files.json_files import RepeatedKeys
+from mwzeval.files.reading import RepeatedKeys
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions.reading import Findings

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mwzeval.cli import main
 from mwzeval.conversation.usage import read_prices
-from mwzeval.files.json_files import read_json
+from mwzeval.files.reading import read_json
 from mwzeval.metrics.measure import Resampling, named
 from mwzeval.multiwoz.choices import SAMPLE, WITHOUT_FAULTS
 from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun, Settings

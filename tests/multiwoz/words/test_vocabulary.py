@@ -9,7 +9,7 @@ import pytest
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded
-from mwzeval.files.json_files import table_rows
+from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.schema import DAYS
 from mwzeval.multiwoz.words.vocabulary import (
     NUMBER_WORDS,

@@ -7,20 +7,16 @@ from base64 import b64encode
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import mwzeval.report.page.html
-from mwzeval.report.page.html import SCRIPTS, panels_of, to_html
+from mwzeval.report.html import FOLDER, SCRIPTS, panels_of, to_html
 from mwzeval.report.systems import ScoredSystem, kinds_of
 from mwzeval.scores.score import Interval, Score, Signature, Words
 from tests.report.page.conversations import live_systems
 from tests.report.pages import Reader, data_of
 from tests.report.systems import HOSTILE, claiming_systems, hostile_system, large_systems
-
-ASSETS = Path(mwzeval.report.page.html.__file__).parent
 
 
 @cache
@@ -92,11 +88,11 @@ def test_the_policy_lets_nothing_run_but_what_it_knows_by_hash() -> None:
 
 
 def test_the_script_has_all_files_and_never_makes_markup_of_text() -> None:
-    files = {file.stem: file.read_text(encoding="utf-8") for file in (ASSETS / "script").iterdir()}
+    files = {file.stem: file.read_text(encoding="utf-8") for file in (FOLDER / "script").iterdir()}
     assert sorted(SCRIPTS) == sorted(files)
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "</"):
         assert word not in "\n".join(files.values())
-    assert "url(" not in (ASSETS / "page.css").read_text(encoding="utf-8")
+    assert "url(" not in (FOLDER / "page.css").read_text(encoding="utf-8")
 
 
 def test_the_page_has_the_words_of_the_benchmark() -> None:
@@ -185,7 +181,7 @@ def luminance(colour: str) -> float:
 
 
 def test_text_has_the_contrast_that_people_need() -> None:
-    css = (ASSETS / "page.css").read_text(encoding="utf-8").partition("@media print")[0]
+    css = (FOLDER / "page.css").read_text(encoding="utf-8").partition("@media print")[0]
     defined = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", css)
     # Colours of texts and of what is behind them; 4.5 is the AA level of WCAG 2.2.
     grounds = ("paper", "surface", "sunk", "differs", "lost-tint")

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from mwzeval.multiwoz.reasons import kinds
-from mwzeval.report.page.html import to_html
+from mwzeval.report.html import to_html
 from tests.report.page.conversations import live_systems
 from tests.report.systems import (
     HOSTILE,

@@ -38,9 +38,8 @@ from mwzeval.report.systems import (
     kinds_of,
     labels_of,
 )
-from mwzeval.scores.comparable import Group, apart
 from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
-from mwzeval.scores.score import PERCENT, WHOLE, Score, Signature, Words, by_place
+from mwzeval.scores.score import PERCENT, WHOLE, Group, Score, Signature, Words, apart, by_place
 from mwzeval.scores.sheets import ALIKE, Cell
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
@@ -50,7 +49,7 @@ COMPRESSION = 6
 """The level of gzip; 9 takes half as much time again for 2 % of the size."""
 PLAIN_KEYS = {"said": "as requested", "taken_as": "read as"}
 """Keys of `meta` → words for people, where the key itself would be misread."""
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "page"
 
 
 def to_html(

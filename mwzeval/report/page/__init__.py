@@ -1,1 +1,0 @@
-"""The page: one HTML file with scores, reasons and units."""
