@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mwzeval.files.reading import expecting
@@ -38,6 +38,19 @@ class Goal:
 Alternatives = Mapping[str, Mapping[str, Sequence[str]]]
 """Domain → slot → all values that are annotated, for slots of which a state does not say them: of
 several values a state has the first, and it leaves out some that say that there is none."""
+
+
+class AnnotatedTurn(NamedTuple):
+    """The annotation of a system turn, with the user's utterance and state before it.
+
+    Fields are the columns of `GoldDialogue`.
+    """
+
+    references: str
+    user_utterances: str
+    states: State
+    alternatives: Alternatives
+    system_utterances: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,58 +83,52 @@ class GoldDialogue:
                 values.setdefault(domain, {}).update(several)
             yield values
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plain form that `from_json` reads."""
-        goals = {
-            domain: {
-                "informable": dict(goal.informable),
-                "requestable": sorted(goal.requestable),
-                "booking": {slot: list(values) for slot, values in goal.booking.items()},
-            }
-            for domain, goal in self.goal.items()
-        }
-        plain = {column.name: getattr(self, column.name) for column in fields(self)}
-        return {**plain, "goal": goals, "booked": [sorted(domains) for domains in self.booked]}
 
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> GoldDialogue:
-        """Read back what `to_json` wrote."""
-        columns = {name: tuple(turns) for name, turns in plain.items() if name != "goal"}
-        columns["booked"] = tuple(map(frozenset, columns["booked"]))
-        goals = {domain: goal_from_json(goal) for domain, goal in plain["goal"].items()}
-        return cls(goal=goals, **columns)
+def dialogue_id(name: str) -> str:
+    """Return the id of a MultiWOZ file name: `SNG0073.json` → `sng0073`."""
+    return name.partition(".")[0].lower()
 
 
-class AnnotatedTurn(NamedTuple):
-    """The annotation of a system turn, with the user's utterance and state before it."""
-
-    reference: str
-    user_utterance: str
-    state: State
-    alternatives: Alternatives
-    system_utterance: str
-
-
-def goal_from_json(plain: Mapping[str, Any]) -> Goal:
-    """Read one domain's goal in the form of a ready-made `goals.json`.
-
-    Raises `TypeError` or `AttributeError` when it does not have that form.
-    """
-    informable = plain.get("informable", {})
-    if not all(isinstance(value, str) for value in informable.values()):
-        raise TypeError("the value of an informable slot must be text")
-    return Goal(
-        informable=informable,
-        requestable=frozenset(plain.get("requestable", ())),
-        booking=booking_of(plain.get("booking")),
-    )
-
+# Goals and bookings
 
 BOOKING_FLAGS = frozenset({"invalid", "pre_invalid"})
 """Keys of a goal's `book` that are no slots: whether the booking was to fail, at first or at all.
 
 The annotated dialogues book all the same, since there is nothing that keeps track of free rooms.
 """
+REQUESTS = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
+"""Requested slots that count; whoever asks only for, say, the entrance fee asks for nothing."""
+TRAIN_REQUESTS = {"trainID": "TRAINID"}
+
+
+def goals_of(annotated: Mapping[str, Any]) -> dict[str, Goal]:
+    """Return the goal per domain of a dialogue's `goal` annotation; empty domains are left out."""
+    goals = {}
+    for domain in filter(annotated.get, ALL_DOMAINS):
+        part = annotated[domain]
+        requests = TRAIN_REQUESTS if domain == "train" else REQUESTS
+        requestable = {requests[slot] for slot in part.get("reqt", ()) if slot in requests}
+        if part.get("book"):
+            requestable.add("REFERENCE")
+        info = {normalize_slot(slot): str(value) for slot, value in part.get("info", {}).items()}
+        booking = booking_of(part.get("book"), part.get("fail_book"))
+        goals[domain] = Goal(info, frozenset(requestable), booking)
+    return goals
+
+
+def goals_from_json(plain: Mapping[str, Any]) -> dict[str, Goal]:
+    """Read a dialogue's goals by domain in the form of a ready-made `goals.json`.
+
+    Raises `TypeError` or `AttributeError` when they do not have that form.
+    """
+    goals = {}
+    for domain in filter(ALL_DOMAINS.__contains__, plain):
+        informable = plain[domain].get("informable", {})
+        if not all(isinstance(value, str) for value in informable.values()):
+            raise TypeError("the value of an informable slot must be text")
+        requestable = frozenset(plain[domain].get("requestable", ()))
+        goals[domain] = Goal(informable, requestable, booking_of(plain[domain].get("booking")))
+    return goals
 
 
 def booking_of(
@@ -133,60 +140,33 @@ def booking_of(
     """
     accepted = {}
     for slot, value in book.items() if isinstance(book, Mapping) else ():
-        if slot in BOOKING_FLAGS:
-            continue
-        values = list(value) if isinstance(value, list | tuple) else [value]
-        if tried_first and slot in tried_first:
-            values.append(tried_first[slot])
-        accepted[slot] = tuple(dict.fromkeys(str(text) for text in values))
+        if slot not in BOOKING_FLAGS:
+            values = list(value) if isinstance(value, list | tuple) else [value]
+            if tried_first and slot in tried_first:
+                values.append(tried_first[slot])
+            accepted[slot] = tuple(dict.fromkeys(map(str, values)))
     return accepted
 
 
-def dialogue_id(name: str) -> str:
-    """Return the id of a MultiWOZ file name: `SNG0073.json` → `sng0073`."""
-    return name.partition(".")[0].lower()
-
-
-REQUESTS = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
-"""Requested slots that count; whoever asks only for, say, the entrance fee asks for nothing."""
-
-TRAIN_REQUESTS = {"trainID": "TRAINID"}
-
-
-def goals_of(annotated: Mapping[str, Any]) -> dict[str, Goal]:
-    """Return the goal per domain of a dialogue's `goal` annotation; empty domains are left out."""
-    return {
-        domain: _goal(domain, annotated[domain]) for domain in ALL_DOMAINS if annotated.get(domain)
-    }
-
-
-def _goal(domain: str, annotated: Mapping[str, Any]) -> Goal:
-    requests = TRAIN_REQUESTS if domain == "train" else REQUESTS
-    requestable = {requests[slot] for slot in annotated.get("reqt", ()) if slot in requests}
-    if annotated.get("book"):
-        requestable.add("REFERENCE")
-    informable = {
-        normalize_slot(slot): str(value) for slot, value in annotated.get("info", {}).items()
-    }
-    booking = booking_of(annotated.get("book"), annotated.get("fail_book"))
-    return Goal(informable, frozenset(requestable), booking)
-
-
-def booked_domains_of(log: list[Mapping[str, Any]]) -> tuple[frozenset[str], ...]:
-    """Return the domains booked by each system turn of a dialogue's `log`.
+def booked_domains_of(log: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return the domains booked by each system turn of a dialogue's `log`, sorted.
 
     A taxi has no reference number, so its bookings do not count.
     """
-    return tuple(
-        frozenset(
+    return [
+        sorted(
             domain
             for domain, slots in turn["metadata"].items()
             if domain != "taxi" and slots.get("book", {}).get("booked")
         )
         for turn in log[1::2]
-    )
+    ]
 
 
+# Turns
+
+AnnotatedValues = Iterator[tuple[str, str, str | None, list[str]]]
+"""Domain, slot, the value that the state has, if any, and all values that are right."""
 VERSION_22 = 'a dialogue of MultiWOZ 2.2, with "dialogue_id" and "turns" whose values are texts'
 
 
@@ -198,25 +178,19 @@ def annotations_of_version_22(
     for number, dialogue in enumerate(dialogues):
         with expecting(VERSION_22, f"{place}: dialogue {number} (from 0)"):
             identifier = dialogue_id(dialogue["dialogue_id"])
-            turns, turn_acts = dialogue["turns"], acts_by_id.get(identifier, {})
-            annotations = [
-                _annotated_22(user, turn, turn_acts.get(str(turn["turn_id"]), {}))
-                for user, turn in zip([None, *turns], turns, strict=False)
-                if turn["speaker"] == "SYSTEM"
-            ]
+            turns, acts_of_turn = dialogue["turns"], acts_by_id.get(identifier, {})
+            annotations = []
+            for user, turn in zip([None, *turns], turns, strict=False):
+                if turn["speaker"] == "SYSTEM":
+                    spans = acts_of_turn.get(str(turn["turn_id"]), {}).get("span_info", ())
+                    said = "" if user is None else _text(user["utterance"])
+                    state = _state(iter(()) if user is None else _values_22(user))
+                    reference = delexicalize(
+                        turn["utterance"],
+                        (Span(start, end, slot, value) for _, slot, value, start, end in spans),
+                    )
+                    annotations.append(AnnotatedTurn(reference, said, *state, turn["utterance"]))
         yield identifier, annotations
-
-
-def _annotated_22(
-    user: Mapping[str, Any] | None, turn: Mapping[str, Any], acts: Mapping[str, Any]
-) -> AnnotatedTurn:
-    spans = (
-        Span(start, end, slot, value) for _, slot, value, start, end in acts.get("span_info", ())
-    )
-    reference, response = delexicalize(turn["utterance"], spans), turn["utterance"]
-    if user is None:
-        return AnnotatedTurn(reference, "", {}, {}, response)
-    return AnnotatedTurn(reference, _text(user["utterance"]), *_state(_values_22(user)), response)
 
 
 def _values_22(user_turn: Mapping[str, Any]) -> AnnotatedValues:
@@ -244,7 +218,6 @@ SLOT_OF_ACT = {
 
 UNSTATED = frozenset({"", NOT_MENTIONED, NONE})
 """What the annotation writes where the user has not stated a value."""
-_ALTERNATIVES = re.compile(r"[|<>]")
 
 
 def annotations_of(log: Sequence[Mapping[str, Any]]) -> list[AnnotatedTurn]:
@@ -280,15 +253,11 @@ def _values(metadata: Mapping[str, Any]) -> AnnotatedValues:
         for slot, value in slots.items():
             texts = value if isinstance(value, list) else [value]
             values = dict.fromkeys(
-                part.strip() for text in texts for part in _ALTERNATIVES.split(text)
+                part.strip() for text in texts for part in re.split(r"[|<>]", text)
             )
             first = next(iter(values), "")
             written = [value for value in values if value not in UNSTATED - {NONE}]
             yield domain, slot, None if first in UNSTATED else first, written
-
-
-AnnotatedValues = Iterator[tuple[str, str, str | None, list[str]]]
-"""Domain, slot, the value that the state has, if any, and all values that are right."""
 
 
 def _state(annotated: AnnotatedValues) -> tuple[State, Alternatives]:

@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -33,12 +34,12 @@ from mwzeval.multiwoz.annotations import (
     annotations_of_version_22,
     booked_domains_of,
     dialogue_id,
-    goal_from_json,
+    goals_from_json,
     goals_of,
 )
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.placeholders import normalize_response
-from mwzeval.multiwoz.schema import ALL_DOMAINS, DATABASE_DOMAINS, SERVICES, id_column
+from mwzeval.multiwoz.schema import DATABASE_DOMAINS, SERVICES, id_column
 from mwzeval.version import library_version
 
 logger = logging.getLogger("mwzeval")
@@ -59,7 +60,10 @@ def _split(name: str) -> tuple[str, int]:
 
 
 class Seen:
-    """A set of ids, rollouts among them, exact and at a bit for each rollout of a dialogue."""
+    """A set of ids, rollouts among them, exact and at a bit for each rollout of a dialogue.
+
+    Its length is the number of different dialogues, and it iterates over these.
+    """
 
     __slots__ = ("_places",)
 
@@ -96,7 +100,6 @@ class Seen:
         return dialogue in self._places
 
     def __len__(self) -> int:
-        """How many different dialogues there are."""
         return len(self._places)
 
     def __iter__(self) -> Iterator[str]:
@@ -110,8 +113,7 @@ class Seen:
         self._places = pickle.loads(zlib.decompress(state))
 
 
-DERIVED_REVISION = 5
-"""Raised when the same files are read into other gold data."""
+# Where a corpus lies
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,85 @@ SAMPLE_PREFIX = "smp"
 """Ids of the sample's dialogues begin so; none of MultiWOZ's does."""
 
 
+def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = None) -> DataRoot:
+    """Return where a corpus' files are. Raises `UsageError` for an unknown corpus, `DataError`."""
+    if corpus not in CORPORA:
+        known = ", ".join(CORPORA)
+        raise UsageError(
+            f'unknown corpus "{corpus}"{did_you_mean(corpus, CORPORA)} (known: {known})'
+        )
+    if corpus == SAMPLE:
+        if data is not None:
+            _warn_of_unread(str(data))
+        return DataRoot(embedded("sample"), "embedded")
+    table = embedded("public_files.tsv")
+    return locate(data, offline=offline, table=table, name="multiwoz", sample=f"--corpus {SAMPLE}")
+
+
+@lru_cache(maxsize=16)
+def _warn_of_unread(data: str) -> None:
+    logger.warning("--data %s is not read: the sample corpus is part of mwzeval", shorten(data))
+
+
+def places(layout: CorpusFormat) -> tuple[str, ...]:
+    """Return patterns of the places in a data root where a corpus' files may be."""
+    folder = layout.annotations_22
+    annotations = (f"{folder}/*/dialogues_*.json", f"{folder}/dialog_acts.json") if folder else ()
+    data_json = (f"{folder}{rest}" for folder in layout.data_json for rest in (".zip", "/*"))
+    lists = (f"{folder}{rest}" for folder in layout.fold_lists for rest in (".zip", "/*ListFile*"))
+    return ("db/*_db.json", *annotations, *data_json, *lists)
+
+
+# The database
+
+_NAMES = {
+    **dict.fromkeys(("restaurant", "hotel", "attraction"), "name"),
+    **{"train": "trainID", "hospital": "department"},
+}
+"""The key of what a row is called."""
+
+
+def database_files(root: DataRoot) -> dict[str, Path]:
+    """Return the file of each domain's database. Raises `DataError` that names all missing."""
+    files = all_there(
+        *(partial(root.require, f"db/{domain}_db.json") for domain in DATABASE_DOMAINS)
+    )
+    return dict(zip(DATABASE_DOMAINS, files, strict=True))
+
+
+def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of all databases by domain, those of police and hospital where they are.
+
+    Raises `DataError` when a file is missing or damaged.
+    """
+    services = {domain: root.find(f"db/{domain}_db.json") for domain in SERVICES}
+    files = database_files(root) | {domain: path for domain, path in services.items() if path}
+    return {domain: _table(domain, path) for domain, path in files.items()}
+
+
+def _table(domain: str, path: Path) -> list[dict[str, Any]]:
+    rows = read_data(path)
+    identifier, name = id_column(domain), _NAMES.get(domain)
+
+    def is_venue(row: Any) -> bool:
+        if not isinstance(row, dict) or identifier not in row:
+            return False
+        called = "named" if name is None else row.get(name)
+        return isinstance(called, str) and any(map(str.isalnum, called))
+
+    if not (isinstance(rows, list) and rows and all(map(is_venue, rows))):
+        keys = f'"{identifier}"' + (f' and a text as "{name}"' if name else "")
+        raise DataError(f"{path}: expected a list of venues, each an object with {keys}")
+    return rows
+
+
+# Gold data
+
+DERIVED_REVISION = 5
+"""Raised when the same files are read into other gold data."""
+DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
+
+
 @dataclass(frozen=True, slots=True)
 class GoldFold:
     """The gold data of one fold of a corpus.
@@ -173,48 +254,16 @@ class GoldFold:
         return CORPORA[self.corpus].reference_set
 
 
-def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = None) -> DataRoot:
-    """Return where a corpus' files are. Raises `UsageError` for an unknown corpus, `DataError`."""
-    if corpus not in CORPORA:
-        known = ", ".join(CORPORA)
-        raise UsageError(
-            f'unknown corpus "{corpus}"{did_you_mean(corpus, CORPORA)} (known: {known})'
-        )
-    if corpus == SAMPLE:
-        if data is not None:
-            _warn_of_unread(str(data))
-        return DataRoot(embedded("sample"), "embedded")
-    table = embedded("public_files.tsv")
-    return locate(data, offline=offline, table=table, name="multiwoz", sample=f"--corpus {SAMPLE}")
-
-
-@lru_cache(maxsize=16)
-def _warn_of_unread(data: str) -> None:
-    logger.warning("--data %s is not read: the sample corpus is part of mwzeval", shorten(data))
-
-
-def places(layout: CorpusFormat) -> tuple[str, ...]:
-    """Return patterns of the places in a data root where a corpus' files may be."""
-    annotations = (
-        (f"{layout.annotations_22}/*/dialogues_*.json", f"{layout.annotations_22}/dialog_acts.json")
-        if layout.annotations_22
-        else ()
-    )
-    data_json = (f"{folder}{rest}" for folder in layout.data_json for rest in (".zip", "/*"))
-    lists = (f"{folder}{rest}" for folder in layout.fold_lists for rest in (".zip", "/*ListFile*"))
-    return ("db/*_db.json", *annotations, *data_json, *lists)
-
-
 def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
     """Return a fold's gold data and database. Raises `DataError` when files are missing or bad."""
-    layout = CORPORA[corpus]
     databases, sources = all_there(
-        partial(database_files, root), partial(_Sources.of, layout, fold, root)
+        partial(database_files, root), partial(_sources, CORPORA[corpus], fold, root)
     )
+    paths = list(chain.from_iterable(sources.values()))
     plain = derive(
-        f"{corpus}-{fold}", sources.paths, derived_revision(), lambda: _gold(sources, corpus, fold)
+        f"{corpus}-{fold}", paths, derived_revision(), lambda: _gold(sources, corpus, fold)
     )
-    everything = [*sources.paths, *databases.values()]
+    everything = [*paths, *databases.values()]
     checksum = combined_fingerprint(
         {path.relative_to(root.path).as_posix(): path for path in everything}
     )
@@ -222,65 +271,10 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
         corpus,
         fold,
         checksum[:8],
-        {name: GoldDialogue.from_json(dialogue) for name, dialogue in plain.items()},
+        {name: _gold_dialogue(**dialogue) for name, dialogue in plain.items()},
         {domain: _table(domain, path) for domain, path in databases.items()},
         other_files=root.other_than_published(everything),
     )
-
-
-def database_files(root: DataRoot) -> dict[str, Path]:
-    """Return the file of each domain's database. Raises `DataError` that names all missing."""
-    files = all_there(
-        *(partial(root.require, f"db/{domain}_db.json") for domain in DATABASE_DOMAINS)
-    )
-    return dict(zip(DATABASE_DOMAINS, files, strict=True))
-
-
-def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of all databases by domain, those of police and hospital where they are.
-
-    Raises `DataError` when a file is missing or damaged.
-    """
-    tables = {domain: _table(domain, path) for domain, path in database_files(root).items()}
-    for domain in SERVICES:
-        path = root.find(f"db/{domain}_db.json")
-        if path:
-            tables[domain] = _table(domain, path)
-    return tables
-
-
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    """The files that a fold's gold data are derived from; empty where there is no such part."""
-
-    dialogues_22: Sequence[Path]
-    acts_22: Sequence[Path]
-    goals: Sequence[Path]
-    booked: Sequence[Path]
-    data_json: Sequence[Path]
-
-    @classmethod
-    def of(cls, layout: CorpusFormat, fold: Fold, root: DataRoot) -> _Sources:
-        goals, booked = root.find("goals.json"), root.find("booked_domains.json")
-        folder = layout.annotations_22
-        ready_made = folder is not None and goals is not None and booked is not None
-        dialogues_22, acts_22, data_json = all_there(
-            lambda: root.matching(f"{folder}/{fold}/dialogues_*.json") if folder else (),
-            lambda: (root.require(f"{folder}/dialog_acts.json"),) if folder else (),
-            lambda: (
-                () if ready_made else fold_sources(root, layout.data_json, fold, layout.fold_lists)
-            ),
-        )
-        return cls(
-            dialogues_22, acts_22, [goals] if goals else [], [booked] if booked else [], data_json
-        )
-
-    @property
-    def paths(self) -> list[Path]:
-        return [*self.dialogues_22, *self.acts_22, *self.goals, *self.booked, *self.data_json]
-
-
-DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
 
 
 def derived_revision() -> str:
@@ -290,136 +284,116 @@ def derived_revision() -> str:
     return " ".join([str(DERIVED_REVISION), *libraries])
 
 
-def _gold(sources: _Sources, corpus: str, fold: Fold) -> dict[str, Any]:
-    try:
-        gold = {name: gold.to_json() for name, gold in _derive_gold(sources, fold).items()}
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        names = ", ".join(str(path) for path in sources.paths)
-        raise DataError(
-            f"{corpus} {fold}: the files are not in the format of the published ones; the files "
-            f"that were read are {names}"
-        ) from error
-    if not gold:
-        raise DataError(f"{corpus} {fold}: no dialogue found in {sources.paths[0]}")
-    return gold
+def _sources(layout: CorpusFormat, fold: Fold, root: DataRoot) -> dict[str, Sequence[Path]]:
+    """Return the files that a fold's gold data are derived from; () where there is no such part."""
+    goals, booked = root.find("goals.json"), root.find("booked_domains.json")
+    folder = layout.annotations_22
+    ready_made = folder and goals and booked
+    dialogues_22, acts_22, data_json = all_there(
+        lambda: root.matching(f"{folder}/{fold}/dialogues_*.json") if folder else (),
+        lambda: [root.require(f"{folder}/dialog_acts.json")] if folder else (),
+        lambda: () if ready_made else fold_sources(root, layout, fold),
+    )
+    return {
+        "dialogues_22": dialogues_22,
+        "acts_22": acts_22,
+        "goals": [goals] if goals else (),
+        "booked": [booked] if booked else (),
+        "data_json": data_json,
+    }
 
 
-def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
-    dialogues = read_fold(sources.data_json, fold) if sources.data_json else {}
+def _gold(sources: Mapping[str, Sequence[Path]], corpus: str, fold: Fold) -> dict[str, Any]:
+    """Return the columns of `GoldDialogue` by dialogue, as JSON can hold them."""
+    paths = [*chain.from_iterable(sources.values())]
+    data_json = sources["data_json"]
     goals, booked = {}, {}
     annotated: dict[str, list[AnnotatedTurn]] = {}
-    for name, dialogue in dialogues.items():
-        with expecting(DATA_JSON, f'{sources.data_json[0]}: dialogue "{shorten(name)}"'):
+    for name, dialogue in (read_fold(data_json, fold) if data_json else {}).items():
+        with expecting(DATA_JSON, f'{data_json[0]}: dialogue "{shorten(name)}"'):
             goals[name] = goals_of(dialogue["goal"])
             booked[name] = booked_domains_of(dialogue["log"])
-            if not sources.dialogues_22:
+            if not sources["dialogues_22"]:
                 annotated[name] = annotations_of(dialogue["log"])
-    for path in sources.goals:
-        goals = {
-            dialogue_id(name): {
-                domain: goal_from_json(goal)
-                for domain, goal in by_domain.items()
-                if domain in ALL_DOMAINS
+    with expecting(f"the published files of {corpus} {fold}", ", ".join(map(str, paths))):
+        for path in sources["goals"]:
+            plain = read_data(path)
+            goals = {dialogue_id(name): goals_from_json(of_name) for name, of_name in plain.items()}
+        for path in sources["booked"]:
+            booked = {dialogue_id(name): turns for name, turns in read_data(path).items()}
+        acts = read_data(sources["acts_22"][0]) if sources["acts_22"] else {}
+        for path in sources["dialogues_22"]:
+            annotated |= annotations_of_version_22(read_data(path), acts, str(path))
+        gold = {}
+        for name, turns in annotated.items():
+            # Versions differ in a turn here and there.
+            bookings = [sorted(set(domains)) for domains in booked[name]][: len(turns)]
+            bookings += (len(turns) - len(bookings)) * (bookings[-1:] or [[]])
+            columns: dict[str, Any] = dict.fromkeys(AnnotatedTurn._fields, ())
+            columns |= zip(AnnotatedTurn._fields, zip(*turns, strict=True), strict=False)
+            gold[name] = {
+                "goal": {
+                    domain: {
+                        "informable": goal.informable,
+                        "requestable": sorted(goal.requestable),
+                        "booking": goal.booking,
+                    }
+                    for domain, goal in goals[name].items()
+                },
+                "booked": bookings,
+                "tokenized_references": [*map(tokenize, columns["references"])],
+                **columns,
             }
-            for name, by_domain in read_data(path).items()
-        }
-    for path in sources.booked:
-        booked = {
-            dialogue_id(name): tuple(frozenset(domains) for domains in turns)
-            for name, turns in read_data(path).items()
-        }
-    acts = read_data(sources.acts_22[0]) if sources.dialogues_22 else {}
-    for path in sources.dialogues_22:
-        annotated |= annotations_of_version_22(read_data(path), acts, str(path))
-    gold = {}
-    for name, turns in annotated.items():
-        # Versions differ in a turn here and there.
-        missing = len(turns) - len(booked[name])
-        bookings = booked[name][: len(turns)] + missing * (booked[name][-1:] or (frozenset(),))
-        columns: list[tuple[Any, ...]] = list(zip(*turns, strict=True))
-        references, *others = columns or [()] * len(AnnotatedTurn._fields)
-        tokenized = tuple(map(tokenize, references))
-        gold[name] = GoldDialogue(goals[name], bookings, references, tokenized, *others)
+    if not gold:
+        raise DataError(f"{corpus} {fold}: no dialogue found in {paths[0]}")
     return gold
 
 
-def _table(domain: str, path: Path) -> list[dict[str, Any]]:
-    rows = read_data(path)
-    identifier = id_column(domain)
-    named = _NAMES.get(domain)
-    if not (
-        isinstance(rows, list)
-        and rows
-        and all(isinstance(row, dict) and identifier in row for row in rows)
-        and (named is None or all(_is_name(row.get(named)) for row in rows))
-    ):
-        keys = f'"{identifier}"' + (f' and a text as "{named}"' if named else "")
-        raise DataError(f"{path}: expected a list of venues, each an object with {keys}")
-    return rows
+def _gold_dialogue(goal: Any, booked: Iterable[Any], **columns: Iterable[Any]) -> GoldDialogue:
+    turns: dict[str, Any] = {name: tuple(column) for name, column in columns.items()}
+    return GoldDialogue(goal=goals_from_json(goal), booked=tuple(map(frozenset, booked)), **turns)
 
 
-_NAMES = {
-    **dict.fromkeys(("restaurant", "hotel", "attraction"), "name"),
-    **{"train": "trainID", "hospital": "department"},
-}
-"""The key of what a row is called."""
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and any(map(str.isalnum, value))
-
+# Folds of a data.json
 
 FOLD_FILES: dict[Fold, tuple[str, ...]] = {
-    "test": ("test",),
-    "dev": ("val", "dev"),
-    "train": ("train",),
+    "test": ("test.json",),
+    "dev": ("val.json", "dev.json"),
+    "train": ("train.json",),
 }
 FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
     "test": ("testListFile.txt", "testListFile.json", "testListFile"),
     "dev": ("valListFile.txt", "valListFile.json", "valListFile"),
 }
 """The lists of dialogues, one a line or as JSON; train is what neither has."""
-LIST_NAMES = frozenset(name for names in FOLD_LISTS.values() for name in names)
-READ_NAMES = LIST_NAMES | {
-    *("data.json", *(f"{name}.json" for names in FOLD_FILES.values() for name in names))
-}
+LIST_NAMES = frozenset(chain(*FOLD_LISTS.values()))
+READ_NAMES = LIST_NAMES.union(["data.json"], *FOLD_FILES.values())
 Dialogues = dict[str, Mapping[str, Any]]
 
 
-def fold_sources(
-    root: DataRoot, folders: Iterable[str], fold: Fold, list_folders: Iterable[str] = ()
-) -> list[Path]:
+def fold_sources(root: DataRoot, layout: CorpusFormat, fold: Fold) -> list[Path]:
     """Return the files that `read_fold` reads: one, or `data.json` and the fold lists beside it.
 
-    `list_folders` are where the lists are when they are not beside it, or in archives of these
-    names. Raises `DataError` when the root has none of the accepted forms and none can be
-    downloaded.
+    Raises `DataError` when the root has none of the accepted forms and none can be downloaded.
     """
-    folders = tuple(folders)
-    ready_made = [
-        f"{folder}/{name}.json{ending}"
-        for folder in folders
-        for name in FOLD_FILES[fold]
-        for ending in ("", ".zip")
-    ]
-    whole = [f"{folder}/data.json{ending}" for folder in folders for ending in ("", ".zip")]
-    archives = [f"{folder}.zip" for folder in folders]
-    path = root.require(*ready_made, *whole, *archives)
+    ready_made, whole = (
+        [f"{folder}/{name}{end}" for folder in layout.data_json for name in names for end in ends]
+        for names, ends in ((FOLD_FILES[fold], ("", ".zip")), (("data.json",), ("", ".zip")))
+    )
+    path = root.require(*ready_made, *whole, *(f"{folder}.zip" for folder in layout.data_json))
     local = path.relative_to(root.path).as_posix()
     if local in ready_made:
         return [path]
     lists = _lists_in(root, [str(PurePosixPath(local).parent)]) if local in whole else []
-    list_folders = tuple(list_folders)
-    if list_folders and not lists:
-        wanted = [f"{folder}/{name}" for folder in list_folders for name in sorted(LIST_NAMES)]
-        archives = [f"{folder}.zip" for folder in list_folders]
-        lists = _lists_in(root, list_folders) or [root.require(*wanted, *archives)]
+    if layout.fold_lists and not lists:
+        wanted = [f"{folder}/{name}" for folder in layout.fold_lists for name in sorted(LIST_NAMES)]
+        archives = [f"{folder}.zip" for folder in layout.fold_lists]
+        lists = _lists_in(root, layout.fold_lists) or [root.require(*wanted, *archives)]
     return [path, *lists]
 
 
-def _lists_in(root: DataRoot, folders: Iterable[str]) -> list[Path]:
+def _lists_in(root: DataRoot, folders: Sequence[str]) -> list[Path]:
     """Return the fold lists that are in folders of the root, one of each kind."""
-    folders = tuple(folders)
     found = (
         root.find(*(f"{folder}/{name}" for folder in folders for name in names))
         for names in FOLD_LISTS.values()
@@ -429,19 +403,23 @@ def _lists_in(root: DataRoot, folders: Iterable[str]) -> list[Path]:
 
 def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
     """Return the annotated dialogues of a fold by id. Raises `DataError` for damaged files."""
-    contents = _contents(sources[0], READ_NAMES)
+    whole = sources[0]
+    contents = _contents(whole, READ_NAMES)
     for path in sources[1:]:
         contents = {**_contents(path, LIST_NAMES), **contents}
-    for name in FOLD_FILES[fold]:
-        if f"{name}.json" in contents:
-            return _dialogues(contents[f"{name}.json"], sources[0])
-    if "data.json" not in contents:
-        raise DataError(f"{sources[0]}: there is no data.json inside")
-    dialogues = _dialogues(contents["data.json"], sources[0])
+    ready_made = [name for name in FOLD_FILES[fold] if name in contents]
+    name = next(iter(ready_made), "data.json")
+    if name not in contents:
+        raise DataError(f"{whole}: there is no data.json inside")
+    with expecting("an object of dialogues, in the format of data.json", str(whole)):
+        plain = parse_data(contents[name], whole)
+        dialogues = {dialogue_id(name): dialogue for name, dialogue in plain.items()}
+    if ready_made:
+        return dialogues
     if fold in FOLD_LISTS:
-        chosen = _listed(contents, fold, sources[0])
+        chosen = _listed(contents, fold, whole)
     else:
-        others = (_listed(contents, other, sources[0]) for other in FOLD_LISTS)
+        others = (_listed(contents, other, whole) for other in FOLD_LISTS)
         chosen = dialogues.keys() - set().union(*others)
     return {name: dialogue for name, dialogue in dialogues.items() if name in chosen}
 
@@ -456,21 +434,18 @@ def _contents(path: Path, names: frozenset[str]) -> dict[str, bytes]:
         raise DataError(str(error)) from None
 
 
-def _dialogues(content: bytes, path: Path) -> Dialogues:
-    with expecting("an object of dialogues, in the format of data.json", str(path)):
-        plain = parse_data(content, path)
-        return {dialogue_id(name): dialogue for name, dialogue in plain.items()}
-
-
 def _listed(contents: Mapping[str, bytes], fold: Fold, path: Path) -> set[str]:
     for name in FOLD_LISTS[fold]:
         if name in contents:
             text = contents[name].decode(errors="replace")
-            names = json.loads(text) if text.lstrip().startswith("[") else text.split()
-            return {dialogue_id(name) for name in names}
+            with expecting("a list of dialogue ids", f"{path}: {name}"):
+                names = json.loads(text) if text.lstrip().startswith("[") else text.split()
+                return {dialogue_id(name) for name in names}
     names = " or ".join(FOLD_LISTS[fold])
     raise DataError(f"{path}: {names} is needed beside it, or inside, to tell the folds apart")
 
+
+# Reference sets
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 """What a reference set may be called: its name stands in signatures and file names."""
@@ -501,13 +476,13 @@ def load_references(name: str, fold: Fold, root: DataRoot) -> References:
             f'"{shorten(name)}" is no name of a reference set: letters, digits, ".", "-" and "_"'
         )
     local = f"references/{name}.json"
-    for corpus, layout in CORPORA.items():
-        if layout.reference_set == name and corpus != SAMPLE and root.find(local) is None:
-            return own_references(load_fold(corpus, fold, root))
     path = root.find(local)
     if path is None:
+        own = {layout.reference_set: corpus for corpus, layout in CORPORA.items()}
+        del own[CORPORA[SAMPLE].reference_set]
+        if name in own:
+            return own_references(load_fold(own[name], fold, root))
         if root.origin != "cache":
-            own = [layout.reference_set for corpus, layout in CORPORA.items() if corpus != SAMPLE]
             known = ", ".join([*own, *available_references(root)])
             raise DataError(
                 f'there is no reference set "{name}": put {local} into {root.path}, or choose '

@@ -12,9 +12,8 @@ from __future__ import annotations
 import hashlib
 import re
 import string
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,116 +102,74 @@ REMEMBERED = 2**14
 """Answers kept before they are forgotten: bounds memory on hostile input."""
 
 
-Column = Callable[[str], int]
-"""Returns the bit set of rows that satisfy the (normalised) value asked for; can be pickled."""
-
-
-def _equal(rows_of: Mapping[str, int], unknown: int, asked: str) -> int:
-    return rows_of.get(asked, 0) | unknown
-
-
-class FuzzyColumn:
-    """Rows satisfy values that are nearly their own (each distinct value is tried once)."""
-
-    def __init__(self, rows_of: Mapping[str, int], unknown: int) -> None:
-        self._rows_of, self._unknown = rows_of, unknown
-        self._index = FuzzyIndex(list(rows_of))
-        self._remembered: dict[str, int] = {}
-
-    def __call__(self, asked: str) -> int:
-        """Return the rows whose `partial_ratio` to the value reaches the threshold."""
-        rows = self._remembered.get(asked)
-        if rows is None:
-            rows = self._unknown
-            for value in self._index.reaching(asked, FUZZY_THRESHOLD):
-                rows |= self._rows_of[value]
-            if len(self._remembered) >= REMEMBERED:
-                self._remembered.clear()
-            self._remembered[asked] = rows
-        return rows
-
-
-def _time_column(rows_of: Mapping[str, int], unknown: int, *, latest: bool) -> Column:
-    """Rows satisfy times that they are no later (`latest`) or no earlier than."""
-    rows_at: dict[int, int] = {}
-    for value, rows in rows_of.items():
-        minute = minutes(value)
-        rows_at[minute] = rows_at.get(minute, 0) | rows
-    known = sorted(rows_at)
-    ordered = [rows_at[minute] for minute in known]
-    if latest:
-        # Entry i holds the rows of the first i minutes …
-        return partial(_within, bisect_right, known, _running_union(ordered), unknown)
-    # … and here the rows of all minutes from the i-th on.
-    return partial(_within, bisect_left, known, _running_union(ordered[::-1])[::-1], unknown)
-
-
-def _within(
-    place: Callable[[list[int], int], int],
-    known: list[int],
-    rows: list[int],
-    unknown: int,
-    asked: str,
-) -> int:
-    return rows[place(known, minutes(asked))] | unknown
-
-
-def _running_union(sets: list[int]) -> list[int]:
-    unions = [0]
-    for rows in sets:
-        unions.append(unions[-1] | rows)
-    return unions
-
-
 def minutes(time: str) -> int:
     """Return minutes since midnight; 0 for a text that does not begin with `HH:MM`."""
     match = re.match(r"([0-9]{2}):([0-9]{2})", time)
     return int(match[1]) * 60 + int(match[2]) if match else 0
 
 
-class Venues:
+class _Column:
+    """The rows that satisfy a (normalised) value asked for: with the same value or nearly so, or
+    times that are no later (`arrive`) or no earlier (`leave`)."""
+
+    def __init__(self, domain: str, name: str, values: Sequence[str]) -> None:
+        self._rows: dict[str, int] = {}
+        for index, value in enumerate(values):
+            self._rows[value] = self._rows.get(value, 0) | 1 << index
+        self._unknown = self._rows.pop(UNKNOWN, 0)
+        self._is_latest = name == "arrive"
+        is_time = name in ("arrive", "leave")
+        self._minutes = {value: minutes(value) for value in self._rows if is_time}
+        is_fuzzy = name in FUZZY_COLUMNS[domain]
+        self._index = FuzzyIndex(list(self._rows)) if is_fuzzy else None
+        self._remembered: dict[str, int] | None = {} if is_time or is_fuzzy else None
+
+    def __call__(self, asked: str) -> int:
+        if self._remembered is None:
+            return self._rows.get(asked, 0) | self._unknown
+        rows = self._remembered.get(asked)
+        if rows is None:
+            rows = self._unknown
+            for value in self._fitting(asked):
+                rows |= self._rows[value]
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            self._remembered[asked] = rows
+        return rows
+
+    def _fitting(self, asked: str) -> list[str]:
+        if self._index is not None:
+            return self._index.reaching(asked, FUZZY_THRESHOLD)
+        limit = minutes(asked)
+        if self._is_latest:
+            return [value for value, time in self._minutes.items() if time <= limit]
+        return [value for value, time in self._minutes.items() if time >= limit]
+
+
+class _Venues:
     """One domain's table."""
 
     def __init__(self, domain: str, rows: Sequence[Row]) -> None:
         self._ids = np.array([str(row[id_column(domain)]) for row in rows], dtype=object)
         self._all = (1 << len(rows)) - 1
-        first = rows[0] if rows else {}
-        self._columns: dict[str, Column] = {}
-        for raw_name in first:
-            name = normalize_slot(raw_name)
-            if name in IGNORED_COLUMNS[domain]:
-                continue
-            # (odd) Row values stay as they are: the alias "the junction" → "junction theatre"
-            # therefore hides the venue "the junction".
-            values = [str(row.get(raw_name, UNKNOWN)) for row in rows]
-            self._columns[name] = _column(domain, name, values)
+        # (odd) Row values stay as they are: the alias "the junction" → "junction theatre"
+        # therefore hides the venue "the junction".
+        self._columns = {
+            name: _Column(domain, name, [str(row.get(raw_name, UNKNOWN)) for row in rows])
+            for raw_name in (rows[0] if rows else {})
+            if (name := normalize_slot(raw_name)) not in IGNORED_COLUMNS[domain]
+        }
 
-    def satisfying(self, constraints: Mapping[str, str]) -> int:
-        """Return the bit set of rows that satisfy all (normalised) constraints."""
+    def satisfying(self, constraints: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the ids of the rows that satisfy all (normalised) constraints, in table order."""
         rows = self._all
         for slot, value in constraints.items():
             column = self._columns.get(slot)
             if column is not None and value not in NO_CONSTRAINT:
                 rows &= column(value)
-        return rows
-
-    def ids(self, rows: int) -> tuple[str, ...]:
-        """Return the ids of a bit set of rows, in table order."""
         packed = np.frombuffer(rows.to_bytes(len(self._ids) // 8 + 1, "little"), dtype=np.uint8)
         chosen = np.unpackbits(packed, count=len(self._ids), bitorder="little").view(np.bool_)
         return tuple(self._ids[chosen].tolist())
-
-
-def _column(domain: str, name: str, values: Sequence[str]) -> Column:
-    rows: dict[str, int] = {}
-    for index, value in enumerate(values):
-        rows[value] = rows.get(value, 0) | 1 << index
-    unknown = rows.pop(UNKNOWN, 0)
-    if name in ("arrive", "leave"):
-        return _time_column(rows, unknown, latest=name == "arrive")
-    if name in FUZZY_COLUMNS[domain]:
-        return FuzzyColumn(rows, unknown)
-    return partial(_equal, rows, unknown)
 
 
 class Database:
@@ -221,7 +178,7 @@ class Database:
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
         self._tables = tables
-        self._venues = {domain: Venues(domain, tables[domain]) for domain in DATABASE_DOMAINS}
+        self._venues = {domain: _Venues(domain, tables[domain]) for domain in DATABASE_DOMAINS}
         self._answers: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     @cached_property
@@ -253,7 +210,7 @@ class Database:
                 anything = value in NO_CONSTRAINT
                 normal[slot] = value if anything else normalize_value(slot, value, self.rules)
             venues = self._venues.get(domain)
-            ids = venues.ids(venues.satisfying(normal)) if venues else ()
+            ids = venues.satisfying(normal) if venues else ()
             if len(self._answers) >= REMEMBERED:
                 self._answers.clear()
             self._answers[key] = ids
@@ -271,6 +228,8 @@ PER_TICKET = "price"
 OPENING = "openhours"
 NUMERIC = AMOUNTS | TIMES | {OPENING}
 """Slots whose values are compared as numbers or times of day, whatever their spelling."""
+
+_OPENING = re.compile(r"[0-9]{1,2}(?::[0-9]{2})?\s?(?:[ap]\.?m\b|(?=to\b))|midnight|noon")
 
 Value = str | float
 
@@ -294,7 +253,12 @@ class VenueFacts:
         for column, raw in row.items():
             slot = normalize_slot(column)
             slot = SAID_AS.get(slot, slot)
-            for text in _single(slot, raw):
+            # A hotel has several prices, opening hours several times.
+            if isinstance(raw, Mapping):
+                texts = [*map(str, raw.values())]
+            else:
+                texts = _OPENING.findall(str(raw).lower()) if slot == OPENING else [str(raw)]
+            for text in texts:
                 value = None if text in NO_VALUES else comparable(slot, text)
                 if value is not None:
                     slots.setdefault(slot, set()).add(value)
@@ -305,31 +269,22 @@ class VenueFacts:
             self._names[domain, venue] = str(row["name"])
 
     def has(self, domain: str, venue: str, slot: str, value: Value) -> bool:
-        """Tell whether a (comparable) value is the venue's.
-
-        A price is also that of several tickets.
-        """
-        values = self._values.get((domain, venue), {}).get(slot, ())
-        return value in values or (slot == PER_TICKET and _is_price(value, values))
+        """Return whether a (comparable) value is the venue's; a price may be that of tickets."""
+        return _has(slot, value, self._values.get((domain, venue), {}).get(slot, ()))
 
     def exists(self, domain: str, slot: str, value: Value) -> bool:
-        """Tell whether any venue of the domain has a (comparable) value.
+        """Return the same for any venue of the domain.
 
         A time is known when a train leaves or arrives then: which of both is meant is not always
-        told. A price is also that of several tickets.
+        told.
         """
-        if slot in TIMES:
-            return any(value in self._all.get((domain, time), ()) for time in TIMES)
-        values = self._all.get((domain, slot), ())
-        return value in values or (slot == PER_TICKET and _is_price(value, values))
+        slots = TIMES if slot in TIMES else (slot,)
+        return any(_has(name, value, self._all.get((domain, name), ())) for name in slots)
 
     def is_price(
         self, domain: str, venues: Iterable[str], total: Value | None, tickets: Sequence[int]
     ) -> bool:
-        """Tell whether any of so many tickets (or nights) of one of these have a price together.
-
-        No number stands for any.
-        """
+        """Return whether so many tickets (or nights; () is any number) have this price."""
         return not tickets or any(
             isinstance(ticket, float)
             and isinstance(total, float)
@@ -339,11 +294,11 @@ class VenueFacts:
         )
 
     def covers(self, domain: str, slot: str) -> bool:
-        """Tell whether the database has any value in a slot of a domain."""
+        """Return whether the database has any value in a slot of a domain."""
         return (domain, slot) in self._all
 
     def knows(self, domain: str, venue: str, slot: str) -> bool:
-        """Tell whether the database has any value there."""
+        """Return whether the database has any value in a slot of a venue."""
         return slot in self._values.get((domain, venue), ())
 
     def values(self, domain: str, venue: str, slot: str) -> tuple[str, ...]:
@@ -359,16 +314,6 @@ class VenueFacts:
         return self._names.get((domain, venue), venue)
 
 
-_OPENING = re.compile(r"[0-9]{1,2}(?::[0-9]{2})?\s?(?:[ap]\.?m\b|(?=to\b))|midnight|noon")
-
-
-def _single(slot: str, raw: Any) -> Iterable[str]:
-    """Return the values of a column: a hotel has several prices, opening hours several times."""
-    if isinstance(raw, Mapping):
-        return map(str, raw.values())
-    return _OPENING.findall(str(raw).lower()) if slot == OPENING else [str(raw)]
-
-
 def comparable(slot: str, text: str) -> Value | None:
     """Return a value such that it equals others that mean the same; None when it says nothing."""
     if slot in AMOUNTS:
@@ -376,9 +321,11 @@ def comparable(slot: str, text: str) -> Value | None:
     return clock(text) if slot in NUMERIC else text.lower()
 
 
-def _is_price(total: Value, tickets: Sequence[Value] | set[Value] | tuple[()]) -> bool:
-    return isinstance(total, float) and any(
-        is_total(total, ticket) for ticket in tickets if isinstance(ticket, float)
+def _has(slot: str, value: Value, values: Collection[Value]) -> bool:
+    return value in values or (
+        slot == PER_TICKET
+        and isinstance(value, float)
+        and any(is_total(value, ticket) for ticket in values if isinstance(ticket, float))
     )
 
 

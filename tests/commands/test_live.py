@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.multiwoz.goals.model import estimated_model
+from mwzeval.multiwoz.goals.selection import estimated_model
 
 AGENT = """
 from mwzeval.conversation.protocols import InfrastructureError

@@ -49,7 +49,7 @@ from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO
 from mwzeval.multiwoz.frameworks import load
-from mwzeval.multiwoz.goals.words import goal_sentences
+from mwzeval.multiwoz.goals.goal import goal_sentences
 from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.options import AGENDA, GOALS
 

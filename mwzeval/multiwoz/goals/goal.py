@@ -1,4 +1,4 @@
-"""Goals of users of live dialogues: those of a corpus' fold, and what a user still needs of one.
+"""Goals of live dialogues: those of a corpus' fold, in sentences, and what a user still needs.
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
 (slots to ask for), `book` (slot → value), and, where the user first asks for what is not there,
@@ -10,20 +10,23 @@ reading by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.cache import derive
-from mwzeval.files.downloads import DataRoot
-from mwzeval.files.reading import expecting
+from mwzeval.files.downloads import DataRoot, embedded
+from mwzeval.files.reading import expecting, table_rows
 from mwzeval.multiwoz.acts import INFORM, NONE, REQUEST
 from mwzeval.multiwoz.annotations import BOOKING_FLAGS
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus import CORPORA, fold_sources, read_fold
 from mwzeval.multiwoz.schema import (
     ALL_DOMAINS,
+    DONTCARE_SPELLINGS,
+    FLAG_SLOTS,
     PLACE_DOMAINS,
     UNANSWERED,
     UNANSWERED_VALUES,
@@ -36,6 +39,7 @@ Goal = dict[str, Any]
 DomainGoal = dict[str, Any]
 """What a goal has of one domain."""
 
+Slots = Mapping[str, str]
 Record = Mapping[str, Any]
 """A record of the database."""
 
@@ -64,9 +68,6 @@ GOALS_REVISION = 2
 """Raised when the same annotation becomes other goals."""
 GOAL_SHAPE = 'an object with "goal", the wishes by domain, and its "message", a list of sentences'
 EXAMPLE = '{"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}'
-_NOTHING: Mapping[str, str] = {}
-
-_TAG = re.compile(r"<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,7 @@ def annotated_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Annota
 
     Raises `DataError` when the `data.json` of the corpus is missing or not in that format.
     """
-    layout = CORPORA[corpus]
-    sources = fold_sources(root, layout.data_json, fold, layout.fold_lists)
+    sources = fold_sources(root, CORPORA[corpus], fold)
 
     def build() -> dict[str, Any]:
         goals = {}
@@ -100,63 +100,28 @@ def annotated_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Annota
     return {name: AnnotatedGoal(goal, tuple(message)) for name, (goal, message) in plain.items()}
 
 
-def corpus_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Goal]:
-    """Return the goals of a fold by dialogue id, without `fail_book`, in the order of the file.
-
-    Raises `DataError` when the `data.json` of the corpus is missing or not in that format.
-    """
-    annotated = annotated_goals(corpus, fold, root)
-    return {
-        name: without(each.goal, "fail_book", each.goal[ORDERING])
-        for name, each in annotated.items()
-    }
-
-
 def sentences_of(message: str | Sequence[str]) -> list[str]:
     """Return the sentences that tell a goal, without the tags around values."""
     sentences = [message] if isinstance(message, str) else message
-    return [_TAG.sub("", sentence).strip() for sentence in sentences]
+    return [re.sub("<[^>]*>", "", sentence).strip() for sentence in sentences]
 
 
 def goal_of(annotated: Mapping[str, Any]) -> Goal:
     """Return the goal of a dialogue's `goal` annotation; `fail_book` is all that is tried first.
 
-    Raises `ValueError` when the sentences of the goal do not name each of its domains.
+    Its domains are in the order of mention. Raises `ValueError` when the sentences of the goal do
+    not name each of its domains, or it has another form.
     """
-    parts = {
-        domain: goal_part(annotated[domain]) for domain in ALL_DOMAINS if annotated.get(domain)
-    }
-    ordering = _in_order_of_mention(parts, annotated["message"])
-    return {ORDERING: ordering, **{domain: parts[domain] for domain in ordering}}
-
-
-def goal_part(annotated: Mapping[str, Any]) -> DomainGoal:
-    """Return what a goal has of a domain, of what is annotated of it."""
-    part: DomainGoal = {"info": dict(annotated.get("info", {}))}
-    # An empty one would have the user ask for nothing at all.
-    if annotated.get("fail_info"):
-        part["fail_info"] = dict(annotated["fail_info"])
-    if annotated.get("reqt"):
-        part["reqt"] = list(annotated["reqt"])
-    if annotated.get("book"):
-        book = {slot: v for slot, v in annotated["book"].items() if slot not in BOOKING_FLAGS}
-        part["book"] = book
-        if annotated.get("fail_book"):
-            # Some versions annotate the slots that differ, and no others.
-            part["fail_book"] = book | annotated["fail_book"]
-    return part
-
-
-def _in_order_of_mention(domains: Iterable[str], message: str | Sequence[str]) -> list[str]:
-    lowered = [sentence.lower() for sentence in sentences_of(message)]
+    sentences = [sentence.lower() for sentence in sentences_of(annotated["message"])]
     first = {}
-    for domain in domains:
+    for domain in filter(annotated.get, ALL_DOMAINS):
         names = NAMED_AS.get(domain, (domain,))
-        places = (i for i, text in enumerate(lowered) if any(name in text for name in names))
-        first[domain] = next(places, None)
-        if first[domain] is None:
+        places = [i for i, text in enumerate(sentences) if any(name in text for name in names)]
+        if not places:
             raise ValueError(f"no sentence of the goal speaks of the {domain}")
-    return sorted(first, key=lambda domain: first[domain] or 0)
+        first[domain] = places[0]
+    ordering = sorted(first, key=first.__getitem__)
+    return {ORDERING: ordering, **{domain: _part(domain, annotated[domain]) for domain in ordering}}
 
 
 def given_goal(raw: Any) -> Goal:
@@ -175,18 +140,32 @@ def given_goal(raw: Any) -> Goal:
     if not isinstance(ordering, list | tuple) or sorted(map(str, ordering)) != sorted(domains):
         told = shorten(str(ordering))
         raise ValueError(f"{ORDERING} is {told}, and the domains are {', '.join(domains)}")
-    parts = {domain: goal_part(_checked(domain, raw[domain])) for domain in ordering}
-    return {ORDERING: list(ordering), **parts}
+    return {ORDERING: [*ordering], **{domain: _part(domain, raw[domain]) for domain in ordering}}
 
 
-def _checked(domain: str, raw: Any) -> dict[str, Any]:
+def _part(domain: str, raw: Any) -> DomainGoal:
     _check_object(f"{domain}: ", raw, f"an object such as {EXAMPLE}")
-    part = {name: _slots(f"{domain}.{name}", raw[name]) for name in VALUE_PARTS if raw.get(name)}
-    asked = raw.get("reqt") or ()
+    info, fail_info, book, fail_book = (
+        _slots(f"{domain}.{name}", raw.get(name) or {}) for name in VALUE_PARTS
+    )
+    requested = raw.get("reqt") or ()
     # A user's copy of a goal has the answers beside the slots.
-    if not isinstance(asked, list | tuple | Mapping) or not all(isinstance(s, str) for s in asked):
-        raise ValueError(f"{domain}.reqt: expected a list of slots, {found(asked)}")
-    return {**part, "reqt": list(asked)}
+    if not isinstance(requested, list | tuple | Mapping) or not all(
+        isinstance(slot, str) for slot in requested
+    ):
+        raise ValueError(f"{domain}.reqt: expected a list of slots, {found(requested)}")
+    part: DomainGoal = {"info": info}
+    # An empty one would have the user ask for nothing at all.
+    if fail_info:
+        part["fail_info"] = fail_info
+    if requested:
+        part["reqt"] = list(requested)
+    if raw.get("book"):
+        part["book"] = book
+        if fail_book:
+            # Some versions annotate the slots that differ, and no others.
+            part["fail_book"] = book | fail_book
+    return part
 
 
 def _slots(place: str, raw: Any) -> dict[str, str]:
@@ -229,11 +208,14 @@ def without(goal: Goal, part: str, domains: Iterable[str]) -> Goal:
     return kept
 
 
+# What a user still needs
+
+
 def begun(goal: Goal) -> Goal:
     """Return a copy for one dialogue, in which nothing is answered and nothing booked yet."""
     copy: Goal = {ORDERING: list(goal[ORDERING])}
     for domain in goal[ORDERING]:
-        part = {
+        part = copy[domain] = {
             name: dict(value) if isinstance(value, Mapping) else value
             for name, value in goal[domain].items()
         }
@@ -241,17 +223,18 @@ def begun(goal: Goal) -> Goal:
             part["reqt"] = dict.fromkeys(part["reqt"], UNANSWERED)
         if "book" in part:
             part["booked"] = UNANSWERED
-        copy[domain] = part
     return copy
+
+
+def tried(wanted: DomainGoal, part: str) -> Slots:
+    """Return the constraints of a part (`info` or `book`) that the user is after at present."""
+    constraints: Slots | None = wanted.get(f"fail_{part}")
+    return wanted.get(part, {}) if constraints is None else constraints
 
 
 def wish_for(wanted: DomainGoal, slot: str) -> str | None:
     """Return the value that is wanted of a slot; None when the goal does not say."""
-    for part in ("info", "book"):
-        value = tried(wanted, part).get(slot)
-        if value is not None:
-            return value
-    return None
+    return {**tried(wanted, "book"), **tried(wanted, "info")}.get(slot)
 
 
 def correction(wanted: DomainGoal, slot: str, said: str) -> str | None:
@@ -267,17 +250,9 @@ def correction(wanted: DomainGoal, slot: str, said: str) -> str | None:
     return None
 
 
-def tried(wanted: DomainGoal, part: str) -> Mapping[str, str]:
-    """Return the constraints of a part (`info` or `book`) that the user is after at present."""
-    constraints: Mapping[str, str] | None = wanted.get(f"fail_{part}")
-    if constraints is None:
-        constraints = wanted.get(part, _NOTHING)
-    return constraints
-
-
-def give_up_first_wish(wanted: DomainGoal, part: str) -> Mapping[str, str] | None:
+def give_up_first_wish(wanted: DomainGoal, part: str) -> Slots | None:
     """Turn to `info` or `book` itself; return what was tried first, None when nothing was."""
-    failed: Mapping[str, str] | None = wanted.pop(f"fail_{part}", None)
+    failed: Slots | None = wanted.pop(f"fail_{part}", None)
     if failed is not None:
         wanted[f"fail_{part}_fail"] = failed
     return failed
@@ -308,18 +283,17 @@ def place_for(goal: Goal, slot: str) -> str | None:
     if back is None or len(places) < back:
         return None
     place = places[-back]
-    name: str = goal[place].get("info", _NOTHING).get("name", NONE)
+    name: str = goal[place].get("info", {}).get("name", NONE)
     return f"the {place}" if name in UNANSWERED_VALUES else name
 
 
-def missing_part(wanted: DomainGoal) -> tuple[str, Mapping[str, str]] | None:
+def missing_part(wanted: DomainGoal) -> tuple[str, Slots] | None:
     """Return what a domain needs next, as intent and slots; None when it has everything.
 
     Those are the requests without an answer, `name` before the others, or what is to be booked.
     """
-    asked = [
-        slot for slot, value in wanted.get("reqt", _NOTHING).items() if value in UNANSWERED_VALUES
-    ]
+    requests = wanted.get("reqt", {}).items()
+    asked = [slot for slot, value in requests if value in UNANSWERED_VALUES]
     if asked:
         return REQUEST, dict.fromkeys(["name"] if "name" in asked else asked, UNANSWERED)
     if wanted.get("booked") in UNANSWERED_VALUES:
@@ -330,3 +304,110 @@ def missing_part(wanted: DomainGoal) -> tuple[str, Mapping[str, str]] | None:
 def is_complete(goal: Goal) -> bool:
     """Return whether a user has got an answer to everything and was told of every booking."""
     return all(missing_part(goal[domain]) is None for domain in goal[ORDERING])
+
+
+# A goal in sentences, for people and language models that play the user. Everything that a user may
+# be judged by is said, and values are said as the goal has them: "the same day" would leave to the
+# reader which day a booking must be for.
+
+TOGETHER = 3
+"""Constraints in a sentence at most."""
+
+
+@cache
+def _words() -> Mapping[str, Slots]:
+    """Return kind → domain or slot → words."""
+    words: dict[str, dict[str, str]] = {}
+    for kind, key, text in table_rows(embedded("live", "goal_sentences.tsv"), 3):
+        words.setdefault(kind, {})[key] = text
+    return words
+
+
+def goal_sentences(goal: Goal) -> list[str]:
+    """Return the goal as sentences that speak to the user, in the order of its domains."""
+    sentences: list[str] = []
+    for domain in goal[ORDERING]:
+        part = goal[domain]
+        needed = _words()["need"][domain].format("also " if sentences else "")
+        sentences.append(f"{needed}{_ride(goal) if domain == 'taxi' else ''}.")
+        info = part.get("info", {})
+        first = part.get("fail_info", info)
+        sentences += _constraints(first)
+        other = _changed(first, info)
+        if other:
+            wishes = _listed([_should(slot, value) for slot, value in other.items()])
+            sentences.append(f"If there is none, look for one that should {wishes} instead.")
+        dropped = [_name(slot) for slot in first if slot not in info]
+        if dropped:
+            sentences.append(f"If there is none, you do not mind the {_listed(dropped)}.")
+        book = part.get("book")
+        if book:
+            failed = part.get("fail_book") or book
+            how = f"{_words()['book'].get(domain, 'Book it')} {_booking(failed)}"
+            sentences.append(f"{how}, and get the reference number.")
+            if other := _changed(failed, book):
+                sentences.append(f"If that cannot be booked, book {_booking(other)} instead.")
+        if part.get("reqt"):
+            sentences.append(f"Ask for {_listed([_requested(slot) for slot in part['reqt']])}.")
+    return sentences
+
+
+def _changed(first: Slots, then: Slots) -> Slots:
+    return {slot: value for slot, value in then.items() if first.get(slot) != value}
+
+
+def _ride(goal: Goal) -> str:
+    """Return where a taxi goes as far as the goal leaves that to its other domains."""
+    places = places_before_taxi(goal)
+    info = goal["taxi"].get("info", {})
+    departs = f" from the {places[-2]}" if "departure" not in info and len(places) > 1 else ""
+    return departs + (f" to the {places[-1]}" if "destination" not in info and places else "")
+
+
+def _constraints(info: Slots) -> Iterator[str]:
+    cared = [
+        _should(slot, value) for slot, value in info.items() if value not in DONTCARE_SPELLINGS
+    ]
+    # As many sentences as are needed, of much the same length.
+    number = -(-len(cared) // TOGETHER)
+    for place in range(number):
+        yield f"It should {_listed(cared[place::number])}."
+    for slot, value in info.items():
+        if value in DONTCARE_SPELLINGS:
+            yield f"Any {_name(slot)} will do."
+
+
+def _name(slot: str) -> str:
+    return _words()["name"].get(slot, slot)
+
+
+def _requested(slot: str) -> str:
+    return f"whether there is {slot}" if slot in FLAG_SLOTS else f"the {_name(slot)}"
+
+
+def _should(slot: str, value: str) -> str:
+    if slot in FLAG_SLOTS:
+        return f"have {'no ' if value == 'no' else ''}{slot}"
+    return _words()["should"].get(slot, f"have the {slot} {{}}").format(_counted(slot, value))
+
+
+def _booking(book: Slots) -> str:
+    how = {**_words()["booked"], **({"day": "from {}"} if "stay" in book else {})}
+    slots = [*(slot for slot in how if slot in book), *sorted(book.keys() - how.keys())]
+    return " ".join(
+        how.get(slot, f"with the {slot} {{}}").format(_counted(slot, book[slot])) for slot in slots
+    )
+
+
+def _counted(slot: str, value: str) -> str:
+    units = _words()["unit"].get(slot)
+    if units is None:
+        return value
+    unit, plural = units.split()
+    return f"{value} {unit if value == '1' else plural}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """Return `a, b and c`."""
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

@@ -4,42 +4,59 @@
 which the database does find something is dropped: no honest system can say that there is nothing.
 `corpus-raw` keeps it. CHOICE is the number of goals to take from the beginning, or ids with commas
 between them; it stands in the text, and not in an option, so that whatever names the goals of a run
-names its choice too. `sampled:N` are N goals drawn from the goal model.
+names its choice too.
+
+`sampled:N` are N goals drawn from a model that is estimated on the train fold: how often domains
+come together, which slots are asked together, and which values they have. Source: Zhu et al.,
+"ConvLab-2", ACL 2020 (system demonstrations), whose published goal model is read. It is published
+as a pickle. Unpickling can run any code, so nothing but plain containers is made here; the same
+content as JSON is read as well. For the sample corpus a model is estimated from its own goals.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-from collections.abc import Mapping
+import pickle
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.reading import expecting
+from mwzeval.files.reading import data_bytes, expecting, read_data
 from mwzeval.multiwoz.annotations import dialogue_id
 from mwzeval.multiwoz.choices import FOLDS, SAMPLE, Fold, known_name
 from mwzeval.multiwoz.goals.goal import (
     ORDERING,
+    DomainGoal,
     Goal,
     Records,
     annotated_goals,
-    corpus_goals,
+    goal_sentences,
     satisfiable_failures,
     without,
 )
-from mwzeval.multiwoz.goals.model import PLACES, GoalModel, estimated_model, read_goal_model
-from mwzeval.multiwoz.goals.words import goal_sentences
+from mwzeval.multiwoz.schema import BOOKING_SLOTS, DAYS, PLACE_DOMAINS
 
 CORPUS, RAW, SAMPLED = "corpus", "corpus-raw", "sampled"
-KINDS = (CORPUS, RAW, SAMPLED)
-USE = "corpus[:FOLD][:NUMBER or IDS], corpus-raw (the same as annotated), sampled:NUMBER"
-"""What can be asked for, for help and messages."""
 MOST_SAMPLED = 1_000_000
+USE = (
+    "corpus[:FOLD][:NUMBER or IDS], corpus-raw (the same as annotated), sampled:NUMBER, up to "
+    f"{MOST_SAMPLED:,}"
+)
+"""What can be asked for, for messages."""
+_SOURCE = re.compile(
+    rf"(?P<kind>{CORPUS}|{RAW})(?::(?P<fold>{'|'.join(FOLDS)}))?"
+    r"(?::(?:(?P<first>[0-9]{1,7})|(?P<ids>(?!-*\d+$)[^:]+)))?"
+    rf"|{SAMPLED}:(?P<drawn>[0-9]{{1,7}})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,37 +100,19 @@ class RunGoals:
 
 def parse_goal_source(text: str) -> GoalSource:
     """Return which goals a text means. Raises `UsageError` for what is no such text."""
-    kind, *rest = text.split(":")
-    if kind not in KINDS:
-        hint = did_you_mean(kind, KINDS)
-        raise UsageError(f'unknown goals "{shorten(text)}"{hint} (known: {USE})')
-    if kind == SAMPLED:
-        if len(rest) != 1:
-            raise UsageError(f'goals "{shorten(text)}": say how many, such as {SAMPLED}:100')
-        return GoalSource(kind, number=_count(rest[0], text))
-    fold: Fold = "test"
-    if rest and rest[0] in FOLDS:
-        fold = known_name("fold", rest.pop(0), FOLDS)
-    if not rest:
-        return GoalSource(kind, fold)
-    if len(rest) > 1 or not rest[0]:
-        raise UsageError(f'goals "{shorten(text)}" are not understood (known: {USE})')
-    choice = rest[0]
-    if choice.lstrip("-").isdigit():
-        return GoalSource(kind, fold, _count(choice, text))
-    ids = dict.fromkeys(dialogue_id(name.strip()) for name in choice.split(",") if name.strip())
-    return GoalSource(kind, fold, ids=tuple(ids))
-
-
-def _count(text: str, whole: str) -> int:
-    if not (
-        text.isascii() and text.isdigit() and len(text) <= 7 and 1 <= int(text) <= MOST_SAMPLED
-    ):
-        raise UsageError(
-            f'goals "{shorten(whole)}": a number from 1 to {MOST_SAMPLED:,} is expected, '
-            f'not "{shorten(text)}"'
-        )
-    return int(text)
+    match = _SOURCE.fullmatch(text)
+    number = int(match["first"] or match["drawn"] or 1) if match else 0
+    if not match or not 1 <= number <= MOST_SAMPLED:
+        kind = text.partition(":")[0]
+        kinds = (CORPUS, RAW, SAMPLED)
+        hint = "" if kind in kinds else did_you_mean(kind, kinds)
+        raise UsageError(f'goals "{shorten(text)}" are not understood{hint} (known: {USE})')
+    if match["drawn"]:
+        return GoalSource(SAMPLED, number=number)
+    fold = known_name("fold", match["fold"] or "test", FOLDS)
+    names = (name.strip() for name in (match["ids"] or "").split(","))
+    ids = dict.fromkeys(dialogue_id(name) for name in names if name)
+    return GoalSource(match["kind"], fold, number if match["first"] else None, tuple(ids))
 
 
 def select_goals(
@@ -135,14 +134,21 @@ def select_goals(
     """
     asked = parse_goal_source(source) if isinstance(source, str) else source
     if asked.kind == SAMPLED:
-        place, plain = _goal_model(corpus, root, goal_model)
-        with expecting("the domains, slots and values of the published goal model", str(place)):
+        if goal_model is None and corpus == SAMPLE:
+            folds = (annotated_goals(corpus, fold, root).values() for fold in FOLDS)
+            place = "the goals of the sample"
+            plain = estimated_model(known.goal for known in chain.from_iterable(folds))
+        else:
+            path = root.require(*PLACES) if goal_model is None else Path(goal_model)
+            place, plain = str(path), read_goal_model(path)
+        number = asked.number or 0
+        with expecting("the domains, slots and values of the published goal model", place):
             model = GoalModel(plain, database)
-            assert asked.number is not None
-            digits = max(4, len(str(asked.number)))
             drawn = {
-                f"{SAMPLED}-{number:0{digits}}": model.sample(Random(f"{seed}/goal/{number}"))
-                for number in range(1, asked.number + 1)
+                f"{SAMPLED}-{n:0{max(4, len(str(number)))}}": model.sample(
+                    Random(f"{seed}/goal/{n}")
+                )
+                for n in range(1, number + 1)
             }
             return RunGoals(str(asked), drawn)
     if goal_model is not None:
@@ -163,10 +169,10 @@ def select_goals(
 
 def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
     """Return those of the names of a fold that are asked for. Raises `UsageError` for others."""
-    unknown = [name for name in asked.ids if name not in set(names)]
-    if unknown:
-        hint = did_you_mean(unknown[0], names)
-        raise UsageError(f'there is no dialogue "{shorten(unknown[0])}" in {asked.fold}{hint}')
+    for name in asked.ids:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise UsageError(f'there is no dialogue "{shorten(name)}" in {asked.fold}{hint}')
     if asked.number is not None and asked.number > len(names):
         raise UsageError(
             f"{asked}: there are {len(names):,} goals in {asked.fold}, not {asked.number:,}"
@@ -174,12 +180,278 @@ def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
     return list(asked.ids) or names[: asked.number]
 
 
-def _goal_model(
-    corpus: str, root: DataRoot, file: str | Path | None
-) -> tuple[str, Mapping[str, Any]]:
-    """Return the model to draw from, and what to call it."""
-    if file is None and corpus == SAMPLE:
-        folds = (corpus_goals(corpus, fold, root).values() for fold in FOLDS)
-        return "the goals of the sample", estimated_model(chain.from_iterable(folds))
-    path = root.require(*PLACES) if file is None else Path(file)
-    return str(path), read_goal_model(path)
+# Sampled goals
+
+TRIES = 100
+"""How many other wishes are tried where nothing satisfies the first."""
+TOWN = "cambridge"
+PLACES = (
+    "convlab2/new_goal_model.pkl",
+    "goal_model.json",
+    "../live/goal_model.json",
+    "../live/convlab2/new_goal_model.pkl",
+)
+"""Places in a data root, or in a folder `live` beside it. Only the first is downloaded."""
+PARTS = (
+    "slot_probability",
+    "value_distribution",
+    "domain_orderings",
+    "book_probability",
+    "slot_counts",
+    "slot_combinations",
+)
+"""The parts of the published model, in the order of its pickle. No rule uses `slot_counts`."""
+LARGEST_WEIGHT = 1e100
+"""Sums of larger weights would not be finite."""
+
+Weights = Mapping[str, float]
+"""Values, and how likely each is in comparison with the others."""
+
+
+def _draw(weights: Weights, rng: Random) -> str:
+    return rng.choices(list(weights), list(weights.values()))[0]
+
+
+class GoalModel:
+    """Draws goals that the database can satisfy.
+
+    `plain` is the published model as JSON: `domain_orderings` (domains joined by `|` →
+    probability), and by domain `slot_combinations`, `slot_probability`, `value_distribution` and
+    `book_probability`. Raises `KeyError` when a part is missing.
+    """
+
+    def __init__(self, plain: Mapping[str, Any], database: Records) -> None:
+        self._orderings = {
+            names: share for names, share in plain["domain_orderings"].items() if names
+        }
+        domains = {domain for names in self._orderings for domain in names.split("|")}
+        self._probabilities: Mapping[str, Mapping[str, Weights]] = {
+            domain: plain["slot_probability"][domain] for domain in domains
+        }
+        self._bookings: Weights = {domain: plain["book_probability"][domain] for domain in domains}
+        self._combinations: Mapping[str, Weights] = {
+            domain: plain["slot_combinations"][domain]["info"] for domain in domains
+        }
+        self._values: Mapping[str, Mapping[str, Mapping[str, Weights]]] = {
+            domain: plain["value_distribution"][domain] for domain in domains
+        }
+        self._database = database
+        self._trains = database.query("train", ())
+
+    def sample(self, rng: Random) -> Goal:
+        """Return a goal."""
+        domains = _draw(self._orderings, rng).split("|")
+        goal: Goal = {ORDERING: domains}
+        for domain in domains:
+            part = None
+            while part is None:
+                part = self._part(domain, rng)
+            goal[domain] = part
+        self._relate(goal, rng)
+        return goal
+
+    def _part(self, domain: str, rng: Random) -> DomainGoal | None:
+        """Return one domain of a goal; None when it cannot be had or asks for nothing."""
+        info = {} if domain == "police" else self._info(domain, rng)
+        if not info and domain != "police":
+            return None
+        part: DomainGoal = {"info": info}
+        probabilities = self._probabilities[domain]
+        reqt = [
+            slot
+            for slot, share in probabilities.get("reqt", {}).items()
+            if rng.random() < share and slot not in info
+        ]
+        if reqt:
+            part["reqt"] = reqt
+        if rng.random() < self._bookings[domain]:
+            slots = [
+                s for s, share in probabilities.get("book", {}).items() if rng.random() < share
+            ]
+            slots += [s for s in reversed(BOOKING_SLOTS.get(domain, ())) if s not in slots]
+            values = self._values[domain]["book"]
+            part["book"] = {slot: _draw(values[slot], rng) for slot in slots}
+        if not self._database.query(domain, info.items()):
+            other = self._satisfiable(domain, info, rng)
+            if other is None:
+                return None
+            part["info"] = other
+            if domain != "train":
+                part["fail_info"] = info
+        return part if "reqt" in part or "book" in part else None
+
+    def _info(self, domain: str, rng: Random) -> dict[str, str]:
+        values = self._values[domain]["info"]
+        slots = [slot for slot in _draw(self._combinations[domain], rng).split("|") if slot]
+        if "name" in slots and len(slots) > 1:
+            alone = rng.random() < self._probabilities[domain]["info"]["name"]
+            slots = [slot for slot in slots if (slot == "name") == alone]
+        info = {slot: _draw(values[slot], rng) for slot in slots}
+        if domain in ("taxi", "train"):
+            times = [slot for slot in ("leaveAt", "arriveBy") if slot in info]
+            if len(times) != 1:  # one of the two is left
+                slot, other = self._either(domain, "leaveAt", "arriveBy", rng)
+                if times:
+                    del info[other]
+                else:
+                    info[slot] = _draw(values[slot], rng)
+        if domain == "train":
+            train = rng.choice(self._trains)
+            info |= {"departure": train["departure"], "destination": train["destination"]}
+        if domain == "taxi":
+            for slot in ("departure", "destination"):
+                if slot not in info:
+                    info[slot] = _draw(values[slot], rng)
+            if info["departure"] == info["destination"]:
+                slot, _ = self._either(domain, "departure", "destination", rng)
+                info[slot] = _draw(values[slot], rng)
+        return info
+
+    def _either(self, domain: str, slot: str, other: str, rng: Random) -> tuple[str, str]:
+        """Return two slots that exclude one another, first the drawn one."""
+        shares = self._probabilities[domain]["info"]
+        is_first = rng.random() < shares[slot] / (shares[slot] + shares[other])
+        return (slot, other) if is_first else (other, slot)
+
+    def _satisfiable(self, domain: str, info: dict[str, str], rng: Random) -> dict[str, str] | None:
+        """Return a wish that differs in one slot and finds something; None when none was found."""
+        for _ in range(TRIES):
+            slot = rng.choice(list(info))
+            other = info | {slot: rng.choice(list(self._values[domain]["info"][slot]))}
+            if self._database.query(domain, other.items()):
+                return other
+        return None
+
+    def _relate(self, goal: Goal, rng: Random) -> None:
+        """Make the domains of a goal fit one another."""
+        domains = goal[ORDERING]
+        places = [domain for domain in domains if domain in PLACE_DOMAINS]
+        if "taxi" in domains and places:
+            _taxi_between(goal, places)
+        if {"attraction", "restaurant"} <= goal.keys():
+            self._same_area(goal, rng)
+        restaurant, hotel = (goal.get(domain, {}).get("book") for domain in ("restaurant", "hotel"))
+        if restaurant and hotel:
+            if rng.random() < 0.5:
+                restaurant["people"] = hotel["people"]
+            restaurant["day"] = hotel["day"]
+        if hotel and "train" in goal:
+            # The train arrives on the first day, or leaves on the last, of the stay.
+            train = goal["train"]["info"]
+            if train["destination"] == TOWN:
+                train["day"] = hotel["day"]
+            elif train["departure"] == TOWN:
+                last = DAYS.index(hotel["day"]) + int(hotel["stay"])
+                train["day"] = DAYS[last % len(DAYS)]
+
+    def _same_area(self, goal: Goal, rng: Random) -> None:
+        order = goal[ORDERING]
+        attraction, restaurant = goal["attraction"], goal["restaurant"]
+        if (
+            order.index("restaurant") > order.index("attraction")
+            and "area" in attraction["info"]
+            and "area" in restaurant["info"]
+            and "fail_info" not in restaurant
+        ):
+            info = restaurant["info"] | {"area": attraction["info"]["area"]}
+            if self._database.query("restaurant", info.items()) and rng.random() < 0.5:
+                restaurant["info"] = info
+
+
+def _taxi_between(goal: Goal, places: list[str]) -> None:
+    taxi = goal["taxi"]["info"]
+    del taxi["destination"]
+    if len(places) > 1:
+        del taxi["departure"]
+    last = goal[places[-1]]
+    if places[-1] == "restaurant" and "book" in last:
+        taxi.pop("leaveAt", None)
+        taxi["arriveBy"] = last["book"]["time"]
+
+
+def read_goal_model(path: Path) -> dict[str, Any]:
+    """Return the goal model of a JSON file or of the published pickle (`*.pkl`), by part.
+
+    Keys that are combinations of slots or domains are joined by `|`. Raises `DataError` when the
+    file cannot be read, has objects of other classes in it, or lacks a part.
+    """
+    if path.suffix == ".pkl":
+        try:
+            parts = _PlainUnpickler(io.BytesIO(data_bytes(path))).load()
+            model: Any = {name: _plain(part) for name, part in zip(PARTS, parts, strict=True)}
+        except DataError:
+            raise
+        except Exception as error:  # a damaged pickle can raise anything
+            raise DataError(
+                f"{path} is not the published goal model, a pickle of the parts {', '.join(PARTS)}"
+            ) from error
+    else:
+        model = read_data(path)
+    if not isinstance(model, dict):
+        raise DataError(f"{path}: a goal model is an object with {', '.join(PARTS)}")
+    for name in PARTS:
+        if name != "slot_counts" and not isinstance(model.get(name), Mapping):
+            raise DataError(f"{path}: the goal model has no {name}")
+        _check_weights(model.get(name, {}), f"{path}: {name}")
+    return model
+
+
+def _check_weights(part: Any, place: str) -> None:
+    if isinstance(part, Mapping):
+        for key, value in part.items():
+            _check_weights(value, f"{place}, {shorten(str(key))}")
+    elif type(part) not in (int, float) or not 0 <= part <= LARGEST_WEIGHT:
+        raise DataError(f"{place}: expected a number from 0, a probability or a count")
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Makes containers, texts and numbers, and nothing else; a `Counter` becomes a dict."""
+
+    def find_class(self, module: str, name: str) -> type:
+        """Return the class of an object in the pickle. Raises for all but one."""
+        if (module, name) == ("collections", "Counter"):
+            return dict
+        raise DataError(f"objects of {module}.{name} do not belong in a goal model")
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            "|".join(key) if isinstance(key, tuple) else str(key): _plain(inner)
+            for key, inner in value.items()
+        }
+    return value
+
+
+def estimated_model(goals: Iterable[Goal]) -> dict[str, Any]:
+    """Return a goal model in the form that `GoalModel` reads, as frequent as in the goals.
+
+    Unlike in the published model, how often a domain is booked is told of the goals with the
+    domain. Nothing is drawn that no goal has.
+    """
+    goals = list(goals)
+    parts: dict[str, list[DomainGoal]] = {}
+    for goal in goals:
+        for domain in goal[ORDERING]:
+            parts.setdefault(domain, []).append(goal[domain])
+    model: dict[str, Any] = {name: {} for name in PARTS if name != "slot_counts"}
+    model["domain_orderings"] = _shares(("|".join(goal[ORDERING]) for goal in goals), len(goals))
+    for domain, its in parts.items():
+        combinations = Counter("|".join(sorted(part["info"])) for part in its)
+        model["slot_combinations"][domain] = {"info": dict(combinations)}
+        model["slot_probability"][domain] = {
+            name: _shares((slot for part in its for slot in part.get(name, ())), len(its))
+            for name in ("info", "reqt", "book")
+        }
+        values: dict[str, dict[str, Counter[str]]] = {"info": {}, "book": {}}
+        for part in its:
+            for name, of_slot in values.items():
+                for slot, value in part.get(name, {}).items():
+                    of_slot.setdefault(slot, Counter())[value] += 1
+        model["value_distribution"][domain] = values
+        model["book_probability"][domain] = sum("book" in part for part in its) / len(its)
+    return model
+
+
+def _shares(names: Iterable[str], whole: int) -> dict[str, float]:
+    return {name: count / whole for name, count in Counter(names).items()}

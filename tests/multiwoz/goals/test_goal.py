@@ -9,18 +9,21 @@ import pytest
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot, embedded
-from mwzeval.multiwoz.choices import SAMPLE, Fold
+from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz.convlab.resources import load_act_database
 from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals.goal import (
     ORDERING,
+    Goal,
     annotated_goals,
     begun,
-    corpus_goals,
     given_goal,
     goal_of,
+    goal_sentences,
     satisfiable_failures,
     without,
 )
+from mwzeval.multiwoz.goals.selection import select_goals
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared
 
@@ -48,31 +51,16 @@ def root() -> DataRoot:
 def test_goals_of_the_test_fold_are_the_golden_ones(root: DataRoot) -> None:
     """Of the public conversion in everything: the order of dialogues, domains, parts and slots."""
     expected = list(golden("corpus_goals"))
-    goals = corpus_goals("multiwoz-2.1", "test", root)
-    assert list(goals) == [each["dialogue"].lower() for each in expected]
-    for each, goal in zip(expected, goals.values(), strict=True):
-        assert json.dumps(goal) == json.dumps(each["goal"])
+    annotated = annotated_goals("multiwoz-2.1", "test", root)
+    assert list(annotated) == [each["dialogue"].lower() for each in expected]
     database = real_database()
-    dropped = [satisfiable_failures(goal, database) for goal in goals.values()]
+    dropped = []
+    for each, known in zip(expected, annotated.values(), strict=True):
+        goal = without(known.goal, "fail_book", known.goal[ORDERING])
+        assert json.dumps(goal) == json.dumps(each["goal"])
+        dropped.append(satisfiable_failures(goal, database))
     assert dropped == [each["drop_fail_info"] for each in expected]
     assert sum(map(len, dropped)) == 181
-
-
-@pytest.mark.parametrize(
-    ("corpus", "fold"),
-    [
-        (SAMPLE, "test"),
-        (SAMPLE, "dev"),
-        pytest.param("multiwoz-2.1", "dev", marks=pytest.mark.integration),
-    ],
-)
-def test_every_fold_has_goals(corpus: str, fold: Fold) -> None:
-    data = None if corpus == SAMPLE else shared("data", "multiwoz")
-    goals = corpus_goals(corpus, fold, corpus_root(corpus, data, offline=True))
-    assert goals
-    for goal in goals.values():
-        assert goal.keys() - {ORDERING} == set(goal[ORDERING])
-        assert all("info" in goal[domain] for domain in goal[ORDERING])
 
 
 @pytest.mark.integration
@@ -131,7 +119,7 @@ def test_files_of_another_format_are_named(tmp_path_factory: pytest.TempPathFact
     place.write_text(json.dumps({"SNG1.json": {"goal": {"train": TRAIN}, "log": []}}))
     root = corpus_root("multiwoz-2.1", folder, offline=True)
     with pytest.raises(DataError, match=r"test\.json.*sng1"):
-        corpus_goals("multiwoz-2.1", "test", root)
+        annotated_goals("multiwoz-2.1", "test", root)
 
 
 HOTEL = {"info": {"area": "north"}, "reqt": ["phone"]}
@@ -181,3 +169,103 @@ def test_what_is_no_slot_is_left_out_and_numbers_are_text() -> None:
 def test_the_error_about_what_is_no_goal_has_its_place(raw: Any, place: str) -> None:
     with pytest.raises(ValueError, match=place):
         given_goal(raw)
+
+
+def by_domain(goal: Goal) -> dict[str, str]:
+    """Return the sentences about each domain, which begin with its own."""
+    texts: dict[str, str] = {}
+    domains = iter(goal[ORDERING])
+    domain = ""
+    for sentence in goal_sentences(goal):
+        if sentence.startswith("You ") and "do not mind" not in sentence:
+            domain = next(domains)
+        texts[domain] = f"{texts.get(domain, '')} {sentence}"
+    assert next(domains, None) is None
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("corpus", "source", "number"),
+    [
+        (SAMPLE, "corpus-raw", 62),
+        (SAMPLE, "corpus-raw:dev", 10),
+        (SAMPLE, "sampled:100", 100),
+        pytest.param("multiwoz-2.1", "corpus-raw", 1000, marks=pytest.mark.integration),
+        pytest.param("multiwoz-2.1", "corpus:dev", 999, marks=pytest.mark.integration),
+        pytest.param("multiwoz-2.1", "sampled:300", 300, marks=pytest.mark.integration),
+    ],
+)
+def test_every_value_of_a_goal_is_said_of_its_domain(corpus: str, source: str, number: int) -> None:
+    root = corpus_root(corpus, None if corpus == SAMPLE else shared("data"), offline=True)
+    database = load_act_database(root)
+    goals = select_goals(
+        source, corpus=corpus, root=root, database=database, refused_bookings=True
+    ).goals
+    assert len(goals) == number
+    for item, goal in goals.items():
+        assert goal.keys() - {ORDERING} == set(goal[ORDERING])
+        for domain, text in by_domain(goal).items():
+            part = goal[domain]
+            for name in ("info", "fail_info", "book", "fail_book"):
+                for slot, value in part.get(name, {}).items():
+                    said = slot if slot in ("internet", "parking") else value
+                    assert said in text, (item, domain, slot, text)
+            assert ("Ask for " in text) == ("reqt" in part)
+            assert "{" not in text
+            assert ".." not in text
+
+
+INN: dict[str, Any] = {
+    "info": {"area": "north", "stars": "4", "parking": "yes", "internet": "no"},
+    "fail_info": {"area": "north", "stars": "1", "parking": "no", "internet": "no"},
+    "reqt": ["phone", "internet", "entrance fee"],
+    "book": {"stay": "1", "people": "1", "day": "monday"},
+    "fail_book": {"stay": "3", "people": "1", "day": "monday"},
+}
+BISTRO: dict[str, Any] = {
+    "info": {"food": "dontcare", "name": "ask"},
+    "book": {"time": "18:15", "people": "2", "day": "friday"},
+}
+
+
+def test_a_goal_reads_like_this() -> None:
+    goal = {
+        ORDERING: ["hotel", "restaurant", "taxi", "police"],
+        "hotel": INN,
+        "restaurant": BISTRO,
+        "taxi": {"info": {"arriveBy": "18:15"}, "reqt": ["car type"]},
+        "police": {"info": {}, "reqt": ["postcode"]},
+    }
+    assert goal_sentences(goal) == [
+        "You need a place to stay.",
+        "It should be in the north and have no parking.",
+        "It should have 1 star and have no internet.",
+        "If there is none, look for one that should have 4 stars and have parking instead.",
+        "Book a room for 1 person for 3 nights from monday, and get the reference number.",
+        "If that cannot be booked, book for 1 night instead.",
+        "Ask for the phone number, whether there is internet and the entrance fee.",
+        "You are also looking for a restaurant.",
+        "It should be called ask.",
+        "Any kind of food will do.",
+        "Book a table for 2 people at 18:15 on friday, and get the reference number.",
+        "You also need a taxi from the hotel to the restaurant.",
+        "It should arrive by 18:15.",
+        "Ask for the car type.",
+        "You also need help from the police.",
+        "Ask for the postcode.",
+    ]
+
+
+def test_a_wish_that_is_given_up_is_said() -> None:
+    part = {"info": {"food": "thai"}, "fail_info": {"food": "thai", "area": "moon"}}
+    told = goal_sentences({ORDERING: ["restaurant"], "restaurant": part})
+    assert told[-1] == "If there is none, you do not mind the area."
+
+
+def test_a_taxi_says_what_no_place_tells() -> None:
+    taxi = {"info": {"departure": "ely", "leaveAt": "09:00"}, "reqt": ["phone"]}
+    goal = {ORDERING: ["attraction", "taxi"], "attraction": {"info": {}}, "taxi": taxi}
+    assert goal_sentences(goal)[1:3] == [
+        "You also need a taxi to the attraction.",
+        "It should leave from ely and leave at 09:00 or later.",
+    ]

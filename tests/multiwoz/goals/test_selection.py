@@ -1,19 +1,33 @@
-"""The goals of a run are those that one text asks for, on the real corpus and on the sample."""
+"""The goals of a run are those that one text asks for; drawn ones are as the public generator's."""
 
 from __future__ import annotations
 
 import json
+import math
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.convlab.resources import load_act_database
+from mwzeval.multiwoz.convlab.resources import ActDatabase, load_act_database
 from mwzeval.multiwoz.corpus import corpus_root
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal
-from mwzeval.multiwoz.goals.selection import RunGoals, parse_goal_source, select_goals
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, goal_sentences
+from mwzeval.multiwoz.goals.selection import (
+    PARTS,
+    GoalModel,
+    RunGoals,
+    estimated_model,
+    parse_goal_source,
+    read_goal_model,
+    select_goals,
+)
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared
 
@@ -92,17 +106,20 @@ def test_goals_that_are_not_there_are_named(source: str, named: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    "text",
     [
-        *(("corpse", '"corpse".*"corpus"'), ("", '""'), ("sampled", "sampled")),
-        *(("sampled:dev:3", "sampled"), ("sampled:0", '"0"'), ("sampled:٣", "٣")),
-        *(("corpus:test:1:2", "1:2"), ("corpus:test:", "corpus:test:"), ("corpus:-3", "-3")),
-        ("corpus:9" + "9" * 5000, "1,000,000"),
+        *("", "corpse", "sampled", "sampled:dev:3", "sampled:0", "sampled:٣", "sampled:1000001"),
+        *("corpus:test:1:2", "corpus:test:", "corpus:-3", "corpus:٣", "corpus:9" + "9" * 5000),
     ],
 )
-def test_a_text_that_means_no_goals_is_refused(text: str, named: str) -> None:
-    with pytest.raises(UsageError, match=named):
+def test_a_text_that_means_no_goals_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=f'"{text[:20]}.*1,000,000'):
         parse_goal_source(text)
+
+
+def test_the_kind_of_goals_that_is_meant_is_named() -> None:
+    with pytest.raises(UsageError, match='"corpus"'):
+        parse_goal_source("corpse:dev")
 
 
 def test_sampled_goals_follow_from_the_seed_and_their_number() -> None:
@@ -111,6 +128,12 @@ def test_sampled_goals_follow_from_the_seed_and_their_number() -> None:
     assert few.goals.items() <= more.goals.items()
     assert in_town("sampled:5", seed=4).goals != few.goals
     assert not few.messages
+    for item, goal in few.goals.items():
+        assert few.sentences(item) == goal_sentences(goal)
+    annotated = in_town("corpus-raw:dev")
+    assert annotated.messages
+    for item, message in annotated.messages.items():
+        assert annotated.sentences(item) == list(message)
 
 
 @pytest.mark.integration
@@ -141,11 +164,267 @@ def test_a_missing_goal_model_is_named_with_its_address(root: DataRoot) -> None:
         select_goals("sampled:1", corpus=MULTIWOZ, root=bare, database=real_database())
 
 
+GOALS = 10_000
+
+
+@pytest.fixture(scope="module")
+def database() -> ActDatabase:
+    return real_database()
+
+
+@pytest.fixture(scope="module")
+def model(database: ActDatabase) -> GoalModel:
+    return GoalModel(read_json(shared("data", "live", "goal_model.json")), database)
+
+
+@pytest.fixture(scope="module")
+def goals(model: GoalModel) -> list[Goal]:
+    return [model.sample(Random(f"7/{number}")) for number in range(GOALS)]
+
+
+def counts_of(goals: Iterable[Goal]) -> Counter[str]:
+    """Return in how many goals something is, named as in the golden statistics."""
+    counts: Counter[str] = Counter()
+    for goal in goals:
+        domains = goal[ORDERING]
+        counts[f"order|{'|'.join(domains)}"] += 1
+        counts[f"domains|{len(domains)}"] += 1
+        for domain in domains:
+            for part, slots in goal[domain].items():
+                counts.update([f"{domain}|{part}", *(f"{domain}|{part}|{slot}" for slot in slots)])
+        counts.update(relations_of(goal))
+    return counts
+
+
+def relations_of(goal: Goal) -> Iterator[str]:
+    """Yield what domains of a goal have in common."""
+    areas = [
+        goal.get(domain, {}).get("info", {}).get("area") for domain in ("restaurant", "attraction")
+    ]
+    if all(areas):
+        yield "rest+attr area"
+        if areas[0] == areas[1]:
+            yield "same area"
+    books = [goal.get(domain, {}).get("book") for domain in ("restaurant", "hotel")]
+    if all(books):
+        yield "rest+hotel book"
+        yield from (
+            f"same {slot}" for slot in ("day", "people") if books[0][slot] == books[1][slot]
+        )
+    if "taxi" in goal and len(goal[ORDERING]) > 1:
+        ends = ("departure", "destination")
+        yield from (f"taxi no {end}" for end in ends if end not in goal["taxi"]["info"])
+
+
 @pytest.mark.integration
-def test_a_goal_model_of_another_form_is_named(root: DataRoot, tmp_path: Path) -> None:
+def test_what_is_in_goals_is_as_frequent_as_in_golden_ones(goals: list[Goal]) -> None:
+    statistics = read_json(shared("golden", "live", "goal_statistics.json"))
+    assert statistics["n"] == GOALS
+    # The number of slots in all is the sum of the numbers of each.
+    expected = {name: n for name, n in statistics["counts"].items() if not name.endswith("#")}
+    counts = counts_of(goals)
+    assert counts.keys() == expected.keys()
+    deviations = {}
+    for name, number in expected.items():
+        share = (number + counts[name]) / (2 * GOALS)
+        spread = math.sqrt(2 * GOALS * share * (1 - share))
+        deviations[name] = (counts[name] - number) / spread if spread else 0.0
+    # One of 132 normal deviates exceeds 4 once in a hundred runs; all together they spread by 1.
+    assert {name: z for name, z in deviations.items() if abs(z) > 4} == {}
+    assert math.sqrt(sum(z * z for z in deviations.values()) / len(deviations)) < 1.25
+
+
+def shapes_of(goal: Goal) -> Iterator[tuple[str, ...]]:
+    for domain in goal[ORDERING]:
+        yield (domain, *goal[domain])
+        yield from ((domain, part, *slots) for part, slots in goal[domain].items())
+
+
+@pytest.mark.integration
+def test_golden_goals_are_of_shapes_that_are_drawn(goals: list[Goal]) -> None:
+    """Parts and slots, and their order, which is that in which a user would speak of them."""
+    drawn = {shape for goal in goals for shape in shapes_of(goal)}
+    assert {shape for goal in golden("goals_sampled") for shape in shapes_of(goal)} <= drawn
+
+
+@pytest.mark.integration
+def test_every_wish_can_be_met_and_no_first_wish_can(
+    goals: list[Goal], database: ActDatabase
+) -> None:
+    for goal in goals:
+        for domain in goal[ORDERING]:
+            part = goal[domain]
+            assert "reqt" in part or "book" in part
+            assert database.query(domain, part["info"].items())
+            if "fail_info" in part:
+                assert not database.query(domain, part["fail_info"].items())
+                assert part["fail_info"].keys() == part["info"].keys()
+                assert len(part["fail_info"].items() - part["info"].items()) == 1
+
+
+@pytest.mark.integration
+def test_domains_of_a_goal_fit_one_another(goals: list[Goal]) -> None:
+    week = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+    seen: Counter[str] = Counter()
+    for goal in goals:
+        taxi, hotel = goal.get("taxi"), goal.get("hotel", {}).get("book")
+        restaurant = goal.get("restaurant", {}).get("book")
+        if taxi and restaurant and goal[ORDERING][-2] == "restaurant":
+            assert taxi["info"] == {"arriveBy": restaurant["time"]}
+            seen["taxi"] += 1
+        if hotel and "train" in goal:
+            train = goal["train"]["info"]
+            arrives = week.index(hotel["day"])
+            towards = train["destination"] == "cambridge"
+            assert towards or train["departure"] == "cambridge"
+            day = arrives if towards else arrives + int(hotel["stay"])
+            assert train["day"] == week[day % 7]
+            seen["to" if towards else "from"] += 1
+    assert seen.keys() == {"taxi", "to", "from"}
+
+
+TAXI = {
+    "domain_orderings": {"taxi": 1.0},
+    "slot_probability": {"taxi": {"info": {}, "reqt": {"phone": 1.0}}},
+    "slot_combinations": {"taxi": {"info": {}}},
+    "value_distribution": {
+        "taxi": {
+            "info": {
+                **{"leaveAt": {"09:00": 1.0}, "arriveBy": {"12:00": 1.0}},
+                **{"departure": {"a": 1.0, "b": 1.0}, "destination": {"a": 1.0}},
+            }
+        }
+    },
+    "book_probability": {"taxi": 0.0},
+}
+
+
+@pytest.mark.parametrize("given", ["", "leaveAt", "arriveBy|leaveAt"])
+def test_a_journey_has_one_time(given: str) -> None:
+    """Of two, the time of arrival goes as often as the time of departure is asked for."""
+    shares = {"leaveAt": 0.8, "arriveBy": 0.2, "departure": 1.0, "destination": 1.0}
+    plain = {
+        **TAXI,
+        "slot_probability": {"taxi": {"info": shares, "reqt": {"phone": 1.0}}},
+        "slot_combinations": {"taxi": {"info": {given: 1}}},
+    }
+    model, rng = GoalModel(plain, ActDatabase({})), Random(3)
+    seen: Counter[str] = Counter()
+    for _ in range(500):
+        info = model.sample(rng)["taxi"]["info"]
+        assert info.keys() >= {"departure", "destination"}
+        seen.update(info.keys() & {"leaveAt", "arriveBy"})
+    assert seen.total() == 500
+    assert seen["leaveAt"] == 500 if given == "leaveAt" else 350 < seen["leaveAt"] < 450
+
+
+def as_published(plain: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the parts as the public generator keeps them: tuples as keys, and counters."""
+    orderings = {tuple(key.split("|")): share for key, share in plain["domain_orderings"].items()}
+    combinations = {
+        domain: {
+            part: {tuple(filter(None, key.split("|"))): n for key, n in counts.items()}
+            for part, counts in of.items()
+        }
+        for domain, of in plain["slot_combinations"].items()
+    }
+    values = {
+        domain: {
+            part: Counter(of[part])
+            if part == "reqt"
+            else {slot: Counter(counts) for slot, counts in of[part].items()}
+            for part in of
+        }
+        for domain, of in plain["value_distribution"].items()
+    }
+    made = {
+        "domain_orderings": Counter(orderings),
+        "slot_combinations": combinations,
+        "value_distribution": values,
+    }
+    return tuple(made.get(part, plain[part]) for part in PARTS)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("protocol", [0, 2, 4, 5])
+def test_the_pickle_is_read_as_the_json(protocol: int, tmp_path: Path) -> None:
     plain = read_json(shared("data", "live", "goal_model.json"))
-    del plain["value_distribution"]["hotel"]
+    pickled = tmp_path / "new_goal_model.pkl"
+    pickled.write_bytes(pickle.dumps(as_published(plain), protocol))
+    model = read_goal_model(pickled)
+    assert json.dumps(model) == json.dumps({part: plain[part] for part in PARTS})
+    assert read_goal_model(shared("data", "live", "goal_model.json")) == plain
+
+
+class Runs:
+    """Unpickled as it is meant to be, it would write a file."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self._place,)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        *(("model.pkl", content) for content in (b"", b"not a pickle", pickle.dumps([1, 2]))),
+        ("model.pkl", pickle.dumps(tuple({} for _ in range(7)))),
+        ("domain_orderings", pickle.dumps(({}, {}, 3, {}, {}, {}))),
+        *(("model.json", text) for text in (b"[]", b"{}", b'{"domain_orderings": []}', b"{")),
+    ],
+)
+def test_what_is_no_goal_model_is_refused(file: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / (file if "." in file else "model.pkl")
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=file):
+        read_goal_model(path)
+
+
+def test_code_in_a_pickle_is_not_run(tmp_path: Path) -> None:
+    path, touched = tmp_path / "model.pkl", tmp_path / "touched"
+    path.write_bytes(pickle.dumps((Runs(touched), {}, {}, {}, {}, {})))
+    with pytest.raises(DataError, match="touch"):
+        read_goal_model(path)
+    assert not touched.exists()
+
+
+@pytest.mark.parametrize("weight", [10**400, "0.5", None, -1, [1]])
+def test_a_weight_that_is_no_probability_is_named(weight: object, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    model = {part: {"hotel": {"info": {"area": 0.5}}} for part in PARTS}
+    model["value_distribution"] = {"hotel": {"info": {"area": weight}}}  # type: ignore[dict-item]
+    path.write_text(json.dumps(model))
+    with pytest.raises(DataError, match="value_distribution, hotel, info, area"):
+        read_goal_model(path)
+
+
+def test_a_model_is_estimated_by_counting() -> None:
+    north = {"info": {"area": "north"}, "reqt": ["phone"], "book": {"day": "monday"}}
+    anywhere = {"info": {"area": "south", "stars": "4"}, "reqt": ["phone", "address"]}
+    goals = [
+        {"domain_ordering": ["hotel"], "hotel": north},
+        {"domain_ordering": ["hotel", "police"], "hotel": anywhere, "police": {"info": {}}},
+    ]
+    model = estimated_model(goals)
+    assert model["domain_orderings"] == {"hotel": 0.5, "hotel|police": 0.5}
+    assert model["slot_combinations"]["hotel"]["info"] == {"area": 1, "area|stars": 1}
+    assert model["slot_combinations"]["police"]["info"] == {"": 1}
+    assert model["slot_probability"]["hotel"] == {
+        "info": {"area": 1.0, "stars": 0.5},
+        "reqt": {"phone": 1.0, "address": 0.5},
+        "book": {"day": 0.5},
+    }
+    assert model["value_distribution"]["hotel"]["info"]["area"] == {"north": 1, "south": 1}
+    assert model["book_probability"] == {"hotel": 0.5, "police": 0.0}
+
+
+def test_a_goal_model_that_lacks_a_domain_is_named(tmp_path: Path) -> None:
     path = tmp_path / "goal_model.json"
-    path.write_text(json.dumps(plain))
+    path.write_text(json.dumps({**TAXI, "value_distribution": {}}))
+    sample = corpus_root(SAMPLE, None, offline=True)
     with pytest.raises(DataError, match=r"goal_model\.json"):
-        selected(root, "sampled:1", goal_model=path)
+        select_goals(
+            "sampled:1", corpus=SAMPLE, root=sample, database=ActDatabase({}), goal_model=path
+        )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.annotations import Goal, GoldDialogue, booking_of, goals_of
+from mwzeval.multiwoz.annotations import Goal, booking_of, goals_of
 from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.bookings import (
     BookingOutcome,
@@ -155,11 +155,6 @@ def test_ready_made_goals_book_in_several_forms(
     book: object, expected: Mapping[str, Sequence[str]]
 ) -> None:
     assert booking_of(book) == expected
-
-
-def test_bookings_of_goals_are_kept() -> None:
-    plain = GoldDialogue(goals_of(ANNOTATED), (), (), (), (), (), (), ()).to_json()
-    assert GoldDialogue.from_json(plain).goal == goals_of(ANNOTATED)
 
 
 slots_ = st.sampled_from(sorted({slot for slots in BOOKING_SLOTS.values() for slot in slots}))

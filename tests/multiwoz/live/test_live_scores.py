@@ -14,7 +14,6 @@ from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
 from mwzeval.multiwoz.convlab.evaluator import COLUMNS, INFORM_COLUMNS, INFORM_SHARES
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.goals.goal import corpus_goals
 from mwzeval.multiwoz.live.judge import Judge
 from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun, Settings, described
 from mwzeval.scores.explanation import NOT_JUDGED, Fact
@@ -22,7 +21,7 @@ from mwzeval.scores.score import WHOLE
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden
 from tests.multiwoz.live.test_judgement import LANTERN, judged, said
-from tests.multiwoz.live.written_runs import HEADER, USED, goals, line
+from tests.multiwoz.live.written_runs import HEADER, USED, goals, line, sample_goals
 from tests.places import shared
 
 LIVE = LiveScorer(Settings.of(SAMPLE, offline=True))
@@ -119,7 +118,7 @@ def test_faults_that_a_user_does_not_report_are_told_by_code() -> None:
     [("Sure, anything else?", NOT_JUDGED), ("It is a blue toyota, phone 01632961234.", 0)],
 )
 def test_a_taxi_is_met_only_where_the_agent_did_something_for_it(answer: str, turn: int) -> None:
-    goal = corpus_goals(SAMPLE, "test", corpus_root(SAMPLE, None, offline=True))["smp0025"]
+    goal = sample_goals()["smp0025"]
     info = goal["taxi"]["info"]
     asked = "I need a taxi from {departure} to {destination}, arriving by {arriveBy}. The car type?"
     said = [

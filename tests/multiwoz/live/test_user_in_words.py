@@ -19,7 +19,6 @@ from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.goals.goal import corpus_goals
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.tools import DatabaseTools
@@ -37,6 +36,7 @@ from mwzeval.multiwoz.live.wordings import SystemWordings, UserWordings
 from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz.convlab.records import golden, real_resources
+from tests.multiwoz.live.written_runs import sample_goals
 from tests.multiwoz.towns import TOWN
 from tests.places import read_json, shared
 
@@ -245,9 +245,8 @@ def sample() -> tuple[AgentReader, Vocabulary, DatabaseTools]:
 
 
 def test_the_built_in_agent_is_understood_in_the_sample_town() -> None:
-    goals = corpus_goals("sample", "test", corpus_root("sample", None, offline=True))
     turns = misunderstood = 0
-    for seed, goal in enumerate(goals.values()):
+    for seed, goal in enumerate(sample_goals().values()):
         live = LiveUser(goal, Draws(seed, "any", 1, "user"))
         talking = UserInWords(live, UserWordings(), sample()[0], Random(seed))
         converse(lambda talking=talking: talking, lambda seed=seed: rule_agent(seed))  # type: ignore[misc]
