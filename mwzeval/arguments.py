@@ -51,27 +51,6 @@ def add_files(
     parser.set_defaults(what_is_read=metavar)
 
 
-def add_items(parser: argparse.ArgumentParser) -> None:
-    """Add `--items` and the options that name its columns."""
-    parser.add_argument(
-        "--items",
-        action="store_true",
-        help="files are of any benchmark, with scores of single items: CSV, TSV, JSON, JSON Lines, "
-        "logs of inspect_ai, results of tau-bench and tau2-bench, samples of "
-        "lm-evaluation-harness; told apart by their shape",
-    )
-    for column, what in (
-        ("item", "what is scored"),
-        ("cluster", "what items share that are not independent, such as a text"),
-        ("trial", "which of several attempts at an item it is"),
-    ):
-        parser.add_argument(
-            f"--{column}-column",
-            metavar="NAME",
-            help=f"with --items: which column says {what} (default: by its name); a.b is b in a",
-        )
-
-
 def files_of(
     arguments: argparse.Namespace, at_most: int | None = None, *, required: bool = True
 ) -> list[str]:
@@ -160,7 +139,7 @@ def number(
     return parsed
 
 
-level = number(lambda value: 0 < value < 1, "a level between 0 and 1, such as 0.05")
+level = number(lambda value: 1e-6 <= value < 1, "a level from 0.000001 to 1, such as 0.05")
 _percent = number(lambda value: 0 < value < 100, "a percentage between 0 and 100, such as 95")
 
 

@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 
 from mwzeval.arguments import add_data, add_format
 from mwzeval.benchmark import plugins
-from mwzeval.commands.data import file_states, shelves
+from mwzeval.commands.data import shelves
+from mwzeval.files.downloads import file_states
 from mwzeval.libraries import installing
 from mwzeval.output import write_result
 from mwzeval.scores.sheets import Document, printed, sheet

@@ -11,36 +11,24 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mwzeval.arguments import (
     add_files,
     add_format,
-    add_items,
     add_places,
     add_resampling,
-    files_of,
     level,
-    named_runs,
     resampling_of,
 )
-from mwzeval.benchmark import optional
-from mwzeval.commands.systems import (
-    check_without_columns,
-    names_of,
-    read_items,
-    score_files,
-    unit_of,
-)
-from mwzeval.errors import Problem, UsageError, conditions, shorten
-from mwzeval.files.reading import STANDARD_INPUT, shortest_ends
+from mwzeval.benchmark import Benchmark, optional
+from mwzeval.commands.items import add_items, check_without_items, read_items
+from mwzeval.commands.systems import named_systems, score_files, unit_of
+from mwzeval.errors import Problem, UsageError, conditions
+from mwzeval.files.reading import shortest_ends
 from mwzeval.output import tell, warnings_behind, write_output, write_result
-
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
-    from mwzeval.metrics.measure import ScoredTable
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -100,42 +88,41 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """
     from mwzeval.comparison import compare
     from mwzeval.comparison.comparison import NONE, comparison_document, paper_document
-    from mwzeval.comparison.items import may_be_lower
+    from mwzeval.comparison.items import directions
     from mwzeval.scores.sheets import printed, render
 
     if arguments.table and arguments.scopes:
         arguments.parser.error("--table is of scores of the whole: leave --scopes out")
-    systems = _systems(arguments)
+    systems = named_systems(arguments)
     given = Counter(run for runs in systems.values() for run in runs)
     for file in given:
         if given[file] > 1:
             tell(f"warning: {file} is given more than once")
     files = list(given)
-    called = dict(zip(files, shortest_ends(files), strict=True))
-    tables: Mapping[str, ScoredTable]
+    warnings: dict[str, Sequence[Problem]]
     options: dict[str, Any]
     if arguments.items:
         if arguments.scopes:
             raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
         items = read_items(files, arguments, benchmark)
-        tables, warnings = items.scored, items.warnings
+        tables, warnings = dict(items.scored), dict(items.warnings)
         options = {"unit": "item", "clusters": items.clusters}
     else:
-        check_without_columns(arguments, "score", "lower_is_better")
+        check_without_items(arguments, "score", "lower_is_better")
         reason = getattr(benchmark, "runs", "")
         if reason and any(len(runs) > 1 for runs in systems.values()):
             raise UsageError(reason)
         compared = optional(benchmark, "compared", lambda _: ((), benchmark.headline))
         scopes, headline = compared(arguments)
-        found = score_files(files, arguments, benchmark)
-        scored = dict(zip(files, found.values(), strict=True))
-        tables = {file: of_file.scored_table for file, of_file in scored.items()}
-        warnings = {file: tuple(of_file.warnings) for file, of_file in scored.items()}
+        scored = [*score_files(files, arguments, benchmark).values()]
+        tables = {file: of.scored_table for file, of in zip(files, scored, strict=True)}
+        warnings = {file: of.warnings for file, of in zip(files, scored, strict=True)}
         options = {
             "scopes": arguments.scopes or scopes,
             "headline": () if arguments.all else headline,
             "unit": unit_of(benchmark.words, tables.values()),
         }
+    called = dict(zip(files, shortest_ends(files), strict=True))
     comparison = compare(
         {name: {called[run]: tables[run] for run in runs} for name, runs in systems.items()},
         resampling=resampling_of(arguments, round(1 - arguments.alpha, 9)),
@@ -148,55 +135,14 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         for name, runs in systems.items()
     }
     comparison = replace(comparison, conditions={name: of for name, of in under.items() if of})
-    directions = [
-        Problem(
-            "direction",
-            f"{shorten(measure.label)}: higher counts as better; if it is not, add "
-            f'--lower-is-better "{shorten(measure.name)}"',
-            "warning",
-        )
-        for measure in comparison.measures
-        if arguments.items and may_be_lower(measure.name) and not measure.lower_is_better
-    ]
-    with warnings_behind(*warnings.values(), directions, can_be_validated=not arguments.items):
+    doubts = directions(comparison) if arguments.items else ()
+    with warnings_behind(*warnings.values(), doubts, can_be_validated=not arguments.items):
         if arguments.table:
             document = paper_document(comparison, arguments.table, places=arguments.places)
         else:
             document = comparison_document(comparison, places=arguments.places)
         if arguments.output in (None, "-"):
-            text = printed(document, arguments.format)
-            write_result(text, arguments.format)
+            write_result(printed(document, arguments.format), arguments.format)
         else:
             write_output(arguments.output, render(document, arguments.format))
     return 0
-
-
-def _systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
-    """Return the files of the systems of a comparison, those of their runs, by their names.
-
-    A file is a system, and so is `NAME=RUN,RUN`; a name that comes again has further runs. Less
-    than two systems are bad use. Raises `UsageError` for a run or name that is given twice.
-    """
-    given = [(argument, named_runs(argument)) for argument in files_of(arguments)]
-    single = [argument for argument, named in given if named is None]
-    names = names_of(single)
-    called = iter(names)
-    systems: dict[str, tuple[str, ...]] = {}
-    for argument, named in given:
-        name, files = named or (next(called), (argument,))
-        if named and name in names:
-            raise UsageError(f'two systems are called "{shorten(name)}": give one another name')
-        systems[name] = (*systems.get(name, ()), *files)
-    if len(systems) < 2:
-        arguments.parser.error(
-            "give at least 2 files, or systems with several runs as NAME=RUN,RUN; the baseline "
-            "comes first"
-        )
-    for name, files in systems.items():
-        if "" in files:
-            raise UsageError(f'a run of "{shorten(name)}" has no file: {shorten(",".join(files))}')
-        if again := next((file for file in files if files.count(file) > 1), None):
-            raise UsageError(f'a run of "{shorten(name)}" is given twice: {shorten(again)}')
-    if sum(files.count(STANDARD_INPUT) for files in systems.values()) > 1:
-        raise UsageError("standard input (-) can be read only once")
-    return systems

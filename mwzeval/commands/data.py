@@ -15,15 +15,13 @@ import argparse
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
 
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, optional, plugin_errors
 from mwzeval.errors import MwzevalError, UsageError, did_you_mean, printable, shorten
-from mwzeval.files.cache import checksums_of, remembered_checksums
-from mwzeval.files.downloads import DataRoot, embedded, matches
+from mwzeval.files.downloads import STATES, DataRoot, FileState, embedded, file_states
 from mwzeval.files.writing import named_where_unwritable
 from mwzeval.output import tell
 
@@ -32,8 +30,6 @@ ACTIONS = {
     "download": "fetch files into the user's cache",
     "verify": "compare checksums with the published ones",
 }
-State = Literal["published", "different", "unverified", "unlisted", "missing"]
-STATES = get_args(State)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,12 +95,11 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
             return [shelf]
         if name in shelf.corpora:
             return [shelf._replace(corpora={name: shelf.corpora[name]})]
-    for benchmark in benchmarks():
-        if name == benchmark.name:
-            raise UsageError(
-                f"the data of {benchmark.title} are no public files that could be fetched: name a "
-                "folder with --data (docs/data.md)"
-            )
+    if of := next((benchmark for benchmark in benchmarks() if name == benchmark.name), None):
+        raise UsageError(
+            f"the data of {of.title} are no public files that could be fetched: name a folder with "
+            "--data (docs/data.md)"
+        )
     known = list(dict.fromkeys(n for shelf in everything for n in (shelf.name, *shelf.corpora)))
     raise UsageError(
         f'unknown benchmark or corpus "{shorten(name)}"{did_you_mean(name, known)} '
@@ -133,60 +128,6 @@ def examples(destination: Path) -> list[Path]:
     return copies
 
 
-class FileState(NamedTuple):
-    """A file in a data root, and whether it is the published one.
-
-    "different" is a published file with other content, "unverified" a published one whose checksums
-    are not listed, "unlisted" a file that a corpus would read but that nobody published. `expected`
-    is the git blob id of the published file, `found` that of the file in the root (None: not
-    known).
-    """
-
-    local: str
-    state: State
-    corpora: tuple[str, ...]
-    expected: str | None
-    found: str | None
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether scores that use this file are not those of the published data."""
-        return self.state in ("different", "unlisted")
-
-
-def file_states(
-    root: DataRoot, corpora: Mapping[str, tuple[str, ...]], *, reread: bool = False
-) -> list[FileState]:
-    """Return the state of each file of these corpora; without `reread`, checksums are cached.
-
-    `corpora` are the names of corpora → patterns of the places that they read.
-    """
-    published = {file.local: file for file in root.published}
-    found = (path for of in corpora.values() for pattern in of for path in root.files_at(pattern))
-    checksums_in = checksums_of if reread else remembered_checksums
-    states = []
-    for local in sorted({*published, *(path.relative_to(root.path).as_posix() for path in found)}):
-        users = tuple(name for name, patterns in corpora.items() if matches(local, patterns))
-        if not users:
-            continue
-        file, place = published.get(local), root.path / local
-        checksums = checksums_in(place) if place.is_file() else None
-        state: State
-        if checksums is None:
-            state = "missing"
-        elif file is None:
-            state = "unlisted"
-        elif not file.is_verifiable:
-            state = "unverified"
-        else:
-            state = "published" if file.has(checksums) else "different"
-        expected = file.git_blob if file else None
-        states.append(
-            FileState(local, state, users, expected, checksums.git_blob if checksums else None)
-        )
-    return states
-
-
 def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
     """Return the states as a table, with both checksums of a file that is not the published one.
 
@@ -198,25 +139,20 @@ def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
         if root.origin == "cache"
         else f"given by {root.origin}; used as it is"
     )
-    header = "state", "file", "corpora"
-    table = [header, *((row.state, row.local, ", ".join(row.corpora)) for row in rows)]
-    width, wide, _ = (max(map(len, column)) for column in zip(*table, strict=True))
-    first, *shown = [f"{state:<{width}}  {file:<{wide}}  {of}" for state, file, of in table]
-    lines = [f"{root.path} ({explained})", "", first]
-    for row, line in zip(rows, shown, strict=True):
-        lines.append(line)
+    width = max(map(len, ("state", *(row.state for row in rows))))
+    wide = max(map(len, ("file", *(row.local for row in rows))))
+    lines = [f"{root.path} ({explained})", "", f"{'state':<{width}}  {'file':<{wide}}  corpora"]
+    for row in rows:
+        lines.append(f"{row.state:<{width}}  {row.local:<{wide}}  {', '.join(row.corpora)}")
         if row.is_foreign:
-            indent = " " * (width + 4)
             expected = row.expected or "(not among the published files)"
-            lines.append(f"{indent}expected git blob {expected}")
-            lines.append(f"{indent}found    git blob {row.found}")
+            lines.append(f"{'':{width + 4}}expected git blob {expected}")
+            lines.append(f"{'':{width + 4}}found    git blob {row.found}")
     lines.append("")
     names = dict.fromkeys(name for row in rows for name in row.corpora)
     for name in names:
         counts = Counter(row.state for row in rows if name in row.corpora)
-        summary = ", ".join(
-            f"{counts[state]} {state}" for state in get_args(State) if counts[state]
-        )
+        summary = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
         lines.append(f"{name:<{max(map(len, names))}}  {summary}")
     if any(row.is_foreign for row in rows):
         lines += [

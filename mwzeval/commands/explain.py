@@ -9,7 +9,7 @@ user's words and both answers. Reasons: docs/reasons.md.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,17 +18,8 @@ from mwzeval.benchmark import Benchmark, ScoredFile
 from mwzeval.commands.systems import score_files
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output import warnings_behind, write_result
-from mwzeval.scores.explanation import (
-    Explanation,
-    against_text,
-    count_outcomes,
-    count_reasons,
-    explanation_text,
-    histogram_text,
-    labelled,
-    listing_text,
-    lost_to_other,
-)
+from mwzeval.scores import explanation as of_units
+from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.sheets import output_look
 from mwzeval.statistics.trials import item_of_trial
 from mwzeval.text import plain, to_json
@@ -91,7 +82,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             every = map(system.explain, units) if ids else system.explain_all()
             measures = () if as_json else system.scored_table.measures
             labels = {m.name: m.label for m in measures if not m.name.isalpha()}
-            explained[name] = labelled((each for each in every if each.unit in kept), labels)
+            of_system = (each for each in every if each.unit in kept)
+            explained[name] = of_units.labelled(of_system, labels)
         explanations = next(iter(explained.values()))
         if arguments.against is not None:
             found = _lost_to_other(explained, arguments, benchmark)
@@ -101,8 +93,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             found = plain(explanations[0] if units == ids else explanations)
         else:
             goal, look = words.goal.capitalize(), output_look()
-            texts = (explanation_text(each, goal=goal, look=look) for each in explanations)
-            found = "\n".join(texts)
+            shown = (of_units.explanation_text(each, goal=goal, look=look) for each in explanations)
+            found = "\n".join(shown)
         write_result(to_json(found) if as_json else found, "text")
     return 0
 
@@ -123,60 +115,6 @@ def _common_units(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[str]
     return common_units(tables, unit, units)
 
 
-def _reasons(
-    explanations: Sequence[Explanation], arguments: argparse.Namespace, benchmark: Benchmark
-) -> Any:
-    """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
-    units, as_json = benchmark.words.units, arguments.format == "json"
-    if not any(status for explanation in explanations for status in explanation.outcomes.values()):
-        raise UsageError(
-            f"{arguments.input or arguments.file} has scores alone, and no {units} that are won or "
-            "lost: there is nothing to explain"
-        )
-    failed = [explanation for explanation in explanations if explanation.reasons]
-    chosen = _having(arguments.reason, failed, benchmark.reasons)
-    if arguments.worst:
-        chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
-    if arguments.reason or (arguments.worst and (chosen or as_json)):
-        keys = ("unit", "outcomes", "reasons")
-        records = [{key: plain(getattr(each, key)) for key in keys} for each in chosen]
-        return records if as_json else listing_text(chosen, output_look())
-    if not as_json:
-        return histogram_text(explanations, benchmark.reasons, output_look())
-    by_scope = count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
-    counts = [
-        {"code": code, "scope": scope, units: count} for (code, scope), count in by_scope.items()
-    ]
-    return {units: len(explanations), "lost": len(failed), "reasons": counts}
-
-
-def _lost_to_other(
-    explained: Mapping[str, Sequence[Explanation]],
-    arguments: argparse.Namespace,
-    benchmark: Benchmark,
-) -> Any:
-    """Return what the first system lost and the second one won."""
-    words, as_json = benchmark.words, arguments.format == "json"
-    (first, mine), (second, theirs) = explained.items()
-    others = {explanation.unit: explanation for explanation in theirs}
-    counts = count_outcomes((each, others[each.unit]) for each in mine)
-    chosen = _having(arguments.reason, mine, benchmark.reasons)
-    chosen = sorted(chosen, key=_badness, reverse=True)
-    found = lost_to_other((each, others[each.unit]) for each in chosen)
-    worst = list(dict.fromkeys(lost.unit for lost in found))
-    shown = set(worst[: arguments.worst or (None if as_json else AGAINST)])
-    found = [lost for lost in found if lost.unit in shown]
-    if as_json:
-        record = {"systems": [first, second], words.units: len(mine), "outcomes": plain(counts)}
-        return {**record, "lost": plain(found)}
-    common = f"{len(mine)} {words.unit if len(mine) == 1 else words.units}"
-    text = against_text((first, second), common, counts, found, output_look())
-    if arguments.worst or len(shown) == len(worst):
-        return text
-    more = f"{len(worst) - len(shown)} more {words.units}: --worst {len(worst)} lists all"
-    return f"{text}\n{more}\n"
-
-
 def _named(name: str, known: Sequence[str], unit: str) -> list[str]:
     """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
     if name in known:
@@ -189,22 +127,52 @@ def _named(name: str, known: Sequence[str], unit: str) -> list[str]:
     return trials
 
 
-def _having(
-    code: str | None, explanations: Sequence[Explanation], kinds: Collection[str]
-) -> Sequence[Explanation]:
-    """Return the units with a reason, or all; a kind stands for all its details."""
-    if not code:
-        return explanations
-    codes = [{reason.code for reason in explanation.reasons} for explanation in explanations]
-    found = set().union(*codes)
-    meant = {each for each in found if code in (each, each.partition(":")[0])}
-    if not meant and code not in kinds:
-        close = did_you_mean(code, [*sorted(found), *kinds])
-        occurring = ", ".join(sorted(found)) or "none"
-        raise UsageError(f'unknown reason "{shorten(code)}"{close} (in this file: {occurring})')
-    return [each for each, of in zip(explanations, codes, strict=True) if of & meant]
+def _reasons(
+    explanations: Sequence[Explanation], arguments: argparse.Namespace, benchmark: Benchmark
+) -> Any:
+    """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
+    units, as_json = benchmark.words.units, arguments.format == "json"
+    if not any(status for explanation in explanations for status in explanation.outcomes.values()):
+        raise UsageError(
+            f"{arguments.input or arguments.file} has scores alone, and no {units} that are won or "
+            "lost: there is nothing to explain"
+        )
+    failed = [explanation for explanation in explanations if explanation.reasons]
+    chosen = of_units.with_reason(arguments.reason, failed, benchmark.reasons)
+    if arguments.worst:
+        chosen = of_units.worst_first(chosen)[: arguments.worst]
+    if arguments.reason or (arguments.worst and (chosen or as_json)):
+        keys = ("unit", "outcomes", "reasons")
+        records = [{key: plain(getattr(each, key)) for key in keys} for each in chosen]
+        return records if as_json else of_units.listing_text(chosen, output_look())
+    if not as_json:
+        return of_units.histogram_text(explanations, benchmark.reasons, output_look())
+    counts = of_units.count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
+    reasons = [{"code": code, "scope": scope, units: n} for (code, scope), n in counts.items()]
+    return {units: len(explanations), "lost": len(failed), "reasons": reasons}
 
 
-def _badness(explanation: Explanation) -> tuple[int, int]:
-    reasons = explanation.reasons
-    return len({reason.scope for reason in reasons}), len(reasons)
+def _lost_to_other(
+    explained: Mapping[str, Sequence[Explanation]],
+    arguments: argparse.Namespace,
+    benchmark: Benchmark,
+) -> Any:
+    """Return what the first system lost and the second one won."""
+    words, as_json = benchmark.words, arguments.format == "json"
+    (first, mine), (second, theirs) = explained.items()
+    others = {explanation.unit: explanation for explanation in theirs}
+    counts = of_units.count_outcomes((each, others[each.unit]) for each in mine)
+    chosen = of_units.worst_first(of_units.with_reason(arguments.reason, mine, benchmark.reasons))
+    found = of_units.lost_to_other((each, others[each.unit]) for each in chosen)
+    worst = list(dict.fromkeys(lost.unit for lost in found))
+    shown = set(worst[: arguments.worst or (None if as_json else AGAINST)])
+    found = [lost for lost in found if lost.unit in shown]
+    if as_json:
+        record = {"systems": [first, second], words.units: len(mine), "outcomes": plain(counts)}
+        return {**record, "lost": plain(found)}
+    common = f"{len(mine)} {words.unit if len(mine) == 1 else words.units}"
+    text = of_units.against_text((first, second), common, counts, found, output_look())
+    if arguments.worst or len(shown) == len(worst):
+        return text
+    more = f"{len(worst) - len(shown)} more {words.units}: --worst {len(worst)} lists all"
+    return f"{text}\n{more}\n"

@@ -12,20 +12,12 @@ it is known how alike they are. Items of one cluster (--cluster-column) are not 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, add_format, add_items, add_places, files_of, level, number
-from mwzeval.commands.systems import (
-    are_items,
-    check_without_columns,
-    names_of,
-    read_items,
-    score_files,
-)
+from mwzeval.arguments import add_files, add_format, add_places, files_of, level, number
+from mwzeval.benchmark import Benchmark, ScoredFile
+from mwzeval.commands.items import add_items, are_items, check_without_items, read_items
+from mwzeval.commands.systems import names_of, score_files
 from mwzeval.output import warnings_behind, write_result
-
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark, ScoredFile
 
 SUCCESS = "success"
 LIVE, SIMULATED = "live", "simulated"
@@ -115,7 +107,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         clusters, warnings = items.clusters, list(items.warnings.values())
         name = name and name.lower()  # as columns are called
     else:
-        check_without_columns(arguments)
+        check_without_items(arguments)
         scored = [*score_files(files, arguments, benchmark).values()]
         tables = [file.scored_table for file in scored]
         warnings = [tuple(file.warnings) for file in scored]

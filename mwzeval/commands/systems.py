@@ -1,4 +1,4 @@
-"""The files that verbs read: scored by a benchmark, or with scores of items; and their names."""
+"""The files that verbs read, scored by a benchmark, and the names of systems."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from mwzeval.benchmark import DEFAULT, Benchmark, ScoredFile, advice, benchmark_of
-from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
-from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, plain_name, shortest_ends
+from mwzeval.arguments import files_of, named_runs
+from mwzeval.benchmark import Benchmark, ScoredFile, advice, benchmark_of
+from mwzeval.commands import items
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
+from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, shortest_ends
 from mwzeval.output import counting
 
 if TYPE_CHECKING:
-    from mwzeval.comparison.items import ItemScores
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.score import Words
-
-ITEM_ENDINGS = (".csv", ".tsv", ".eval")
-"""Endings of files that are never predictions of a benchmark."""
-
-COLUMNS = ("item_column", "cluster_column", "trial_column")
-"""Options about files with scores of items."""
 
 
 def score_files(
@@ -43,7 +38,7 @@ def score_files(
                 with recognising(file, benchmark):
                     scored[name] = scorer.score(file, progress=progress)
             except InputError as error:
-                if hasattr(arguments, "items") and _has_items(file):
+                if hasattr(arguments, "items") and items.has_items(file):
                     raise UsageError(
                         f"{file}: scores of items of whatever benchmark are read with --items"
                     ) from None
@@ -71,70 +66,6 @@ def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
     return words.goal if any(scored.trials for scored in tables) else words.unit
 
 
-def _has_items(file: str) -> bool:
-    from mwzeval.comparison.item_formats import is_log
-
-    return are_items(file) or (file != STANDARD_INPUT and is_log(file))
-
-
-def are_items(file: str) -> bool:
-    """Return whether a file has scores of items by its name, which may be that of a compressed."""
-    return plain_name(file.lower()).endswith(ITEM_ENDINGS)
-
-
-def read_items(
-    files: Sequence[str], arguments: argparse.Namespace, benchmark: Benchmark
-) -> ItemScores:
-    """Return the scores in files of items, as `--score` and the options of columns say.
-
-    Raises `UsageError` for options of a benchmark, `InputError`, which names the benchmark of a
-    file if one scores it.
-    """
-    from mwzeval.comparison import items
-    from mwzeval.comparison.item_formats import Columns
-
-    given, parser = vars(arguments), argparse.ArgumentParser(add_help=False)
-    benchmark.add_arguments(parser, arguments.verb)
-    own = {"benchmark": DEFAULT, **vars(parser.parse_args([]))}
-    if wrong := [option for option, default in own.items() if given[option] != default]:
-        named = ", ".join(f"--{option.replace('_', '-')}" for option in wrong)
-        raise UsageError(
-            f"{named}: without meaning for files with scores of items (--items), of which no "
-            "benchmark knows anything; leave it out"
-        )
-    columns = Columns(
-        arguments.item_column,
-        _names(arguments.score),
-        arguments.cluster_column,
-        arguments.trial_column,
-        lower=_names(given.get("lower_is_better")),
-    )
-    try:
-        return items.read_items(files, columns)
-    except InputError as error:
-        for file in {problem.file: None for problem in error.problems if problem.file in files}:
-            if known := benchmark_of(str(file)):
-                message = (
-                    f"this looks like a file of {known.title}, which has no scores of items: leave "
-                    f"out --items, and it is scored (--benchmark {known.name})"
-                )
-                raise InputError([Problem("of-benchmark", message, file=file)]) from None
-        raise
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
-def check_without_columns(arguments: argparse.Namespace, *others: str) -> None:
-    """Raise `UsageError` if columns, or `others`, are named for files without scores of items."""
-    for option in (*COLUMNS, *others):
-        if getattr(arguments, option) is not None:
-            raise UsageError(
-                f"--{option.replace('_', '-')} is of files with scores of items: add --items"
-            )
-
-
 def names_of(files: Sequence[str]) -> list[str]:
     """Return a name for each file: its stem, with the folders that distinguish it from others.
 
@@ -152,6 +83,36 @@ def _stem(file: str) -> str:
         return "standard input"
     if PurePath(file).name in ("", ".."):  # a folder, such as the current one
         return str(Path(file).resolve())
-    for ending in (*COMPRESSED, ".jsonl", ".json", *ITEM_ENDINGS):
+    for ending in (*COMPRESSED, ".jsonl", ".json", *items.ENDINGS):
         file = file.removesuffix(ending)
     return file
+
+
+def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
+    """Return the files of the systems of a comparison, those of their runs, by their names.
+
+    A file is a system, and so is `NAME=RUN,RUN`; a name that comes again has further runs. Less
+    than two systems are bad use. Raises `UsageError` for a run or name that is given twice.
+    """
+    given = [(argument, named_runs(argument)) for argument in files_of(arguments)]
+    single = names_of([argument for argument, named in given if named is None])
+    names = iter(single)
+    systems: dict[str, tuple[str, ...]] = {}
+    for argument, named in given:
+        name, files = named or (next(names), (argument,))
+        if named and name in single:
+            raise UsageError(f'two systems are called "{shorten(name)}": give one another name')
+        systems[name] = (*systems.get(name, ()), *files)
+    if len(systems) < 2:
+        arguments.parser.error(
+            "give at least 2 files, or systems with several runs as NAME=RUN,RUN; the baseline "
+            "comes first"
+        )
+    for name, files in systems.items():
+        if "" in files:
+            raise UsageError(f'a run of "{shorten(name)}" has no file: {shorten(",".join(files))}')
+        if again := next((file for file in files if files.count(file) > 1), None):
+            raise UsageError(f'a run of "{shorten(name)}" is given twice: {shorten(again)}')
+    if sum(files.count(STANDARD_INPUT) for files in systems.values()) > 1:
+        raise UsageError("standard input (-) can be read only once")
+    return systems

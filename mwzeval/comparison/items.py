@@ -23,6 +23,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.comparison.comparison import Comparison
 from mwzeval.comparison.item_formats import CUT, Columns, Rows, read_rows
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics import trials
@@ -83,9 +84,19 @@ class _File:
         return {item: None for score in scores or self.values for item, _ in self.values[score]}
 
 
-def may_be_lower(score: str) -> bool:
-    """Return whether the name of a score says that it is better when lower."""
-    return not set(LOWER.split()).isdisjoint(re.split(r"[\W_]+", score.lower()))
+def directions(comparison: Comparison) -> list[Problem]:
+    """Return a warning about each score whose name says that it is better when lower."""
+    words = set(LOWER.split())
+    return [
+        Problem(
+            "direction",
+            f"{shorten(measure.label)}: higher counts as better; if it is not, add "
+            f'--lower-is-better "{shorten(measure.name)}"',
+            "warning",
+        )
+        for measure in comparison.measures
+        if not (measure.lower_is_better or words.isdisjoint(re.split(r"[\W_]+", measure.name)))
+    ]
 
 
 def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScores:
@@ -187,14 +198,16 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
     return item, Columns(item, scores, cluster, trial, metric)
 
 
-def _whole_names(parts: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in a list that was split at commas, which names may have themselves.
+def _whole_names(asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in lists with commas between, which names may have themselves.
 
     lm-evaluation-harness calls scores `exact_match,strict-match`; the longest name that is
     `known` is taken.
     """
     longest = sorted(map(re.escape, known), key=len, reverse=True)
-    return tuple(re.findall(f"(?:{'|'.join([*longest, '[^,]+'])})(?=,|$)", ",".join(parts), re.I))
+    name = "|".join([*longest, r"[^,\s][^,]*?"])
+    pattern = rf"(?:^|(?<=,))\s*({name})\s*(?=,|$)"
+    return tuple(re.findall(pattern, ",".join(asked), re.IGNORECASE))
 
 
 def _named(name: str, names: Sequence[str]) -> str | None:

@@ -8,11 +8,11 @@ only the cache is filled, by verified downloads. `MWZEVAL_MIRROR` names another 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from mwzeval.errors import DataError, UsageError, shorten
@@ -180,6 +180,60 @@ class DataRoot:
 
     def _published_as(self, local: str) -> PublicFile | None:
         return next((file for file in self.published if file.local == local), None)
+
+
+STATES = ("published", "different", "unverified", "unlisted", "missing")
+
+
+class FileState(NamedTuple):
+    """A file in a data root, and whether it is the published one (one of `STATES`).
+
+    "different" is a published file with other content, "unverified" a published one whose checksums
+    are not listed, "unlisted" a file that a corpus would read but that nobody published. `expected`
+    is the git blob id of the published file, `found` that of the file in the root (None: not
+    known).
+    """
+
+    local: str
+    state: str
+    corpora: tuple[str, ...]
+    expected: str | None
+    found: str | None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether scores that use this file are not those of the published data."""
+        return self.state in ("different", "unlisted")
+
+
+def file_states(
+    root: DataRoot, corpora: Mapping[str, tuple[str, ...]], *, reread: bool = False
+) -> list[FileState]:
+    """Return the state of each file of these corpora; without `reread`, checksums are cached.
+
+    `corpora` are the names of corpora → patterns of the places that they read.
+    """
+    published = {file.local: file for file in root.published}
+    found = (path for of in corpora.values() for pattern in of for path in root.files_at(pattern))
+    checksums_in = checksums_of if reread else remembered_checksums
+    states = []
+    for local in sorted({*published, *(path.relative_to(root.path).as_posix() for path in found)}):
+        users = tuple(name for name, patterns in corpora.items() if matches(local, patterns))
+        if not users:
+            continue
+        file, place = published.get(local), root.path / local
+        checksums = checksums_in(place) if place.is_file() else None
+        if checksums is None:
+            state = "missing"
+        elif file is None:
+            state = "unlisted"
+        elif not file.is_verifiable:
+            state = "unverified"
+        else:
+            state = "published" if file.has(checksums) else "different"
+        blobs = file.git_blob if file else None, checksums.git_blob if checksums else None
+        states.append(FileState(local, state, users, *blobs))
+    return states
 
 
 def locate(

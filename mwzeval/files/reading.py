@@ -513,7 +513,10 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
     except RecursionError:
         message = "nested too deeply to be read"
     except ValueError:
-        message = f"an integer has more than {sys.get_int_max_str_digits()} digits"
+        digits = sys.get_int_max_str_digits()
+        integer = re.search(rf"\d{{{digits + 1}}}", text)
+        line = text.count("\n", 0, integer.start() if integer else 0) + first_line
+        message = f"line {line}: an integer has more than {digits} digits"
     raise InputError([Problem("not-json", f"not valid JSON: {message}", file=name)])
 
 

@@ -37,6 +37,10 @@ Sign = Callable[[str], Signature]
 """Returns the signature of the scores of a name."""
 
 
+MOST_SAMPLES = 10**6
+"""More do not change an interval, and may not fit into memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resampling:
     """How intervals are found: their confidence, and how resamples are drawn."""
@@ -50,8 +54,10 @@ class Resampling:
             raise UsageError(
                 f"a confidence is between 0 and 1, such as 0.95, not {self.confidence}"
             )
-        if self.samples < 1 or self.seed < 0:
-            raise UsageError("there must be at least one sample, and the seed must not be negative")
+        if not 1 <= self.samples <= MOST_SAMPLES or self.seed < 0:
+            raise UsageError(
+                f"there may be 1 to {MOST_SAMPLES:,} samples, and the seed must not be negative"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple, TypeVar
 
-from mwzeval.errors import printable, shorten
+from mwzeval.errors import UsageError, did_you_mean, printable, shorten
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import (
     BETTER,
@@ -24,6 +24,7 @@ from mwzeval.scores.sheets import (
     WORSE,
     Cell,
     Look,
+    Sheet,
     sheet,
     sheet_text,
     styled,
@@ -250,8 +251,7 @@ Pair = tuple[Explanation, Explanation]
 """The explanations of one unit by two systems."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeCounts:
+class OutcomeCounts(NamedTuple):
     """How many units two systems kept or lost: only the first lost it (`lost`), only the second."""
 
     outcome: str
@@ -289,6 +289,38 @@ class LostToOther:
     instead: tuple[TurnOfOther, ...]
 
 
+def with_reason(
+    code: str | None, explanations: Sequence[Explanation], kinds: Collection[str]
+) -> Sequence[Explanation]:
+    """Return the units with a reason, or all without a code; a kind stands for all its details.
+
+    Raises:
+        UsageError: For a code that neither occurs nor is one of the known `kinds`.
+    """
+    if not code:
+        return explanations
+    found = {reason.code for explanation in explanations for reason in explanation.reasons}
+    if code not in {*kinds, *found, *(each.partition(":")[0] for each in found)}:
+        close = did_you_mean(code, [*sorted(found), *kinds])
+        occurring = ", ".join(sorted(found)) or "none"
+        raise UsageError(f'unknown reason "{shorten(code)}"{close} (in this file: {occurring})')
+    return [
+        explanation
+        for explanation in explanations
+        if any(code in (reason.code, reason.kind) for reason in explanation.reasons)
+    ]
+
+
+def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
+    """Return units in the order of how many scopes, and how much in these, they lost."""
+
+    def badness(explanation: Explanation) -> tuple[int, int]:
+        reasons = explanation.reasons
+        return len({reason.scope for reason in reasons}), len(reasons)
+
+    return sorted(explanations, key=badness, reverse=True)
+
+
 def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> list[Explanation]:
     """Return explanations for people to read: outcomes by their labels."""
     return [
@@ -315,13 +347,9 @@ def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
             counts.setdefault(outcome, Counter())[kept] += 1
     return [
         OutcomeCounts(
-            outcome,
-            lost=count[False, True],
-            won=count[True, False],
-            both_lost=count[False, False],
-            both_won=count[True, True],
+            name, count[False, True], count[True, False], count[False, False], count[True, True]
         )
-        for outcome, count in counts.items()
+        for name, count in counts.items()
     ]
 
 
@@ -423,6 +451,19 @@ NOTHING = "·"
 """Stands for a count of 0."""
 
 
+class _Line(NamedTuple):
+    """A text that is broken into lines, those after the first with the indent `then`.
+
+    Before the first stands a `label`, if any. In the style `LOST` that mark alone is red.
+    """
+
+    text: str
+    indent: str = ""
+    then: str | None = None
+    style: str = ""
+    label: str | None = None
+
+
 def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look = PLAIN) -> str:
     """Return a unit in full: outcomes, goal, turns with a mark where something was lost, reasons.
 
@@ -436,23 +477,22 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
         won = (results.get(name) for results in scopes.values())
         rows.append([f"  {name}", *(Cell(MARKS[each], tone=TONES[each]) for each in won)])
     about = "Turns, counted from 0 (what is as in the turn before is not repeated)"
-    parts = [
-        [sheet_text(sheet("", [explanation.unit, *scopes], rows), look)],
-        [*_wrapped(goal, look, style=BOLD), *_goal(explanation, look)],
-        _wrapped(about, look, style=BOLD),
-        *_turns(explanation, look),
+    parts: list[Sequence[_Line] | Sheet] = [
+        sheet("", [explanation.unit, *scopes], rows),
+        [_Line(goal, style=BOLD), *_goal(explanation)],
+        [_Line(about, style=BOLD)],
+        *_turns(explanation),
     ]
     if explanation.reasons:
-        heading = _wrapped("Why it was lost", look, style=BOLD)
-        parts.append([*heading, *_reasons(explanation.reasons, look)])
-    return _joined(parts)
+        parts.append([_Line("Why it was lost", style=BOLD), *_reasons(explanation.reasons)])
+    return _text(parts, look)
 
 
 def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str:
     """Return units with their reasons, one a line where these fit."""
     lines = []
     for explanation in explanations:
-        lines += _wrapped(explanation.unit, look, style=BOLD)
+        lines.append(_Line(explanation.unit, style=BOLD))
         # Several outcomes lost for the same reason are one line.
         found = reasons_in_turns(explanation.reasons, by_outcome=False)
         columns = [
@@ -462,8 +502,8 @@ def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str
         for cells, of in zip(columns, found, strict=True):
             start = "  ".join(map(padded, cells, widths))
             text = cut(of.reason.text, max(_width(look) - width_of(start) - 4, 20))
-            lines += _loss(f"  {start}  {text}", look)
-    return "".join(f"{line}\n" for line in lines)
+            lines.append(_loss(f"{start}  {text}"))
+    return _text([lines], look) if lines else ""
 
 
 def histogram_text(
@@ -487,17 +527,13 @@ def histogram_text(
     losses = ", ".join(f"{count} for {outcome}" for outcome, count in sorted(outcomes.items()))
     head, *rows = _histogram(explanations, lost)
     kinds = dict.fromkeys(row[0].partition(":")[0] for row in rows)
-    parts = [
-        _wrapped(f"{heading}: {losses}", look, then="  ", style=BOLD),
-        [sheet_text(sheet("", head, rows), look)],
-        [
-            line
-            for kind in kinds
-            if kind in meanings
-            for line in _wrapped(f"{kind}: {meanings[kind]}", look, then="  ", style=DIM)
-        ],
+    about = [
+        _Line(f"{kind}: {meanings[kind]}", then="  ", style=DIM)
+        for kind in kinds
+        if kind in meanings
     ]
-    return _joined(parts)
+    first = _Line(f"{heading}: {losses}", then="  ", style=BOLD)
+    return _text([[first], sheet("", head, rows), about], look)
 
 
 def against_text(
@@ -513,14 +549,15 @@ def against_text(
     What is lost because of another outcome that is above is one line.
     """
     first, second = map(printable, names)
-    head = [f"{common} in common", *(of.outcome for of in counts)]
-    rows = [
-        [f"{first} lost, {second} won", *(str(of.lost) for of in counts)],
-        [f"{second} lost, {first} won", *(str(of.won) for of in counts)],
-        ["both lost", *(str(of.both_lost) for of in counts)],
-        ["both won", *(str(of.both_won) for of in counts)],
-    ]
-    parts = [[sheet_text(sheet("", head, rows), look)]]
+    labels = (
+        f"{common} in common",
+        f"{first} lost, {second} won",
+        f"{second} lost, {first} won",
+        "both lost",
+        "both won",
+    )
+    head, *rows = zip(labels, *([str(number) for number in of] for of in counts), strict=True)
+    parts: list[Sequence[_Line] | Sheet] = [sheet("", head, rows)]
     shown: set[tuple[str, str]] = set()
     for of in counts:
         chosen = [lost for lost in found if lost.outcome == of.outcome]
@@ -528,23 +565,18 @@ def against_text(
             continue
         share = str(of.lost) if len(chosen) == of.lost else f"{len(chosen)} of {of.lost}"
         heading = f"{of.outcome}: lost by {first}, won by {second} ({share})"
-        parts.append(_wrapped(heading, look, then="  ", style=BOLD))
+        parts.append([_Line(heading, then="  ", style=BOLD)])
         above = []
         for lost in chosen:
             needed = {reason.outcome for reason in lost.reasons} - {lost.outcome}
             if needed and all((lost.unit, outcome) in shown for outcome in needed):
                 above.append(lost.unit)
             else:
-                parts.append([*_compared(lost, first, second, look)])
+                parts.append([*_compared(lost, first, second)])
         if above:
-            parts.append(_wrapped(f"and with what is told above: {', '.join(above)}", look))
+            parts.append([_Line(f"and with what is told above: {', '.join(above)}")])
         shown |= {(lost.unit, lost.outcome) for lost in chosen}
-    return _joined(parts)
-
-
-def _joined(parts: Iterable[Sequence[str]]) -> str:
-    """Return parts, which are lines, with blank lines between."""
-    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+    return _text(parts, look)
 
 
 def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]]:
@@ -574,40 +606,36 @@ def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]
     return lines
 
 
-def _turns(explanation: Explanation, look: Look) -> Iterator[list[str]]:
+def _turns(explanation: Explanation) -> Iterator[list[_Line]]:
     before: set[Fact] = set()
     for index, turn in enumerate(explanation.turns):
         lost_here = [reason for reason in explanation.reasons if reason.turn == index]
         facts = [fact for fact in turn.facts if lost_here or fact not in before]
         before = set(turn.facts)
         style = f"{BOLD};{RED}" if lost_here else BOLD
-        lines = [styled(f"{LOST if lost_here else ' '} Turn {index}", style, look)]
-        lines += [*_said(turn, look), *_facts(facts, look)]
+        lines = [_Line(f"{LOST if lost_here else ' '} Turn {index}", style=style)]
+        lines += [*_said(turn), *map(_fact, facts)]
         for fact, reached in zip(explanation.goal, explanation.reached or (), strict=False):
             if reached == index:
                 scope = "" if fact.scope is None else f"{fact.scope}, "
                 text = f"{MARKS[True]} {scope}{fact.label}: {fact.value}"
-                lines += _wrapped(text, look, "  ", style=GREEN)
-        for reason in lost_here:
-            lines += _loss(f"  {LOST} {reason.scope}: {reason.code}", look)
+                lines.append(_Line(text, "  ", style=GREEN))
+        lines += [_loss(f"{LOST} {reason.scope}: {reason.code}") for reason in lost_here]
         yield lines
 
 
-def _said(turn: TurnView, look: Look) -> Iterator[str]:
+def _said(turn: TurnView) -> Iterator[_Line]:
     """Yield what is said in a turn, and the functions that are called before the system answers."""
     speakers = [utterance.speaker for utterance in turn.utterances]
     answer = speakers.index(SYSTEM) if SYSTEM in speakers else len(speakers)
-    for speaker, text in turn.utterances[:answer]:
-        yield from _entry(speaker, text, look)
+    yield from (_entry(*utterance) for utterance in turn.utterances[:answer])
     for use in turn.calls:
-        yield from _entry("call", shorten(f"{use.name} {use.arguments}", LONGEST_CALL), look)
-        result = shorten(use.result, LONGEST_CALL)
-        yield from _entry("failed" if use.has_failed else "", result, look)
-    for speaker, text in turn.utterances[answer:]:
-        yield from _entry(speaker, text, look)
+        yield _entry("call", shorten(f"{use.name} {use.arguments}", LONGEST_CALL))
+        yield _entry("failed" if use.has_failed else "", shorten(use.result, LONGEST_CALL))
+    yield from (_entry(*utterance) for utterance in turn.utterances[answer:])
 
 
-def _goal(explanation: Explanation, look: Look) -> Iterator[str]:
+def _goal(explanation: Explanation) -> Iterator[_Line]:
     """Yield the goal, and where each line of it was met, if that is known."""
     marks = [""] * len(explanation.goal)
     if explanation.reached is not None:
@@ -620,65 +648,68 @@ def _goal(explanation: Explanation, look: Look) -> Iterator[str]:
             for turn in explanation.reached
         ]
     for fact, mark in zip(explanation.goal, marks, strict=True):
-        yield from _facts([fact._replace(value=f"{fact.value}{mark}")], look)
+        yield _fact(fact._replace(value=f"{fact.value}{mark}"))
 
 
-def _facts(facts: Iterable[Fact], look: Look) -> Iterator[str]:
-    """Yield facts behind their labels."""
-    for fact in facts:
-        text = fact.value if fact.scope is None else f"{fact.scope}: {fact.value}"
-        yield from _entry(fact.label, text, look)
-
-
-def _reasons(reasons: Iterable[Reason], look: Look) -> Iterator[str]:
+def _reasons(reasons: Iterable[Reason]) -> Iterator[_Line]:
     """Yield reasons, a sentence below each."""
     for of in reasons_in_turns(reasons):
         at = f" at {of.place}" if of.turns else ""
-        lost = f"{of.reason.scope}, {of.reason.outcome}"
-        yield from _loss(f"  {LOST} {lost}: {of.reason.code}{at}", look)
-        yield from _wrapped(of.reason.text, look, "      ")
+        yield _loss(f"{LOST} {of.reason.scope}, {of.reason.outcome}: {of.reason.code}{at}")
+        yield _Line(of.reason.text, "      ")
 
 
-def _compared(lost: LostToOther, own: str, other: str, look: Look) -> Iterator[str]:
+def _compared(lost: LostToOther, own: str, other: str) -> Iterator[_Line]:
     """Yield what one system lost, what was said then, and what the `other` did instead."""
-    yield from _wrapped(lost.unit, look, style=BOLD)
-    yield from _reasons(lost.reasons, look)
+    yield _Line(lost.unit, style=BOLD)
+    yield from _reasons(lost.reasons)
     for instead in lost.instead:
         where = "" if instead.turn is None else f", turn {instead.turn}"
         for name, utterances in ((own, instead.own), (other, instead.utterances)):
             if utterances or name == other:
-                yield from _wrapped(f"{name}{where}", look, "    ")
-            for speaker, text in utterances:
-                yield from _entry(speaker, text, look)
-        yield from _facts(instead.facts[:SHOWN_FACTS], look)
+                yield _Line(f"{name}{where}", "    ")
+            yield from (_entry(*utterance) for utterance in utterances)
+        yield from map(_fact, instead.facts[:SHOWN_FACTS])
         if len(instead.facts) > SHOWN_FACTS:
-            yield f"    … and {len(instead.facts) - SHOWN_FACTS} more"
+            yield _Line(f"… and {len(instead.facts) - SHOWN_FACTS} more", "    ")
 
 
-def _entry(label: str, text: str, look: Look) -> Iterator[str]:
-    """Yield a text behind its label, on as many lines as it needs."""
-    lines = _wrapped(text, look, " " * 17) or [""]
-    yield f"    {padded(printable(label), 12)} {lines[0].lstrip()}".rstrip()
-    yield from lines[1:]
+def _fact(fact: Fact) -> _Line:
+    text = fact.value if fact.scope is None else f"{fact.scope}: {fact.value}"
+    return _entry(fact.label, text)
 
 
-def _loss(text: str, look: Look) -> list[str]:
-    """Return a line about a loss, in several where it is too long, with a red mark."""
-    lines = [printable(text)]
-    if width_of(lines[0]) > _width(look):
-        lines = _wrapped(text.strip(), look, "  ", "      ")
-    return [line.replace(LOST, styled(LOST, RED, look), 1) for line in lines[:1]] + lines[1:]
+def _entry(label: str, text: str) -> _Line:
+    return _Line(text, " " * 17, label=label)
 
 
-def _wrapped(
-    text: str, look: Look, indent: str = "", then: str | None = None, *, style: str = ""
-) -> list[str]:
-    """Return a text in lines that begin with `indent`, those after the first with `then`."""
-    return [
-        styled(line, style, look)
-        for written in text.split("\n")
-        for line in broken(printable(written), _width(look), indent, then)
+def _loss(text: str) -> _Line:
+    return _Line(text, "  ", "      ", LOST)
+
+
+def _text(parts: Iterable[Sequence[_Line] | Sheet], look: Look) -> str:
+    """Return tables and groups of lines, with blank lines between."""
+    shown = (
+        sheet_text(part, look)
+        if isinstance(part, Sheet)
+        else "\n".join(text for line in part for text in _broken(line, look))
+        for part in parts
+    )
+    return "\n\n".join(filter(None, shown)) + "\n"
+
+
+def _broken(line: _Line, look: Look) -> list[str]:
+    lines = [
+        text
+        for written in line.text.split("\n")
+        for text in broken(printable(written), _width(look), line.indent, line.then)
     ]
+    if line.label is not None:
+        first, *others = lines or [""]
+        return [f"    {padded(printable(line.label), 12)} {first.lstrip()}".rstrip(), *others]
+    if line.style == LOST:
+        return [text.replace(LOST, styled(LOST, RED, look), 1) for text in lines[:1]] + lines[1:]
+    return [styled(text, line.style, look) for text in lines]
 
 
 def _width(look: Look) -> int:

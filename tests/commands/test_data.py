@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.commands.data import file_states, format_states
-from mwzeval.files.downloads import DataRoot, Origin, PublicFile, embedded, public_files
+from mwzeval.commands.data import format_states
+from mwzeval.files.downloads import (
+    DataRoot,
+    Origin,
+    PublicFile,
+    embedded,
+    file_states,
+    public_files,
+)
 
 CORPORA = {"old": ("db/*.json", "old.zip", "old.json"), "new": ("db/*.json", "new/*.json")}
 CONTENT = b"published"

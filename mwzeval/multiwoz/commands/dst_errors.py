@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from mwzeval.arguments import add_files, add_format, file_of
+from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.benchmark import add_dst_rules, add_reading, scorer_of
 from mwzeval.output import warnings_behind, write_result
@@ -24,12 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table for each rule; return 0."""
+    """Print a table for each rule; return 0. Raises `UsageError` for a file without states."""
     from mwzeval.multiwoz.tracking.joint_goals import state_errors
     from mwzeval.scores.sheets import printed
 
     arguments.dst_rule = arguments.dst_rule or ["exact"]
-    report = scorer_of(arguments).score(file_of(arguments)).report()
+    file = file_of(arguments)
+    report = scorer_of(arguments).score(file).report()
+    document = state_errors(report)
+    if not document.sheets:
+        raise UsageError(f"{file} has turns without a state: there are no errors to count")
     with warnings_behind(report.warnings):
-        write_result(printed(state_errors(report), arguments.format), arguments.format)
+        write_result(printed(document, arguments.format), arguments.format)
     return 0

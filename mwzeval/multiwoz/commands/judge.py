@@ -7,8 +7,10 @@ As the public evaluator of ConvLab-2 does (--compat), with what the tokens of mo
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from mwzeval.arguments import add_files, add_format, add_intervals, file_of
+from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.benchmark import (
     add_accounting,
@@ -39,9 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score, print and write; return the exit code."""
+    """Score, print and write; return the exit code. Raises `UsageError` for other files."""
+    from mwzeval.conversation.trajectory import is_header
+    from mwzeval.files.reading import beginning_value
     from mwzeval.metrics.measure import Resampling
 
-    system = scorer_of(arguments).score(file_of(arguments), progress=not arguments.quiet)
+    file = file_of(arguments)
+    if Path(file).is_file() and not is_header(beginning_value(file)):
+        raise UsageError(f"{file} has no live dialogues: `mwzeval evaluate` scores predictions")
+    system = scorer_of(arguments).score(file, progress=not arguments.quiet)
     report = system.report(Resampling(arguments.ci) if arguments.ci else None)
     return finish_report(arguments, MultiWoz(), report)
