@@ -43,22 +43,13 @@ from mwzeval.multiwoz.corpus import (
 )
 from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
 from mwzeval.multiwoz.formats.functions import Tools, read_tools
-from mwzeval.multiwoz.predictions.census import (
-    Census,
-    answers_alike,
-    check_coverage,
-    check_fit,
-    with_ids_of_fold,
-)
-from mwzeval.multiwoz.predictions.evidence import Evidence, check_evidence
+from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.plausibility import (
     check_each_turn,
-    check_grounded,
-    check_keys,
-    check_references,
-    check_responses,
-    check_tracking,
+    check_fit,
     check_turns,
+    check_whole,
+    with_ids_of_fold,
 )
 from mwzeval.multiwoz.predictions.reading import (
     Dialogues,
@@ -82,8 +73,6 @@ from mwzeval.output import followed
 from mwzeval.scores.report import Report
 from mwzeval.statistics.bootstrap import SAMPLES, SEED
 
-UNREAD = ("missing-response", "shape")
-"""Kinds of errors after which the checks of responses and states of all turns would mislead."""
 Turns = Sequence[PredictedTurn] | Sequence[Mapping[str, Any]]
 
 
@@ -310,7 +299,7 @@ class Evaluator:
         if part is None:
             return None
         findings.sort_warnings()
-        self.conclude(part.scorer, part.census, findings)
+        check_whole(part.census, part.scorer, self.metrics, findings)
         return replace(part, warnings=tuple(findings.warnings))
 
     def part(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
@@ -328,35 +317,10 @@ class Evaluator:
         dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
         check_fit(dialogues, scorer.gold, findings)
         check_turns(dialogues, self.rules, findings)
-        census = Census.of(dialogues, scorer.reference_sets, scorer.gold)
-        census.evidence = Evidence.of(dialogues, scorer.gold, self.rules, findings.positions)
-        return CheckedPredictions(dialogues, scorer, census)
-
-    def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> None:
-        """Check what only the whole input tells."""
-        findings.other_files(scorer.gold.corpus, scorer.gold.checksum, scorer.gold.other_files)
-        if any(error.kind in UNREAD for error in findings.errors):
-            check_coverage(census, scorer.gold, findings)
-            return
-        # Without any metric, an input is only validated, for whatever it may be scored by.
-        metrics = self.metrics
-        judges_goals = metrics.success or metrics.grounded or metrics == Metrics()
-        check_keys(census, scorer.gold, findings, judges_goals=judges_goals)
-        if self.metrics.tracking:
-            check_tracking(census, findings)
-        lexicalized = scorer.delexicalizes(Sources.of_census(census))
-        if self.metrics.need_responses:
-            check_responses(census, lexicalized, findings, self.responses)
-        if self.metrics.grounded:
-            check_grounded(census, lexicalized, findings)
-        check_evidence(
-            census.evidence,
-            findings,
-            responses=self.metrics.need_responses,
-            informative=not answers_alike(census.answers),
+        census = Census.of(
+            dialogues, scorer.reference_sets, scorer.gold, self.rules, findings.positions
         )
-        check_references(census, scorer.reference_sets, scorer.gold.reference_set, findings)
-        check_coverage(census, scorer.gold, findings)
+        return CheckedPredictions(dialogues, scorer, census)
 
     def _scorer_of(self, dialogues: Dialogues) -> Scorer:
         """Return the scorer for the corpus that these dialogues are of."""
@@ -537,7 +501,7 @@ class IncrementalEvaluator:
         findings = Findings(file)
         findings.merge(self._findings)
         findings.sort_warnings()
-        self._evaluator.conclude(scorer, self.census, findings)
+        check_whole(self.census, scorer, self._evaluator.metrics, findings)
         checked = CheckedPredictions({}, scorer, self.census, tuple(findings.warnings))
         return ScoredPredictions(checked, rows, scored_table(scorer, rows)).report()
 

@@ -1,15 +1,16 @@
-"""What an input is made of, counted, and whether it fits the corpus.
+"""What an input is made of, counted in one pass; counts of parts add up to those of the whole.
 
-The counts are enough for everything that is decided by, or reported about, a whole input. Those of
-parts add up, so an input may come in parts. Ids and lengths must fit; what is missing is counted.
+Everything that is decided by, or reported about, a whole input follows from these counts.
 
-Are responses in words or in placeholders? Like is compared with like: a turn that gives a phone
-number, postcode, train id or reference as a placeholder with a turn that gives it in words. Systems
-of either kind do so in a quarter to a third of their turns, and hardly ever in the other way. Only
-placeholders that the scorer knows count: brackets have many other uses, in Markdown for example.
+Whether responses are lexicalized is decided by turns that give a phone number, postcode, train id
+or reference: as a placeholder or in words. Systems of either kind do so in a quarter to a third of
+their turns, and hardly ever in the other way. Only placeholders that the scorer knows count,
+because brackets have other uses, in Markdown for example.
 
-Some systems always answer everything: the same placeholders in most turns, requests answered before
-they are made. Inform and Success do not notice that; it is counted here, and warned about.
+Some mistakes leave a file well formed, such as states that are shifted by one turn. No single turn
+shows them, but counts over many dialogues do. A sample of the dialogues is compared with the gold
+annotation: those whose ids have the smallest checksums, so that the sample does not depend on the
+parts in which the input comes.
 """
 
 from __future__ import annotations
@@ -17,117 +18,58 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields
+from functools import cache, lru_cache
+from heapq import nsmallest
+from itertools import pairwise
+from operator import add
+from typing import NamedTuple
+from zlib import crc32
 
-from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean
-from mwzeval.multiwoz.annotations import GoldDialogue, dialogue_id
-from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, GoldFold, References, Seen, dialogue_of
-from mwzeval.multiwoz.placeholders import known_placeholders, placeholders_of, unknown_placeholders
-from mwzeval.multiwoz.predictions.evidence import IDENTIFIERS, Evidence
-from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
+from mwzeval.multiwoz.annotations import GoldDialogue
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.corpus import GoldFold, References, Seen
+from mwzeval.multiwoz.normalization import State, normalize_states
+from mwzeval.multiwoz.placeholders import (
+    canonical_response,
+    known_placeholders,
+    placeholders_of,
+    unknown_placeholders,
+)
+from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
+from mwzeval.multiwoz.schema import TIME_SLOTS
 from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, PROVIDABLE
 from mwzeval.multiwoz.words.numbers import has_identifier
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
+SAMPLED = 50
+"""Dialogues that are compared with gold data; they take a few milliseconds."""
+DIFFERENT_PLACEHOLDERS = 2**12
+"""Unknown placeholders that are counted in a part of an input; no system means as many."""
 
-
-class Counts:
-    """Counts of a part of an input, a dataclass; those of parts add up."""
-
-    __slots__ = ()
-
-    def merge(self, later: Self) -> None:
-        """Add the counts of a later part."""
-        for item in fields(self):  # type: ignore[arg-type]
-            own, other = getattr(self, item.name), getattr(later, item.name)
-            if isinstance(own, int):
-                setattr(self, item.name, own + other)
-            elif isinstance(own, Counter):
-                own.update(other)  # Not `+`, which drops what is counted 0 times.
-            else:
-                own.merge(other)
-
-
-MOST_ALIKE = 0.5
-"""Share of turns with the same placeholders from which on it is told; published systems: 0.11 to
-0.18, LAVA 0.35."""
-MOST_EARLY = 0.8
-"""Share of requests answered too early from which on it is told; published systems: 0.05 to 0.13,
-LAVA 0.61."""
-FEWEST_TURNS, FEWEST_REQUESTS = 100, 30
-"""Below these a share says nothing."""
-
+IDENTIFIERS = frozenset({"PHONE", "POST", "TRAINID", "REFERENCE"})
+"""The (canonical) placeholders of values that are recognised by their form alone."""
+IDENTIFYING_SLOTS = frozenset({"name", "phone", "postcode", "trainid", "reference"})
+"""The slots of mentions that tell words from placeholders where a database is at hand."""
 COUNTED = tuple(sorted({*OFFERED_BY.values(), *PROVIDABLE}))
 """The placeholders that Inform and Success look for."""
-_ASKED = {
+_REQUEST_OF = {
     "PHONE": re.compile(r"phone|number"),
     "POST": re.compile(r"post ?code|zip"),
     "ADDRESS": re.compile(r"address|locat"),
     "REFERENCE": re.compile(r"reference|book|reserv|confirm"),
     "TRAINID": re.compile(r"\bid\b|train number"),
 }
-"""What users say, in lower case, when they ask for it."""
+"""What users say, in lower case, when they request it."""
+
+Key = tuple[str | int, ...]
+"""What is counted in sampled dialogues: a sign, and perhaps details of it."""
 
 
-@dataclass(slots=True)
-class Answers(Counts):
-    """Counts of turns by their placeholders, and of requests: of all that goals have and users
-    make, and of those answered before. Counts of parts add up.
-    """
-
-    turns: int = 0
-    placeholders: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    requests: int = 0
-    early: int = 0
-
-    def add(self, responses: Sequence[str], gold: GoldDialogue | None) -> None:
-        """Count the responses of a dialogue; without gold data no requests are known."""
-        answered = [_counted_in(response) if "[" in response else () for response in responses]
-        self.placeholders.update(answered)
-        self.turns += len(responses)
-        goals = () if gold is None else gold.goal.values()
-        for slot in {slot for goal in goals for slot in goal.requestable if slot in _ASKED}:
-            asked = None if gold is None else _first_asked(slot, gold.user_utterances)
-            if asked is not None:
-                self.requests += 1
-                self.early += any(slot in names for names in answered[:asked])
-
-
-@lru_cache(maxsize=2**14)
-def _counted_in(response: str) -> tuple[str, ...]:
-    names = placeholders_of(response).names
-    return tuple([name for name in COUNTED if name in names])
-
-
-@lru_cache(maxsize=2**12)
-def _first_asked(slot: str, user_utterances: tuple[str, ...]) -> int | None:
-    """Return the turn in which the user first asks for a slot, None if there is none."""
-    said = enumerate(user_utterances)
-    return next((turn for turn, text in said if _ASKED[slot].search(text.lower())), None)
-
-
-def answers_alike(answers: Answers) -> bool:
-    """Tell whether most turns have the same placeholders, or answer what nobody has asked yet."""
-    alike, _ = most_frequent(answers)
-    return (answers.turns >= FEWEST_TURNS and alike > MOST_ALIKE * answers.turns) or (
-        answers.requests >= FEWEST_REQUESTS and answers.early > MOST_EARLY * answers.requests
-    )
-
-
-def most_frequent(answers: Answers) -> tuple[int, tuple[str, ...]]:
-    """Return the most frequent placeholders of a turn, and in how many turns they are."""
-    some = [(times, names) for names, times in answers.placeholders.items() if names]
-    return max(some, default=(0, ()))
-
-
-@dataclass(slots=True)
-class Wording(Counts):
-    """Counts of turns: with a known placeholder, with one of an identifier, and without any but
-    with an identifier in words. Counts of parts add up.
+class Wording(NamedTuple):
+    """Numbers of turns with a known placeholder, with one of an identifier, and without any but
+    with an identifier in words.
     """
 
     with_placeholder: int = 0
@@ -137,50 +79,49 @@ class Wording(Counts):
     @classmethod
     def of(cls, responses: Iterable[str]) -> Wording:
         """Count responses."""
-        wording = cls()
+        placeholders = as_placeholder = in_words = 0
         for response, times in Counter(responses).items():
-            wording.add(response, times)
-        return wording
-
-    def add(self, response: str, times: int = 1) -> None:
-        """Count a response that comes so many times."""
-        if known := known_placeholders(response):
-            self.with_placeholder += times
-            self.identifier_as_placeholder += times * (not known.isdisjoint(IDENTIFIERS))
-        elif has_identifier(response):
-            self.identifier_in_words += times
+            if known := known_placeholders(response):
+                placeholders += times
+                as_placeholder += times * (not known.isdisjoint(IDENTIFIERS))
+            elif has_identifier(response):
+                in_words += times
+        return cls(placeholders, as_placeholder, in_words)
 
     @property
     def lexicalized(self) -> bool:
         """Whether responses are in words: none has a placeholder, or most identifiers are words.
 
-        As many of either are taken for words, because placeholders stay where responses are
-        delexicalised, but words count for nothing where they are not.
+        A tie counts as words: delexicalization leaves placeholders as they are, whereas words are
+        not scored where responses are taken to be delexicalized.
         """
         in_words = self.identifier_in_words
         return not self.with_placeholder or 0 < in_words >= self.identifier_as_placeholder
 
-    def plain(self) -> dict[str, int]:
-        """Return the counts for JSON."""
-        return asdict(self)
 
+@dataclass(slots=True)
+class Tally:
+    """The counts of one dialogue, and the first turn of each key (as the user counts turns)."""
 
-TELLING = frozenset({"name", "phone", "postcode", "trainid", "reference"})
-"""The slots of mentions that tell words from placeholders where a database is at hand."""
+    counts: Counter[Key] = field(default_factory=Counter)
+    turns: dict[Key, int] = field(default_factory=dict)
 
-
-DIFFERENT_PLACEHOLDERS = 2**12
-"""Unknown placeholders told apart in a part of an input; no system means as many."""
+    def add(self, turn: int, *key: str | int) -> None:
+        """Count a case that a turn shows."""
+        self.counts[key] += 1
+        self.turns.setdefault(key, turn)
 
 
 @dataclass(slots=True)
-class Census(Counts):
-    """Counts of turns: with a predicted state, with a value in it, with active domains, with any
-    domain among these, of dialogues that say what they book, by reference set those that have a
-    reference, in `wording` those with placeholders and words, in `answers` those alike, and in
-    `evidence` what a sample of the dialogues shows.
+class Census:
+    """The counts of an input.
 
-    `seen` are the ids of the dialogues; `unknown_placeholders` are counted by name.
+    Turns are counted: all, those with a predicted state, with a value in it, with active domains,
+    with any domain among these, and those of dialogues with bookings. `references` are the turns
+    that each reference set has. `answers` are turns by the placeholders that Inform and Success
+    look for; `requests` are those that goals have and users make, `early` those answered before.
+    `unknown_placeholders` are counted by name. `seen` are the ids, and `sample` the tallies of the
+    sampled dialogues.
     """
 
     turns: int = 0
@@ -189,12 +130,14 @@ class Census(Counts):
     with_domains: int = 0
     with_any_domain: int = 0
     with_bookings: int = 0
+    requests: int = 0
+    early: int = 0
     wording: Wording = field(default_factory=Wording)
-    answers: Answers = field(default_factory=Answers)
-    evidence: Evidence = field(default_factory=Evidence)
+    answers: Counter[tuple[str, ...]] = field(default_factory=Counter)
     references: Counter[str] = field(default_factory=Counter)
     unknown_placeholders: Counter[str] = field(default_factory=Counter)
     seen: Seen = field(default_factory=Seen)
+    sample: dict[str, Tally] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -202,20 +145,21 @@ class Census(Counts):
         dialogues: Dialogues,
         reference_sets: Mapping[str, References],
         gold: GoldFold,
+        rules: Rules = "2021",
+        positions: Mapping[str, Sequence[int]] | None = None,
     ) -> Census:
-        """Count checked dialogues of a fold."""
+        """Count checked dialogues of a fold; `positions` are as in `Findings`."""
         census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
-        responses: list[str] = []
+        all_responses: list[str] = []
         for name, turns in dialogues.items():
             census.seen.add(name)
             dialogue = gold.name_of(name)
-            said = [turn.response or "" for turn in turns]
-            responses += said
-            census.answers.add(said, gold.dialogues.get(dialogue))
+            responses = [turn.response or "" for turn in turns]
+            all_responses += responses
+            census._count_answers(responses, gold.dialogues.get(dialogue))
             for reference_set, references in reference_sets.items():
                 there = len(references.responses.get(dialogue, ()))
                 census.references[reference_set] += min(len(turns), there)
-        for turns in dialogues.values():
             census.turns += len(turns)
             if any(turn.bookings is not None for turn in turns):
                 census.with_bookings += len(turns)
@@ -225,116 +169,284 @@ class Census(Counts):
             census.with_values += sum(any(state.values()) for state in states)
             census.with_domains += len(domains)
             census.with_any_domain += sum(map(bool, domains))
-        for response, times in Counter(responses).items():
-            census.wording.add(response, times)
+        census.wording = Wording.of(all_responses)
+        for response, times in Counter(all_responses).items():
             if "[" in response:
-                for name in unknown_placeholders(response):
-                    census.unknown_placeholders[name] += times
+                for placeholder in unknown_placeholders(response):
+                    census.unknown_placeholders[placeholder] += times
+        names = list(gold.dialogues)
+        others = dict(zip(names, [*names[1:], *names[:1]], strict=True))
+        for name in _sampled(dialogues):
+            own = gold.name_of(name)
+            if own in gold.dialogues:
+                other = gold.dialogues[others[own]]
+                tally = _tally(dialogues[name], gold.dialogues[own], other, rules)
+                if positions:
+                    tally.turns = {key: positions[name][turn] for key, turn in tally.turns.items()}
+                census.sample[name] = tally
         return census
 
+    def _count_answers(self, responses: Sequence[str], gold: GoldDialogue | None) -> None:
+        answered = [_answers_in(response) if "[" in response else () for response in responses]
+        self.answers.update(answered)
+        goals = () if gold is None else gold.goal.values()
+        for slot in {slot for goal in goals for slot in goal.requestable if slot in _REQUEST_OF}:
+            turn = None if gold is None else _first_request(slot, gold.user_utterances)
+            if turn is not None:
+                self.requests += 1
+                self.early += any(slot in names for names in answered[:turn])
+
     def merge(self, later: Census) -> None:
-        """Add the counts of a later part, of not too many unknown placeholders."""
+        """Add the counts of a later part; only the sample of both parts is kept."""
         known = self.unknown_placeholders
-        super(Census, self).merge(later)
+        for item in fields(self):
+            own, other = getattr(self, item.name), getattr(later, item.name)
+            if isinstance(own, int):
+                setattr(self, item.name, own + other)
+            elif isinstance(own, Counter):
+                own.update(other)  # Not `+`, which drops what is counted 0 times.
+        self.wording = Wording(*map(add, self.wording, later.wording))
+        self.seen.merge(later.seen)
+        tallies = {**self.sample, **later.sample}
+        self.sample = {name: tallies[name] for name in _sampled(tallies)}
         for name in list(known)[DIFFERENT_PLACEHOLDERS:]:
             del known[name]
 
 
-def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
-    """Return dialogues under the ids of the fold where capitals or `.json` are all that differs.
+@lru_cache(maxsize=2**14)
+def _answers_in(response: str) -> tuple[str, ...]:
+    names = placeholders_of(response).names
+    return tuple([name for name in COUNTED if name in names])
 
-    Ids stay as they are unless all of them fit then, each to a dialogue of its own.
-    """
-    if not dialogues or any(gold.name_of(name) in gold.dialogues for name in dialogues):
-        return dialogues
-    ids = {name: dialogue_id(name) for name in dialogues}
-    if len(set(ids.values())) < len(ids) or not all(
-        name in gold.dialogues for name in ids.values()
-    ):
-        return dialogues
-    findings.positions = {ids.get(name, name): at for name, at in findings.positions.items()}
-    findings.warning(
-        "other-ids",
-        "ids are read in lower case and without file ending, as the fold has them",
-        count=len(ids),
-        dialogue=next(iter(ids)),
+
+@lru_cache(maxsize=2**12)
+def _first_request(slot: str, user_utterances: tuple[str, ...]) -> int | None:
+    """Return the turn in which the user first requests a slot, None if there is none."""
+    turns = enumerate(user_utterances)
+    return next((turn for turn, text in turns if _REQUEST_OF[slot].search(text.lower())), None)
+
+
+def _sampled(names: Mapping[str, object]) -> list[str]:
+    return nsmallest(
+        SAMPLED, names, key=lambda name: (crc32(name.encode("utf-8", "replace")), name)
     )
-    return {ids[name]: turns for name, turns in dialogues.items()}
 
 
-def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
-    """Note dialogues that the fold does not have, and those with more turns than there are."""
-    strangers = len(dialogues) > 1 and not any(
-        gold.name_of(name) in gold.dialogues or dialogue_id(name) in gold.dialogues
-        for name in dialogues
+def _tally(turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, rules: Rules) -> Tally:
+    """Compare a dialogue with its annotation; `other` is another dialogue of the fold."""
+    tally = Tally()
+    turns = turns[: len(gold.states)]  # More turns than annotated are an error of their own.
+    _compare_responses(turns, gold, other, tally)
+    if all(turn.state is not None for turn in turns):
+        _compare_states(turns, gold, rules, tally)
+    if all(turn.active_domains is not None for turn in turns):
+        for index, turn in enumerate(turns):
+            tally.counts["turns",] += 1
+            if not turn.active_domains:
+                tally.add(index, "inactive")
+            elif len(turn.active_domains) >= 3:
+                tally.add(index, "all active")
+        if len(gold.goal) >= 2 and len(turns) >= 4:
+            tally.counts["of several domains",] += 1
+            if len({frozenset(turn.active_domains or ()) for turn in turns}) == 1:
+                tally.add(0, "same domains")
+    return tally
+
+
+WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,}")
+"""Placeholders, in capitals, and longer words: short words are in all responses."""
+BEGINNING = 24
+"""Responses are distinguished by so many characters and their length."""
+SENTENCE_ENDS = frozenset(".?!)]\"'}>`*")
+OTHER, BEFORE, AFTER = "another dialogue", "the turn before", "the turn after"
+"""References that a response is compared with besides its own."""
+
+
+class Shape(NamedTuple):
+    """A line of `data/shapes.tsv`, which explains its columns."""
+
+    of: str
+    name: str
+    pattern: str
+    meaning: str
+
+
+@cache
+def shapes() -> tuple[Shape, ...]:
+    """Return the shapes that responses and values have by mistake."""
+    return tuple(Shape(*row) for row in table_rows(embedded("shapes.tsv"), 4))
+
+
+@cache
+def _pattern(of: str) -> re.Pattern[str]:
+    patterns = [f"(?P<{shape.name}>{shape.pattern})" for shape in shapes() if shape.of == of]
+    return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)
+
+
+def _compare_responses(
+    turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, tally: Tally
+) -> None:
+    """Count how well responses fit their own and other references, and what is odd about them."""
+    counts, before = tally.counts, ""
+    responses = [(turn.response or "").strip() for turn in turns]
+    in_words = not any(map(known_placeholders, responses))
+    references, elsewhere = (
+        _words(dialogue.system_utterances if in_words else dialogue.references, in_words)
+        for dialogue in (gold, other)
     )
-    if strangers:
-        findings.error(
-            "wrong-fold",
-            f"none of the {len(dialogues)} dialogues is in the {gold.fold} fold of {gold.corpus}: "
-            "choose another with --fold and --corpus",
-        )
-    for name, turns in dialogues.items():
-        annotated = gold.dialogues.get(gold.name_of(name))
-        if annotated is None:
-            # Looking for the closest id is slow, and the file may be of another fold altogether.
-            hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
-            message = _unknown_dialogue(name, gold, hint=hint)
-            findings.error("unknown-dialogue", message, dialogue=name)
-        elif len(turns) > len(annotated.states):
-            findings.error(
-                "too-many-turns",
-                f"has {len(turns)} system turns; the {gold.fold} fold of {gold.corpus} has "
-                f"{len(annotated.states)} — predict one response per system turn",
-                dialogue=name,
-            )
+    for index, response in enumerate(responses):
+        counts["responses",] += 1
+        if not response:
+            tally.add(index, "empty")
+            continue
+        words = frozenset(WORD.findall(canonical_response(response)))
+        fit = _overlap(words, references[index])
+        rivals = {OTHER: elsewhere[min(index, len(elsewhere) - 1)]}
+        if index:
+            rivals[BEFORE] = references[index - 1]
+        if index + 1 < len(turns):
+            rivals[AFTER] = references[index + 1]
+        for rival, reference in rivals.items():
+            other_fit = _overlap(words, reference)
+            counts["own", rival] += fit
+            counts["fit", rival] += other_fit
+            if other_fit > fit:
+                tally.add(index, f"nearer to {rival}")
+        if not fit:
+            tally.add(index, "no fit", response[:BEGINNING])
+        if known := known_placeholders(response):
+            counts["identifiers",] += not known.isdisjoint(IDENTIFIERS)
+        elif not in_words and has_identifier(response):
+            counts["identifiers",] += 1
+            tally.add(index, "in words")
+        _inspect(response, index, in_words, tally)
+        user = gold.user_utterances[index][:30].lower()
+        if (len(user) == 30 and user in response.lower()) or (
+            len(before) >= 20 and len(response) > len(before) and response.startswith(before)
+        ):
+            tally.add(index, "history")
+        before = response
+    if len(turns) >= 3:
+        counts["long",] += 1
+        if responses[0] and len(set(responses)) == 1:
+            tally.add(1, "alike")
 
 
-def _unknown_dialogue(name: str, gold: GoldFold, *, hint: bool) -> str:
-    if not gold.rollouts and dialogue_of(name) in gold.dialogues:
-        return f'a rollout of "{dialogue_of(name)}": `mwzeval shards --rollouts` scores rollouts'
-    canonical = dialogue_id(name)
-    if canonical != name and canonical in gold.dialogues:
-        return "write the id in lower case and without file ending, as the fold has it"
-    where = f"the {gold.fold} fold of {gold.corpus}"
-    if name.startswith(SAMPLE_PREFIX) and gold.corpus != SAMPLE:
-        return f"not in {where} but of the sample, which is scored alone: --corpus sample"
-    return f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
+@lru_cache(maxsize=2**12)
+def _words(texts: tuple[str, ...], in_words: bool) -> tuple[frozenset[str], ...]:
+    lower = [text.lower() for text in texts] if in_words else texts
+    return tuple([frozenset(WORD.findall(text)) for text in lower])
 
 
-def coverage(census: Census, gold: GoldFold) -> dict[str, Any]:
-    """Return how much of the fold, and of its dialogues about each domain, was predicted.
+def _overlap(words: frozenset[str], others: frozenset[str]) -> int:
+    """Return half of Dice's coefficient per mille: sums of whole numbers do not depend on order."""
+    return 1000 * len(words & others) // (len(words) + len(others) or 1)
 
-    Of rollouts, the turns are out of those that the rollouts of all dialogues have.
-    """
-    domains: dict[str, list[int]] = {}
-    turns = rollouts = 0
-    for name, annotated in gold.dialogues.items():
-        times = census.seen.rollouts(name)
-        rollouts += times
-        turns += max(1, times) * len(annotated.states)
-        for domain in annotated.goal:
-            counts = domains.setdefault(domain, [0, 0])
-            counts[0] += times > 0
-            counts[1] += 1
-    shares = {"dialogues": (len(census.seen), len(gold.dialogues)), "turns": (census.turns, turns)}
-    return {
-        **({"rollouts": {"scored": rollouts}} if gold.rollouts else {}),
-        **{name: {"scored": scored, "of": of} for name, (scored, of) in shares.items()},
-        "domains": {
-            name: {"scored": scored, "of": of} for name, (scored, of) in sorted(domains.items())
-        },
+
+def _inspect(text: str, index: int, in_words: bool, tally: Tally) -> None:
+    """Count what is odd about a response, whatever it says."""
+    words, end = text.split(), text[-1]
+    searched = {
+        "response": True,
+        # Responses in words are read with their layout; templates have none.
+        "response with layout": not in_words,
+        "response of a word": len(words) == 1,
     }
+    for of, is_searched in searched.items():
+        if is_searched and (found := _pattern(of).search(text)):
+            tally.add(index, "markup", str(found.lastgroup))
+    if text.count("[") != text.count("]"):
+        tally.add(index, "bracket")
+    pieces, text = len(words), " ".join(words)
+    if pieces >= 3 and (
+        text in (text + text)[1:-1]
+        or text in f"{text} {text}"[1:-1]
+        or (pieces >= 4 and words[::2] == words[1::2])
+    ):
+        tally.add(index, "doubled")
+    tally.counts["length", text[:BEGINNING], len(text), pieces] += 1
+    if end not in SENTENCE_ENDS:
+        tally.add(index, "no end")
 
 
-def check_coverage(census: Census, gold: GoldFold, findings: Findings) -> None:
-    """Warn when dialogues or turns of the fold are missing."""
-    found = coverage(census, gold)
-    for what in ("dialogues", "turns"):
-        there, of = found[what]["scored"], found[what]["of"]
-        if there < of:
-            findings.warning(
-                f"fewer-{what}",
-                f"{of - there} of the fold's {of} {what} are not in the predictions; the scores "
-                f"are of the {there} that are, and not comparable to those of the whole fold",
-            )
+Slot = tuple[str, str]
+"""Domain and slot."""
+TIME = re.compile(r"(\d{1,2}):(\d\d)")
+
+
+def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tally: Tally) -> None:
+    """Count when and where predicted values are annotated, and what is odd about them."""
+    counts = tally.counts
+    states = _values(normalize_states((turn.state or {} for turn in turns), rules))
+    annotated = _values(normalize_states(gold.states, rules))[: len(turns)]
+    first, first_annotated = _first_turns(states), _first_turns(annotated)
+    values: dict[Slot, set[str]] = {}
+    for slot, value in first_annotated:
+        values.setdefault(slot, set()).add(value)
+        counts["annotated", slot[1], value] += 1
+    elsewhere = {value for _, value in first_annotated}
+    for (slot, value), turn in first.items():
+        counts["values",] += 1
+        tally.add(turn, "predicted", slot[1], value)
+        # A part of an annotated value is rather a mistake than a copy.
+        if not any(value in other for other in elsewhere) and any(
+            value in text.lower() for text in gold.user_utterances[: turn + 1]
+        ):
+            counts["copied", slot[1], value] += 1
+        if value in values.get(slot, ()):
+            counts["right",] += 1
+            if begins := first_annotated[slot, value]:
+                counts["placed",] += 1
+                if turn != begins:
+                    tally.add(turn, "moved", turn - begins)
+        elif shape := _pattern("value").search(value):
+            tally.add(turn, "shape", str(shape.lastgroup))
+        elif value in elsewhere:
+            tally.add(turn, "misplaced")
+        time = TIME.fullmatch(value) if slot[1] in TIME_SLOTS else None
+        if time and (others := [*filter(None, map(TIME.fullmatch, values.get(slot, ())))]):
+            counts["times",] += 1
+            apart = {(int(time[1]) - int(other[1])) % 24 for other in others if other[2] == time[2]}
+            if apart and 0 not in apart:
+                tally.add(turn, "hours", min(apart))
+    if len(first) >= 3:
+        counts["filled",] += 1
+        if first.keys().isdisjoint(first_annotated):
+            tally.add(min(first.values()), "none right")
+    for index, (before, state) in enumerate(pairwise(states), 1):
+        counts["slots",] += len(before)
+        if gone := len(before.keys() - state.keys()):
+            tally.add(index, "vanished")
+            counts["vanished",] += gone - 1
+    if states[-1].keys() < states[0].keys() or (any(states) and not states[-1]):
+        tally.add(len(states) - 1, "emptied")
+    if annotated[0] != annotated[-1]:
+        counts["changing",] += 1
+        if states[0] and all(state == states[0] for state in states):
+            tally.add(0, "constant")
+
+
+def _values(states: Iterable[State]) -> list[dict[Slot, str]]:
+    """Return the values of states by domain and slot; equal neighbours are one object."""
+    result: list[dict[Slot, str]] = []
+    before: State | None = None
+    for state in states:
+        if state is not before:
+            before = state
+            values = {
+                (domain, slot.removeprefix("book")): value
+                for domain, slots in state.items()
+                for slot, value in slots.items()
+            }
+        result.append(values)
+    return result
+
+
+def _first_turns(states: Sequence[Mapping[Slot, str]]) -> dict[tuple[Slot, str], int]:
+    """Return the turn in which each pair of a slot and a value is there for the first time."""
+    first: dict[tuple[Slot, str], int] = {}
+    for index, state in enumerate(states):
+        if not index or state is not states[index - 1]:
+            for pair in state.items():
+                first.setdefault(pair, index)
+    return first

@@ -1,121 +1,169 @@
-"""Warnings about predictions that can be scored, but perhaps are not what was meant."""
+"""Whether predictions fit the corpus, and warnings about what is scored but perhaps not meant.
+
+`check_fit` and `check_turns` look at dialogues, `check_whole` at the counts of a whole input.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from mwzeval.errors import SHOWN_PROBLEMS, Problem, did_you_mean, shorten
-from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
-from mwzeval.multiwoz.corpus import GoldFold, References
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
+from mwzeval.multiwoz.annotations import dialogue_id
+from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, SAMPLE, Rules
+from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, GoldFold, References, dialogue_of
 from mwzeval.multiwoz.normalization import ONTOLOGY, normalize_slot, normalize_value
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS, known_placeholders
-from mwzeval.multiwoz.predictions.census import Answers, Census, answers_alike, most_frequent
-from mwzeval.multiwoz.predictions.reading import (
-    UNFILLED,
-    Dialogues,
-    Findings,
-    bare,
-    spelling,
-    visible,
-)
+from mwzeval.multiwoz.predictions.census import AFTER, BEFORE, OTHER, TIME, Census, Key, shapes
+from mwzeval.multiwoz.predictions.reading import UNFILLED, Dialogues, bare, spelling, visible
+from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS
+from mwzeval.multiwoz.scoring.rows import Metrics
+from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.words.numbers import has_identifier
+from mwzeval.scores.findings import Findings
 
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
 """The domains that turns may be about; those of dialogue acts among them belong to no goal."""
-
 LEXICALIZED_SHARE = 0.02
 """Even in delexicalised references a dialogue in hundreds mentions nothing of the database."""
+MOST_ALIKE, MOST_EARLY = 0.5, 0.8
+"""Shares of turns with the same placeholders, and of requests answered too early, above which a
+warning is given. Published systems: 0.11 to 0.18 and 0.05 to 0.13; LAVA 0.35 and 0.61."""
+FEWEST_TURNS, FEWEST_REQUESTS = 100, 30
+"""Below these such a share says nothing."""
+UNREAD = ("missing-response", "shape")
+"""Kinds of errors after which the checks of responses and states of all turns would mislead."""
 
 
-def check_keys(
-    census: Census, gold: GoldFold, findings: Findings, *, judges_goals: bool = True
-) -> None:
-    """Warn when a key that all turns need is there for some turns only, or says nothing.
+def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
+    """Return dialogues under the ids of the fold where capitals or `.json` are all that differs.
 
-    Where goals are judged (Inform, Success and grounded scores), warn also when no turn has a
-    state, because gold states are then used.
+    Ids stay as they are unless all of them fit then, each to a dialogue of its own.
     """
-    turns = census.turns
-    if judges_goals and census.with_state < turns:
-        missing = "the file has none"
-        if census.with_state:
-            missing = f"{turns - census.with_state} of {turns} turns have none"
-        findings.warning(
-            "partial-state" if census.with_state else "gold-states",
-            f"states: gold ({missing}); compare only with policy-optimization results",
-        )
-    if 0 < census.with_domains < turns:
-        findings.warning(
-            "partial-active_domains",
-            "active domains: estimated from the states, for all turns "
-            f"({turns - census.with_domains} of {turns} turns have none)",
-        )
-    if census.with_domains and not census.with_any_domain:
-        findings.warning(
-            "no-active-domains",
-            "active_domains are empty in every turn, so nothing is offered or provided; leave the "
-            "key out to have them estimated from the states",
-        )
-    annotated = (gold.dialogues[name].states for name in census.seen if name in gold.dialogues)
-    if (
-        census.with_state == census.turns
-        and not census.with_values
-        and any(slots for states in annotated for state in states for slots in state.values())
-    ):
-        findings.warning(
-            "empty-states",
-            "the states of all turns are empty, so offers hardly fit and no slot is right; leave "
-            'the key "state" out to have gold states',
-        )
+    if not dialogues or any(gold.name_of(name) in gold.dialogues for name in dialogues):
+        return dialogues
+    ids = {name: dialogue_id(name) for name in dialogues}
+    if len(set(ids.values())) < len(ids) or not set(ids.values()) <= gold.dialogues.keys():
+        return dialogues
+    findings.positions = {ids.get(name, name): at for name, at in findings.positions.items()}
+    findings.warning(
+        "other-ids",
+        "ids are read in lower case and without file ending, as the fold has them",
+        count=len(ids),
+        dialogue=next(iter(ids)),
+    )
+    return {ids[name]: turns for name, turns in dialogues.items()}
 
 
-def check_tracking(census: Census, findings: Findings) -> None:
-    """Warn when state tracking was asked for, but not every turn has a predicted state."""
-    if census.with_state < census.turns:
-        findings.warning(
-            "no-states", "state tracking is not scored, because there are turns without a state"
+def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
+    """Note dialogues that the fold does not have, and those with more turns than there are."""
+    where = f"the {gold.fold} fold of {gold.corpus}"
+    strangers = len(dialogues) > 1 and not any(
+        gold.name_of(name) in gold.dialogues or dialogue_id(name) in gold.dialogues
+        for name in dialogues
+    )
+    if strangers:
+        findings.error(
+            "wrong-fold",
+            f"none of the {len(dialogues)} dialogues is in {where}: choose another with --fold "
+            "and --corpus",
         )
+    for name, turns in dialogues.items():
+        annotated = gold.dialogues.get(gold.name_of(name))
+        if annotated is not None:
+            if len(turns) > len(annotated.states):
+                findings.error(
+                    "too-many-turns",
+                    f"has {len(turns)} system turns; {where} has {len(annotated.states)} — predict "
+                    "one response per system turn",
+                    dialogue=name,
+                )
+            continue
+        if not gold.rollouts and dialogue_of(name) in gold.dialogues:
+            message = f'a rollout of "{dialogue_of(name)}": `mwzeval shards --rollouts` scores '
+            message += "rollouts"
+        elif dialogue_id(name) in gold.dialogues:
+            message = "write the id in lower case and without file ending, as the fold has it"
+        elif name.startswith(SAMPLE_PREFIX) and gold.corpus != SAMPLE:
+            message = f"not in {where} but of the sample, which is scored alone: --corpus sample"
+        else:
+            # Looking for the closest id is slow, and the file may be of another fold altogether.
+            hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
+            message = f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
+        findings.error("unknown-dialogue", message, dialogue=name)
+
+
+def coverage(census: Census, gold: GoldFold) -> dict[str, Any]:
+    """Return how much of the fold, and of its dialogues about each domain, was predicted.
+
+    Of rollouts, the turns are out of those that the rollouts of all dialogues have.
+    """
+    domains: dict[str, list[int]] = {}
+    turns = rollouts = 0
+    for name, annotated in gold.dialogues.items():
+        times = census.seen.rollouts(name)
+        rollouts += times
+        turns += max(1, times) * len(annotated.states)
+        for domain in annotated.goal:
+            counts = domains.setdefault(domain, [0, 0])
+            counts[0] += times > 0
+            counts[1] += 1
+
+    def share(scored: int, of: int) -> dict[str, int]:
+        return {"scored": scored, "of": of}
+
+    return {
+        **({"rollouts": {"scored": rollouts}} if gold.rollouts else {}),
+        "dialogues": share(len(census.seen), len(gold.dialogues)),
+        "turns": share(census.turns, turns),
+        "domains": {name: share(*counts) for name, counts in sorted(domains.items())},
+    }
 
 
 def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
-    """Warn about what turns say that MultiWOZ does not have, or that is hardly meant so."""
-    unusual = list(_unusual(dialogues, rules))
-    _check_slots(unusual, findings)
-    for name, index, domain, slots in unusual:
+    """Warn about slots and domains that MultiWOZ does not have, and about odd values."""
+
+    @cache
+    def close(name: str, domain: str | None = None) -> str:
+        # Looking for the closest name is slow, and garbage has many names.
+        known = ONTOLOGY if domain is None else ONTOLOGY[domain]
+        return did_you_mean(name, known) if findings.warned < SHOWN_PROBLEMS else ""
+
+    def odd(domain: str, slots: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+        key, known = f"state.{domain}", ONTOLOGY.get(domain)
+        if known is None:
+            yield "unknown-domain", f'unknown domain "{shorten(domain)}"{close(domain)}', key
         for slot, value in slots.items():
+            if known and slot not in known and (name := normalize_slot(slot)) not in known:
+                message = f'unknown slot "{shorten(slot)}" in domain "{domain}"'
+                yield "unknown-slot", f"{message}{close(name, domain)}", f"{key}.{slot}"
             if found := _odd_value(slot, value, rules):
-                key = f"state.{domain}.{slot}"
-                findings.warning(*found, dialogue=name, turn=index, key=key)
-    check_active_domains(dialogues, findings)
+                yield *found, f"{key}.{slot}"
 
-
-Said = tuple[str, int, str, Mapping[str, str]]
-"""Dialogue, turn, domain, and the slots that the state has of it."""
-
-
-def _unusual(dialogues: Dialogues, rules: Rules) -> Iterator[Said]:
-    """Yield what may be worth a warning: mostly nothing, so that this is all that is looked at."""
     for name, turns in dialogues.items():
         usual: dict[str, Mapping[str, str]] = {}
         for index, turn in enumerate(turns):
             for domain, slots in (turn.state or {}).items():
                 if slots == usual.get(domain):
                     continue  # Most slots are those of the turn before.
-                if _has_known_slots(domain, slots) and not any(
-                    _odd_value(slot, value, rules) for slot, value in slots.items()
-                ):
+                warnings = [*odd(domain, slots)]
+                if not warnings:
                     usual[domain] = slots
-                else:
-                    yield name, index, domain, slots
-
-
-def _has_known_slots(domain: str, slots: Mapping[str, str]) -> bool:
-    known = ONTOLOGY.get(domain)
-    if known is None:
-        return False
-    return slots.keys() <= known or all(normalize_slot(slot) in known for slot in slots)
+                for kind, message, key in warnings:
+                    findings.warning(kind, message, dialogue=name, turn=index, key=key)
+            for domain in turn.active_domains or ():
+                if domain not in ACTIVE_DOMAINS:
+                    findings.warning(
+                        "unknown-active-domain",
+                        f'unknown domain "{shorten(domain)}"{close(domain)}',
+                        dialogue=name,
+                        turn=index,
+                        key="active_domains",
+                    )
 
 
 @lru_cache(maxsize=2**15)
@@ -125,9 +173,9 @@ def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
     Only what the normalisation of the slot's values leaves as it is: names may have capitals.
     """
     if (meant := bare(value)) in UNFILLED:
-        said = "an empty value" if not meant else f'"{meant}"'
+        empty = "an empty value" if not meant else f'"{meant}"'
         return "unfilled-value", (
-            f"{said} is scored as the value of a slot: leave out slots that are not filled, or "
+            f"{empty} is scored as the value of a slot: leave out slots that are not filled, or "
             f"say --unfilled '{spelling(meant)}'"
         )
     if visible(value) != value:
@@ -136,152 +184,219 @@ def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
             "characters that are not seen, such as zero-width spaces, make a value another "
             "value: leave them out",
         )
-    name = normalize_slot(slot)
-    if normalize_value(name, value, rules) != normalize_value(name, value.strip(), rules):
+    name, stripped = normalize_slot(slot), value.strip()
+    normal = normalize_value(name, stripped, rules)
+    if normalize_value(name, value, rules) != normal:
         message = "blanks around a value make it another value: leave them out"
         return "blanks-around-value", message
-    value = value.strip()
-    if normalize_value(name, value, rules) != normalize_value(name, value.lower(), rules):
+    if normal != normalize_value(name, stripped.lower(), rules):
         return "upper-case-value", "capitals make a value another value: write it in lower case"
     return None
 
 
-def _check_slots(said: Iterable[Said], findings: Findings) -> None:
-    """Warn about domains and slots that MultiWOZ does not have (they are scored as they are)."""
-    messages: dict[tuple[str, str | None], str | None] = {}
-    for name, index, domain, slots in said:
-        for slot in slots if domain in ONTOLOGY else (None,):
-            if (domain, slot) not in messages:
-                # Looking for the closest name is slow, and garbage has many names.
-                hint = findings.warned < SHOWN_PROBLEMS
-                messages[domain, slot] = _unknown(domain, slot, hint=hint)
-            message = messages[domain, slot]
-            if message:
-                kind = "unknown-domain" if slot is None else "unknown-slot"
-                key = f"state.{domain}" if slot is None else f"state.{domain}.{slot}"
-                findings.warning(kind, message, dialogue=name, turn=index, key=key)
-
-
-def _unknown(domain: str, slot: str | None, *, hint: bool) -> str | None:
-    """Return what to say about a domain (and slot); None for one that exists."""
-    if slot is None:
-        close = did_you_mean(domain, ONTOLOGY) if hint else ""
-        return f'unknown domain "{shorten(domain)}"{close}'
-    name = normalize_slot(slot)
-    if name in ONTOLOGY[domain]:
-        return None
-    close = did_you_mean(name, ONTOLOGY[domain]) if hint else ""
-    return f'unknown slot "{shorten(slot)}" in domain "{domain}"{close}'
-
-
-def check_active_domains(dialogues: Dialogues, findings: Findings) -> None:
-    """Warn about active domains that MultiWOZ does not have: their turns count for nothing."""
-    messages: dict[str, str] = {}
+def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings) -> list[Problem]:
+    """Return a warning for each turn that speaks against what responses are taken to be."""
+    problems = []
     for name, turns in dialogues.items():
         for index, turn in enumerate(turns):
-            for domain in turn.active_domains or ():
-                if domain in ACTIVE_DOMAINS:
-                    continue
-                if domain not in messages:
-                    hint = findings.warned < SHOWN_PROBLEMS
-                    messages[domain] = _unknown(domain, None, hint=hint) or ""
-                findings.warning(
-                    "unknown-active-domain",
-                    messages[domain],
-                    dialogue=name,
-                    turn=index,
-                    key="active_domains",
-                )
+            response = turn.response or ""
+            known = known_placeholders(response)
+            if lexicalized and known:
+                message = f"placeholders ({', '.join(sorted(known))}) among responses in words"
+            elif not (lexicalized or known) and has_identifier(response):
+                message = f"in words among responses with placeholders: {shorten(response)}"
+            else:
+                continue
+            at = findings.position(name, index)
+            problem = Problem("mixed-response", message, "warning", findings.file, name, at)
+            problems.append(problem)
+    return problems
 
 
-def check_responses(
-    census: Census, lexicalized: bool, findings: Findings, responses: Responses = AUTO
-) -> None:
-    """Warn about placeholders nobody knows or all turns have, and of unclear kinds of responses.
+def answers_alike(census: Census) -> bool:
+    """Tell whether most turns have the same placeholders, or answer what nobody has asked yet."""
+    return (
+        census.turns >= FEWEST_TURNS and most_frequent(census)[0] > MOST_ALIKE * census.turns
+    ) or (census.requests >= FEWEST_REQUESTS and census.early > MOST_EARLY * census.requests)
 
-    `lexicalized` is whether they are taken to be in words, `responses` how they are said to be.
-    """
-    bracketed: Counter[str] = Counter()
-    for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
-        close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
-        if lexicalized and not close:  # links of Markdown, for one, of which there are many
-            bracketed[name] = count
-            continue
-        findings.warning(
-            "unknown-placeholder",
-            f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
-            count=count,
-        )
-    if bracketed:
-        (most, _), *_ = bracketed.most_common(1)
-        findings.warning(
-            "unknown-placeholder",
-            f'text in brackets, such as "[{shorten(most)}]", is left out of BLEU and richness, '
-            "unless it holds a value of the database",
-            count=bracketed.total(),
-        )
-    check_answers(census.answers, findings)
-    wording = census.wording
-    there, in_words = wording.with_placeholder, wording.identifier_in_words
-    mixture = (
-        f"{there} of {census.turns} turns have placeholders; a phone number, postcode, train id or "
-        f"reference stands in {wording.identifier_as_placeholder} as a placeholder and in "
-        f"{in_words} without any"
+
+def most_frequent(census: Census) -> tuple[int, tuple[str, ...]]:
+    """Return the most frequent placeholders of a turn, and in how many turns they are."""
+    some = [(times, names) for names, times in census.answers.items() if names]
+    return max(some, default=(0, ()))
+
+
+class Sign(NamedTuple):
+    """A line of `data/signs.tsv`, which explains its columns."""
+
+    stage: str
+    sign: str
+    cases: str
+    share: float
+    fewest: int
+    details: str
+    kind: str
+    message: str
+
+
+@cache
+def signs() -> tuple[Sign, ...]:
+    """Return the signs of mistakes, in the order in which they are checked."""
+    return tuple(
+        Sign(stage, sign, cases, float(share), int(fewest), *more)
+        for stage, sign, cases, share, fewest, *more in table_rows(embedded("signs.tsv"), 8)
     )
-    if not there:
-        seems = "no response has a placeholder like [restaurant_name]: they look lexicalised, and"
-        if responses == AUTO:
-            findings.warning(
-                "lexicalized",
-                f"{seems} are delexicalised with the database for scoring; "
-                "--responses lexicalized says that it is meant",
-            )
-        elif responses != LEXICALIZED:
-            findings.warning(
-                "lexicalized",
-                f"{seems} Inform, Success and BLEU only mean something for delexicalised "
-                "responses: see --responses",
-            )
-    elif responses == LEXICALIZED:
-        findings.warning(
-            "mixed-responses",
-            f"{there} of {census.turns} turns have placeholders already, which stay; values in "
-            "words get placeholders in all turns",
-        )
-    elif in_words and responses == AUTO and lexicalized:
-        findings.warning(
-            "mixed-responses",
-            f"{mixture}: they were taken to be lexicalised, and delexicalised with the database; "
-            "say with --responses which they are",
-        )
-    elif in_words:
-        findings.warning(
-            "mixed-responses",
-            f"{mixture}: what is said in words is not counted, unless with --responses lexicalized",
-        )
 
 
-def check_grounded(census: Census, lexicalized: bool, findings: Findings) -> None:
-    """Warn about grounded scores that cannot be computed, or not from one source."""
-    if not lexicalized:
-        findings.warning(
-            "not-grounded",
-            "responses have placeholders, which say nothing that could be held against the "
-            "database: of the grounded scores only booking is computed",
+FEWEST = 50
+"""Fewer responses than these are not compared with references."""
+FEWEST_DIALOGUES = 10
+"""In a smaller sample only the form of responses and values is judged."""
+FIT, NEIGHBOUR = 1.3, 0.85
+"""Responses fit their own references so many times better than those of other dialogues; the
+references of neighbouring turns fit so much of that."""
+UNKNOWN, UNKNOWN_NAMES = 0.25, 0.8
+"""Shares of values that are not annotated, of names and of other slots."""
+ODD_VALUES = {"odd-values", "blanks-around-value", "upper-case-value", "invisible-characters"}
+"""Warnings about values that say why they are not annotated."""
+NUMBERS = frozenset({"stars", "people", "stay"})
+
+
+class _Sample:
+    """The tallies of sampled dialogues, summed, and the warnings that they cause."""
+
+    def __init__(self, census: Census, findings: Findings) -> None:
+        self._tallies = sorted(census.sample.items())
+        self._findings = findings
+        self.total: Counter[Key] = Counter()
+        for tally in census.sample.values():
+            self.total.update(tally.counts)
+        self.details: defaultdict[str, Counter[Key]] = defaultdict(Counter)
+        for key, times in self.total.items():
+            self.details[str(key[0])][key] = times
+
+    def check(self, stage: str, **values: object) -> set[str]:
+        """Give the warnings of a stage, and return their kinds; `values` are for messages."""
+        given: set[str] = set()
+        for sign in signs():
+            if sign.stage == stage and sign.kind not in given:
+                counts = self.details[sign.sign].most_common(None if sign.details == "all" else 1)
+                most = sign.share * max(self.total[sign.cases,], sign.fewest)
+                if sum(times for _, times in counts) > most:
+                    given.add(sign.kind)
+                    keys = [key for key, _ in counts]
+                    message = sign.message.format_map(_found(keys) | values)
+                    self.warn(sign.kind, message, *keys)
+        return given
+
+    def warn(self, kind: str, message: str, *keys: Key) -> None:
+        """Report how often and in how many dialogues these keys were counted, and where first."""
+        places = [
+            (name, min(tally.turns[key] for key in keys if key in tally.turns))
+            for name, tally in self._tallies
+            if not tally.turns.keys().isdisjoint(keys)
+        ]
+        for name, turn in places[:1]:
+            message += f" (in {len(places)} of {len(self._tallies)} dialogues of a sample)"
+            count = sum(self.total[key] for key in keys)
+            problem = Problem(
+                kind, message, "warning", self._findings.file, name, turn, count=count
+            )
+            self._findings.extend([problem])
+
+    def check_lengths(self) -> None:
+        """Warn when many responses end within a sentence at the greatest length."""
+        responses = list(self.details["length"])
+        for unit, place, slack in (("characters", 2, 1), ("words", 3, 0)):
+            lengths = [int(key[place]) for key in responses]
+            longest = max(lengths, default=0)
+            at_end = sum(length >= longest - slack for length in lengths)
+            if len(lengths) >= FEWEST and at_end > 0.1 * len(lengths):
+                self.check("lengths", longest=longest, unit=unit)
+                return
+
+    def check_references(self) -> None:
+        """Warn when responses fit other references than their own, or differ in form."""
+        if "same-response" in self.check("responses") or self.total["responses",] < FEWEST:
+            return
+        fit, own = (
+            Counter({str(key[1]): times for key, times in self.details[of].items()})
+            for of in ("fit", "own")
         )
-    if not census.with_bookings and census.with_state < census.turns:
-        findings.warning(
-            "no-bookings",
-            'booking is not scored: no turn has "bookings", and there are turns without a state',
-        )
-    without = census.turns - census.with_bookings
-    if 0 < without < census.turns:
-        findings.warning(
-            "partial-bookings",
-            f"{without} of {census.turns} turns are of dialogues without "
-            '"bookings": what these book is read from their last state, if states are predicted; '
-            'write "bookings": [] where nothing is booked',
-        )
+        nearest = max((BEFORE, AFTER), key=lambda rival: fit[rival] / (own[rival] or 1))
+        often: Counter[str | int] = Counter()
+        for key, times in self.details["length"].items():
+            often[key[1]] += times
+        if own[OTHER] < FIT * fit[OTHER] and fit[nearest] < 1.5 * own[nearest]:
+            self.check(OTHER)
+        elif fit[nearest] > NEIGHBOUR * own[nearest]:
+            self.check(nearest)
+        elif any(times == often[key[1]] for key, times in self.details["no fit"].most_common(1)):
+            self.check("unfit response")
+
+    def check_values(self) -> None:
+        """Warn about values that hardly any annotated state has, or that stand at other slots."""
+        known = {key[1:] for key in self.details["annotated"]}
+        predicted: defaultdict[str, Counter[Key]] = defaultdict(Counter)
+        for key, times in self.details["predicted"].items():
+            slot = "parking, internet" if key[1] in FLAG_SLOTS else str(key[1])
+            predicted[slot][key] = times
+        for slot, values in predicted.items():
+            # What the user said is a poor state rather than a mistake of the file.
+            unknown = +Counter(
+                {
+                    key: times - self.total["copied", key[1], key[2]]
+                    for key, times in values.items()
+                    if key[1:] not in known and not _is_valid(str(key[1]), str(key[2]))
+                }
+            )
+            limit = UNKNOWN_NAMES if slot in NAME_SLOTS | {"food"} else UNKNOWN
+            if unknown.total() > limit * max(25, values.total()):
+                (key, _), *_ = unknown.most_common(1)
+                message = f'values of the slot "{slot}" that no annotated state has, such as '
+                self.warn("unknown-values", f'{message}"{shorten(str(key[2]))}"', *unknown)
+                return
+        self.check("values")
+
+
+def _found(keys: Sequence[Key]) -> dict[str, object]:
+    """Return what messages say about the details that were found."""
+    meanings = {shape.name: shape.meaning for shape in shapes()}
+    names = ", ".join(meanings.get(str(key[-1]), "") for key in keys)
+    most = keys[0][-1]
+    turns = ""
+    if isinstance(most, int):
+        number = "1 turn" if abs(most) == 1 else f"{abs(most)} turns"
+        turns = f"{number} {'later' if most > 0 else 'earlier'}"
+    return {"names": names, "most": most, "turns": turns}
+
+
+def _is_valid(slot: str, value: str) -> bool:
+    return (
+        value in NO_CONSTRAINT
+        or bare(value) in UNFILLED
+        or (slot in NUMBERS and value.isdigit())
+        or (slot in TIME_SLOTS and TIME.match(value) is not None)
+    )
+
+
+def check_sample(census: Census, findings: Findings, *, responses: bool) -> None:
+    """Warn about mistakes that the sampled dialogues show; `responses` tells if they are scored."""
+    sample = _Sample(census, findings)
+    if responses:
+        sample.check("form of responses")
+    sample.check("form of values")
+    if responses:
+        sample.check_lengths()
+    if len(census.sample) < FEWEST_DIALOGUES:
+        return
+    if responses and not answers_alike(census):
+        sample.check_references()
+    if ODD_VALUES.isdisjoint(problem.kind for problem in findings.warnings):
+        sample.check_values()
+    right, values = (sample.total[sign,] for sign in ("right", "values"))
+    if "same-state" not in sample.check("turns") and right > 0.25 * max(values, FEWEST):
+        sample.check("places of values")
 
 
 def check_references(
@@ -317,39 +432,151 @@ def check_references(
             )
 
 
-def check_answers(answers: Answers, findings: Findings) -> None:
-    """Warn when most turns have the same placeholders, or answer what nobody has asked yet."""
-    if answers_alike(answers):
-        alike, names = most_frequent(answers)
-        findings.warning(
-            "same-placeholders",
-            f"{alike} of {answers.turns} turns have the same placeholders ({', '.join(names)}), "
-            f"and {answers.early} of {answers.requests} requests are answered before they are "
-            "made: Inform and Success say little about such responses, look at BLEU as well",
+def check_whole(census: Census, scorer: Scorer, metrics: Metrics, findings: Findings) -> None:
+    """Warn about what only the counts of a whole input show."""
+    gold, stated, turns, wording = scorer.gold, scorer.responses, census.turns, census.wording
+    findings.other_files(gold.corpus, gold.checksum, gold.other_files)
+
+    def warn(kind: str, is_so: object, message: str) -> None:
+        if is_so:
+            findings.warning(kind, message)
+
+    if not any(error.kind in UNREAD for error in findings.errors):
+        lexicalized = scorer.delexicalizes(Sources.of_census(census))
+        no_state = turns - census.with_state
+        # Without any metric, an input is only validated, for whatever it may be scored by.
+        judges_goals = metrics.success or metrics.grounded or metrics == Metrics()
+        compare = "compare only with policy-optimization results"
+        warn(
+            "partial-state",
+            judges_goals and 0 < no_state < turns,
+            f"states: gold ({no_state} of {turns} turns have none); {compare}",
+        )
+        warn(
+            "gold-states",
+            judges_goals and no_state == turns,
+            f"states: gold (the file has none); {compare}",
+        )
+        warn(
+            "partial-active_domains",
+            0 < census.with_domains < turns,
+            "active domains: estimated from the states, for all turns "
+            f"({turns - census.with_domains} of {turns} turns have none)",
+        )
+        warn(
+            "no-active-domains",
+            census.with_domains and not census.with_any_domain,
+            "active_domains are empty in every turn, so nothing is offered or provided; leave the "
+            "key out to have them estimated from the states",
+        )
+        annotated = (gold.dialogues[name] for name in census.seen if name in gold.dialogues)
+        warn(
+            "empty-states",
+            not (no_state or census.with_values)
+            and any(any(state.values()) for dialogue in annotated for state in dialogue.states),
+            "the states of all turns are empty, so offers hardly fit and no slot is right; leave "
+            'the key "state" out to have gold states',
+        )
+        warn(
+            "no-states",
+            metrics.tracking and no_state,
+            "state tracking is not scored, because there are turns without a state",
+        )
+        if metrics.need_responses:
+            _check_placeholders(census, lexicalized, findings)
+            with_placeholder = wording.with_placeholder
+            have_placeholders = f"{with_placeholder} of {turns} turns have placeholders"
+            mixture = (
+                f"{have_placeholders}; a phone number, postcode, train id or reference stands in "
+                f"{wording.identifier_as_placeholder} as a placeholder and in "
+                f"{wording.identifier_in_words} without any"
+            )
+            seems = "no response has a placeholder like [restaurant_name]: they look lexicalised,"
+            alike, names = most_frequent(census)
+            warn(
+                "same-placeholders",
+                answers_alike(census),
+                f"{alike} of {turns} turns have the same placeholders ({', '.join(names)}), "
+                f"and {census.early} of {census.requests} requests are answered before they are "
+                "made: Inform and Success say little about such responses, look at BLEU as well",
+            )
+            warn(
+                "lexicalized",
+                not with_placeholder and stated == AUTO,
+                f"{seems} and are delexicalised with the database for scoring; "
+                "--responses lexicalized says that it is meant",
+            )
+            warn(
+                "lexicalized",
+                not with_placeholder and stated == DELEXICALIZED,
+                f"{seems} and Inform, Success and BLEU only mean something for delexicalised "
+                "responses: see --responses",
+            )
+            warn(
+                "mixed-responses",
+                with_placeholder and stated == LEXICALIZED,
+                f"{have_placeholders} already, which stay; values in words get placeholders in all "
+                "turns",
+            )
+            in_both = with_placeholder and wording.identifier_in_words
+            warn(
+                "mixed-responses",
+                in_both and stated == AUTO and lexicalized,
+                f"{mixture}: they were taken to be lexicalised, and delexicalised with the "
+                "database; say with --responses which they are",
+            )
+            warn(
+                "mixed-responses",
+                in_both and not lexicalized,
+                f"{mixture}: what is said in words is not counted, unless with --responses "
+                "lexicalized",
+            )
+        if metrics.grounded:
+            warn(
+                "not-grounded",
+                not lexicalized,
+                "responses have placeholders, which say nothing that could be held against the "
+                "database: of the grounded scores only booking is computed",
+            )
+            warn(
+                "no-bookings",
+                no_state and not census.with_bookings,
+                'booking is not scored: no turn has "bookings", and there are turns without a '
+                "state",
+            )
+            warn(
+                "partial-bookings",
+                0 < census.with_bookings < turns,
+                f"{turns - census.with_bookings} of {turns} turns are of dialogues without "
+                '"bookings": what these book is read from their last state, if states are '
+                'predicted; write "bookings": [] where nothing is booked',
+            )
+        check_sample(census, findings, responses=metrics.need_responses)
+        check_references(census, scorer.reference_sets, gold.reference_set, findings)
+    covered = coverage(census, gold)
+    for what in ("dialogues", "turns"):
+        there, number = covered[what]["scored"], covered[what]["of"]
+        warn(
+            f"fewer-{what}",
+            there < number,
+            f"{number - there} of the fold's {number} {what} are not in the predictions; the "
+            f"scores are of the {there} that are, and not comparable to those of the whole fold",
         )
 
 
-def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings) -> list[Problem]:
-    """Return a warning for each turn that speaks against what responses are taken to be."""
-    problems = []
-    for name, turns in dialogues.items():
-        for index, turn in enumerate(turns):
-            response = turn.response or ""
-            known = known_placeholders(response)
-            if lexicalized and known:
-                message = f"placeholders ({', '.join(sorted(known))}) among responses in words"
-            elif not (lexicalized or known) and has_identifier(response):
-                message = f"in words among responses with placeholders: {shorten(response)}"
-            else:
-                continue
-            problems.append(
-                Problem(
-                    "mixed-response",
-                    message,
-                    "warning",
-                    findings.file,
-                    dialogue=name,
-                    turn=findings.position(name, index),
-                )
-            )
-    return problems
+def _check_placeholders(census: Census, lexicalized: bool, findings: Findings) -> None:
+    bracketed: Counter[str] = Counter()
+    for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
+        close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
+        if lexicalized and not close:  # links of Markdown, for example, of which there are many
+            bracketed[name] = count
+            continue
+        message = f'unknown placeholder "[{shorten(name)}]" is dropped{close}'
+        findings.warning("unknown-placeholder", message, count=count)
+    for name, _ in bracketed.most_common(1):
+        findings.warning(
+            "unknown-placeholder",
+            f'text in brackets, such as "[{shorten(name)}]", is left out of BLEU and richness, '
+            "unless it holds a value of the database",
+            count=bracketed.total(),
+        )

@@ -14,7 +14,8 @@ from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.scores import Words
 from mwzeval.multiwoz.placeholders import natural_spacing
-from mwzeval.multiwoz.predictions.census import Census, coverage
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.plausibility import coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.scoring.goal_success import NeedsOffer, Progress
 from mwzeval.multiwoz.scoring.reasons import Case, failures, spelled
@@ -259,7 +260,7 @@ class ScoredPredictions:
                 "responses": {
                     "taken_as": scorer.kind(self.rows.sources),
                     "said": scorer.responses != AUTO,
-                    **checked.census.wording.plain(),
+                    **checked.census.wording._asdict(),
                 },
                 "coverage": coverage(checked.census, scorer.gold),
                 "versions": {name: library_version(name) for name in DEPENDENCIES}

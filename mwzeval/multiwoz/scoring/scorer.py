@@ -24,7 +24,7 @@ from mwzeval.multiwoz.grounding.log import Said, compare_with_log
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.normalization import State, estimate_active_domains, normalize_states
 from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
-from mwzeval.multiwoz.predictions.census import TELLING, Census, Wording
+from mwzeval.multiwoz.predictions.census import IDENTIFYING_SLOTS, Census, Wording
 from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
 from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
@@ -167,7 +167,7 @@ class Scorer:
             # No more turns are read than decide whether as many have names as have placeholders.
             missing, left = wording.with_placeholder, len(turns)
             while 0 < missing <= left:
-                missing -= any(mention.slot in TELLING for mention in next(found))
+                missing -= any(mention.slot in IDENTIFYING_SLOTS for mention in next(found))
                 left -= 1
             if missing > 0:
                 return sources

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -42,16 +40,8 @@ def test_what_speaks_for_either(
     responses: list[str], counts: tuple[int, int, int], lexicalized: bool
 ) -> None:
     wording = Wording.of(responses)
-    assert tuple(wording.plain().values()) == counts
+    assert wording == counts
     assert wording.lexicalized is lexicalized
-
-
-@given(st.lists(st.sampled_from(["hi", "[phone]", "[name]", "01223456789", LINK])), st.integers(0))
-def test_counts_of_parts_add_up(responses: list[str], place: int) -> None:
-    place %= len(responses) + 1
-    total = Wording.of(responses[:place])
-    total.merge(Wording.of(responses[place:]))
-    assert total == Wording.of(responses)
 
 
 def said(turns: list[dict[str, Any]]) -> list[str]:
@@ -200,12 +190,6 @@ def test_the_majority_decides_and_is_told_however_an_input_comes(in_words: int) 
     for later in parts[1:]:
         parts[0].merge(later)
     assert parts[0].compute().to_dict() == found
-
-
-@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-def test_the_decision_for_the_sample_systems(system: str) -> None:
-    responses = scored(sample_predictions(system))["meta"]["responses"]
-    assert (responses["taken_as"] == "lexicalized") == (system == "lexicalized")
 
 
 @pytest.mark.integration

@@ -6,7 +6,9 @@ import pytest
 
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.census import MOST_ALIKE, MOST_EARLY, Answers
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.plausibility import MOST_ALIKE, MOST_EARLY
+from mwzeval.multiwoz.predictions.reading import Turn
 from tests.parts import cut
 from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 
@@ -52,12 +54,14 @@ def test_systems_and_gold_are_far_from_the_thresholds() -> None:
     systems = {name: read_json(data / "predictions" / f"{name}.json") for name in PUBLISHED}
     states = {name: dialogue.states for name, dialogue in gold.dialogues.items()}
     for predictions in (*systems.values(), gold_predictions(gold, states)):
-        answers = Answers()
-        for name, turns in predictions.items():
-            answers.add([turn["response"] for turn in turns], gold.dialogues[name])
-        del answers.placeholders[()]
-        assert max(answers.placeholders.values()) < 0.75 * MOST_ALIKE * answers.turns
-        assert answers.early < 0.8 * MOST_EARLY * answers.requests
+        dialogues = {
+            name: [Turn(turn["response"], None, None) for turn in turns]
+            for name, turns in predictions.items()
+        }
+        census = Census.of(dialogues, {}, gold)
+        del census.answers[()]
+        assert max(census.answers.values()) < 0.75 * MOST_ALIKE * census.turns
+        assert census.early < 0.8 * MOST_EARLY * census.requests
 
 
 def test_sample_systems_are_not_told() -> None:
