@@ -5,10 +5,23 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
+from typing import NamedTuple
 
 from mwzeval.cli import command_parser
+
+
+class Ran(NamedTuple):
+    """The exit code of a command, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+"""The fixture `run`: `mwzeval` with these words."""
 
 VERBS = {"evaluate.py": "evaluate", "add_slot_domains.py": "add-slot-domains"}
 

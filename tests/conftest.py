@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.output import PROGRESS_VARIABLE
+from tests.command_lines import Ran, Run
 from tests.examples import QUICK, THOROUGH
 
 for name, number in (("quick", QUICK), ("thorough", THOROUGH)):
@@ -76,8 +80,8 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         # Derived data are worked out once for all workers.
         folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("MWZEVAL_DATA", raising=False)
-        patch.delenv("MWZEVAL_MIRROR", raising=False)
+        for name in ("MWZEVAL_DATA", "MWZEVAL_MIRROR", "GITHUB_STEP_SUMMARY"):
+            patch.delenv(name, raising=False)
         patch.setenv("MWZEVAL_CACHE", str(folder / "cache"))
         patch.setenv("MWZEVAL_OFFLINE", "1")
         yield
@@ -87,3 +91,25 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 def evaluator() -> Evaluator:
     """All metrics on the sample corpus; shared by all tests, which is part of what they test."""
     return Evaluator(True, True, True, True, corpus="sample")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `mwzeval` in this process."""
+
+    def command(*words: str, stdin: bytes = b"") -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        try:
+            code = main(words)
+        except SystemExit as stopped:  # of argparse
+            code = int(stopped.code or 0)
+        return Ran(code, *capsys.readouterr())
+
+    return command

@@ -17,6 +17,8 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from tests.command_lines import parser_of
 from tests.places import ROOT, read_json
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 ODD: tuple[Any, ...] = ({}, [], [[]], None, 1, "x", {"1": None}, {"1": [None]})
 SIMULATION = "crosswoz-sample-simulation.jsonl"
 GOOD = str(ROOT / "predictions" / "sample-good.json")
@@ -28,13 +30,6 @@ EPISODES = [
 ]
 WORDS = [{"response": "您好，这家餐馆的人均消费是50元。"}]
 STATE = [{"response": "", "state": {"餐馆": {"人均消费": "50元"}}}]
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
-    return tmp_path
 
 
 def foreign_files() -> Iterator[tuple[str, Path]]:

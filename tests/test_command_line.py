@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import resource
@@ -14,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.version import __version__
+from tests.command_lines import Run
 from tests.places import ROOT, read_json, sample_predictions
 from tests.samples import TOY
 from tests.waiting import HANGING
@@ -26,7 +25,6 @@ ADD_SLOT_DOMAINS = (sys.executable, str(ROOT / "add_slot_domains.py"))
 MWZEVAL = (str(Path(sys.executable).with_name("mwzeval")),)
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 DEFAULT_OUTPUT = "evaluation_results.json"
-Run = Callable[..., tuple[int, str, str]]
 PROGRAMS = {"evaluate.py": EVALUATE, "mwzeval": (*MWZEVAL, "evaluate")}
 
 
@@ -38,7 +36,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(
+def start(
     program: tuple[str, ...],
     *arguments: str,
     stdin: bytes = b"",
@@ -56,21 +54,6 @@ def run(
     )
 
 
-@pytest.fixture
-def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `mwzeval` without a process of its own, which takes most of a second to begin."""
-
-    def run(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        try:
-            code = main(arguments)
-        except SystemExit as stopped:  # of argparse
-            code = int(stopped.code or 0)
-        return code, *capsys.readouterr()
-
-    return run
-
-
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -80,7 +63,7 @@ def names(folder: Path) -> list[str]:
 def test_scores_go_to_the_terminal_and_the_report_into_a_file(
     elsewhere: Path, evaluator: Evaluator, program: tuple[str, ...]
 ) -> None:
-    done = run(program, "--bleu", "--success", "--richness", "--dst", "--input", GOOD)
+    done = start(program, "--bleu", "--success", "--richness", "--dst", "--input", GOOD)
     assert (done.returncode, done.stderr) == (0, f"wrote {DEFAULT_OUTPUT}\n".encode())
     assert names(elsewhere) == [DEFAULT_OUTPUT]
     report = read_json(elsewhere / DEFAULT_OUTPUT)
@@ -88,9 +71,9 @@ def test_scores_go_to_the_terminal_and_the_report_into_a_file(
     assert f"{report['bleu']['sample']:.2f}" in done.stdout.decode()
 
 
-def test_warnings_go_to_standard_error(elsewhere: Path, run_here: Run) -> None:
+def test_warnings_go_to_standard_error(elsewhere: Path, run: Run) -> None:
     file = str(ROOT / "predictions" / "sample-policy-only.json")
-    code, out, err = run_here("evaluate", "-bsrd", "-i", file, "-o", "report.json")
+    code, out, err = run("evaluate", "-bsrd", "-i", file, "-o", "report.json")
     assert code == 0
     wrote, *warnings = err.splitlines()
     assert len(warnings) == len(read_json(elsewhere / "report.json")["meta"]["warnings"]) == 2
@@ -101,61 +84,36 @@ def test_warnings_go_to_standard_error(elsewhere: Path, run_here: Run) -> None:
 @pytest.mark.integration
 def test_the_same_input_gives_the_same_bytes(elsewhere: Path) -> None:
     shown = [
-        run(EVALUATE, "-bsrd", "-i", GOOD, "-o", f"{seed}.json", PYTHONHASHSEED=str(seed)).stdout
+        start(EVALUATE, "-bsrd", "-i", GOOD, "-o", f"{seed}.json", PYTHONHASHSEED=str(seed)).stdout
         for seed in range(3)
     ]
     assert len(set(shown)) == 1
     assert len({(elsewhere / f"{seed}.json").read_bytes() for seed in range(3)}) == 1
 
 
-def test_quiet_prints_nothing_but_errors(elsewhere: Path, run_here: Run) -> None:
+def test_quiet_prints_nothing_but_errors(elsewhere: Path, run: Run) -> None:
     lexicalized = str(ROOT / "predictions" / "sample-lexicalized.json")
-    assert run_here("evaluate", "-s", "-q", "-i", lexicalized) == (0, "", "")
+    assert run("evaluate", "-s", "-q", "-i", lexicalized) == (0, "", "")
     assert read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["warnings"]
-    code, out, err = run_here("evaluate", "-s", "--quiet", "-i", "missing.json")
+    code, out, err = run("evaluate", "-s", "--quiet", "-i", "missing.json")
     assert (code, out) == (2, "")
     assert err.startswith("error: missing.json: ")
 
 
 def test_a_folder_that_the_sample_does_not_read_is_named(
-    elsewhere: Path, run_here: Run, caplog: pytest.LogCaptureFixture
+    elsewhere: Path, run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
-    code, _, _ = run_here("evaluate", "-s", GOOD, "--corpus", "sample", "--data", "unread-folder")
+    code, _, _ = run("evaluate", "-s", GOOD, "--corpus", "sample", "--data", "unread-folder")
     assert code == 0
     assert "unread-folder is not read" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--bleu", "-i"], "-i"),
-        (["-b", "-i", GOOD, "--corpus", "smple"], '"sample"'),
-        (["-b", "-i", GOOD, "--rules", "2022"], '"2022"'),
-        (["-b", "-i", GOOD, "--corpus", "multiwoz-2.2", "--data", "."], "--data"),
-        (["-b", "-i", GOOD, "--corpus", "multiwoz-2.2", "--data", "a" * 300], "error: "),
-        (["-b", "-i", GOOD, "--references", "lava"], "references/lava.json"),
-        (["-b", "-i", GOOD, "--references", "../../etc/passwd"], "error: "),
-        (["-b", "-i", "."], "."),
-        (["-b", "-i", ""], "error: "),
-        (["-s", "-i", GOOD, "-o", ""], "an output needs a name"),
-        (["-s", "--ci", GOOD], "--ci"),
-    ],
-)
-def test_bad_use_exits_with_2_and_says_what_is_wrong(
-    elsewhere: Path, run_here: Run, arguments: list[str], named: str
-) -> None:
-    code, out, err = run_here("evaluate", *arguments)
-    assert (code, out) == (2, "")
-    assert named in err
-    assert names(elsewhere) == []
-
-
 @pytest.mark.integration
 def test_help_and_version_answer() -> None:
-    done = run(MWZEVAL, "--help")
+    done = start(MWZEVAL, "--help")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"usage: mwzeval")
-    assert run(MWZEVAL, "--version").stdout == f"mwzeval {__version__}\n".encode()
+    assert start(MWZEVAL, "--version").stdout == f"mwzeval {__version__}\n".encode()
 
 
 IMPORTED = """
@@ -187,7 +145,7 @@ NOT_FOR_HELP = {
 def test_a_verb_imports_only_what_it_needs(words: str, others: set[str]) -> None:
     # Which modules, not how long: that is the same on any machine.
     program = (sys.executable, "-c", IMPORTED)
-    done = run(program, *words.split(), PYTHONPATH=f"{ROOT}:{TOY}")
+    done = start(program, *words.split(), PYTHONPATH=f"{ROOT}:{TOY}")
     assert done.returncode == 0
     assert not others & set(json.loads(done.stderr))
 
@@ -199,26 +157,26 @@ def no_large_files() -> None:
 
 @pytest.mark.integration
 def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(elsewhere: Path) -> None:
-    assert run(EVALUATE, "-s", "-q", "-i", GOOD).returncode == 0
+    assert start(EVALUATE, "-s", "-q", "-i", GOOD).returncode == 0
     before = (elsewhere / DEFAULT_OUTPUT).read_bytes()
-    done = run(EVALUATE, "-bsrd", "-i", GOOD, before=no_large_files)
+    done = start(EVALUATE, "-bsrd", "-i", GOOD, before=no_large_files)
     assert (done.returncode, done.stdout) == (2, b"")
     assert DEFAULT_OUTPUT.encode() in done.stderr.splitlines()[-1]
     assert (elsewhere / DEFAULT_OUTPUT).read_bytes() == before
     assert names(elsewhere) == [DEFAULT_OUTPUT]
     # So does an input that cannot be read.
-    assert run(EVALUATE, "-s", "-i", "missing.json").returncode == 2
+    assert start(EVALUATE, "-s", "-i", "missing.json").returncode == 2
     assert (elsewhere / DEFAULT_OUTPUT).read_bytes() == before
 
 
-def test_predictions_come_from_standard_input(elsewhere: Path, run_here: Run) -> None:
+def test_predictions_come_from_standard_input(elsewhere: Path, run: Run) -> None:
     reports = []
     for file in ("-", GOOD):
         arguments = ("evaluate", "-s", "-i", file)
-        assert run_here(*arguments, stdin=Path(GOOD).read_bytes())[0] == 0
+        assert run(*arguments, stdin=Path(GOOD).read_bytes())[0] == 0
         reports.append(read_json(elsewhere / DEFAULT_OUTPUT))
     assert reports[0] == reports[1]
-    code, _, err = run_here("evaluate", "-s", "-i", "-")
+    code, _, err = run("evaluate", "-s", "-i", "-")
     assert (code, err[:10]) == (2, "error: -: ")
 
 
@@ -246,7 +204,7 @@ def with_placeholders() -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.parametrize("program", [ADD_SLOT_DOMAINS, (*MWZEVAL, "add-slot-domains")])
 def test_slot_domains_are_added_to_every_turn(elsewhere: Path, program: tuple[str, ...]) -> None:
     (elsewhere / "in.json").write_text(json.dumps(with_placeholders()))
-    done = run(program, "-i", "in.json", "-o", "out.json")
+    done = start(program, "-i", "in.json", "-o", "out.json")
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"3 of 3" in done.stderr
     completed = read_json(elsewhere / "out.json")
@@ -257,11 +215,11 @@ def test_slot_domains_are_added_to_every_turn(elsewhere: Path, program: tuple[st
 
 
 def test_active_domains_that_are_there_are_overwritten_only_on_request(
-    elsewhere: Path, run_here: Run
+    elsewhere: Path, run: Run
 ) -> None:
     add = ("add-slot-domains", "-i", GOOD, "-o", "out.json")
-    code, out, err = run_here(*add)
+    code, out, err = run(*add)
     assert (code, out, names(elsewhere)) == (2, "", [])
     assert "--yes" in err
-    assert run_here(*add, "--yes")[0] == 0
+    assert run(*add, "--yes")[0] == 0
     assert list(read_json(elsewhere / "out.json")) == list(sample_predictions("good"))

@@ -29,6 +29,8 @@ from mwzeval.scores.sheets import FORMATS, Document, render, sheet
 from mwzeval.text import json_line, to_json
 from tests.places import ROOT
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 EVIL = "a\x1b[31m\nerror: b\u202ec\x9bd\re\u2028f\ud800"
 SHOWN = r"a\x1b[31m\nerror: b\u202ec\x9bd\re\u2028f\ud800"
 LEGITIMATE = "北京饭店　é café 👩‍💻 naïve ½ — עברית"
@@ -36,12 +38,6 @@ OBEYED = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 GOOD = str(ROOT / "predictions" / "sample-good.json")
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def document(name: str) -> Document:

@@ -13,6 +13,8 @@ from mwzeval.cli import main
 from tests.places import ROOT
 from tests.samples import TOY, installed, write_sample
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 CLASS = """
 from mwzeval.benchmark import Benchmark, OwnVerb
@@ -61,12 +63,6 @@ def install(folder: Path, name: str, code: str | None) -> Path:
     if code is not None:
         (folder / f"zbad_{folder.name}.py").write_text(code)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("case", UNUSABLE)

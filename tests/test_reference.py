@@ -27,7 +27,6 @@ from tools import release
 
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def text_of(path: Path) -> str:
@@ -146,22 +145,6 @@ def test_every_kind_of_reason_is_explained_and_documented() -> None:
         assert meanings
         for code in meanings:
             assert re.search(rf"^(?:### |\| )`{code}[:`]", page, re.MULTILINE), code
-
-
-def test_workflows_call_what_there_is_and_only_publishing_may_write() -> None:
-    targets = set(re.findall(r"^([\w-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
-    called: set[str] = set()
-    for workflow in WORKFLOWS:
-        content = yaml.safe_load(text_of(workflow))
-        assert content["permissions"] == {"contents": "read"}, workflow
-        assert {name for name, job in content["jobs"].items() if "permissions" in job} <= {
-            "publish"
-        }
-        called |= set(re.findall(r"make \S+ ([\w-]+)$", text_of(workflow), re.MULTILINE))
-        for job in content["jobs"].values():
-            called |= set(job.get("strategy", {}).get("matrix", {}).get("target", []))
-    assert called
-    assert called <= targets
 
 
 def test_every_python_that_is_promised_is_tested() -> None:

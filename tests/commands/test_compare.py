@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mwzeval.arguments import named_runs
-from mwzeval.cli import main
 from mwzeval.commands.systems import names_of
+from tests.command_lines import Run
 from tests.places import ROOT, sample_predictions
 
 FEW = ("--samples", "100")
@@ -23,12 +23,9 @@ def file_of(system: str) -> str:
     return str(ROOT / "predictions" / f"sample-{system}.json")
 
 
-Run = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return lambda *words: (main(["compare", *words]), *capsys.readouterr())
+def run(run: Run) -> Run:
+    return partial(run, "compare")
 
 
 def write(path: Path, predictions: Any) -> str:
@@ -52,6 +49,8 @@ def test_the_level_decides_what_is_significant_and_how_sure_intervals_are(run: R
         (("one/test.json", "two/test.json"), ["one/test", "two/test"]),
         (("a.json", "a.json", "a.json"), ["a", "a #2", "a #3"]),
         (("-", "a.v2.json.zst"), ["standard input", "a.v2"]),
+        (("x/test.json", "y/test.json", "z.json"), ["x/test", "y/test", "z"]),
+        (("/a.json", "a.json"), ["/a", "a"]),
     ],
 )
 def test_systems_are_called_like_their_files(files: tuple[str, ...], expected: list[str]) -> None:
@@ -114,42 +113,6 @@ def test_copies_of_one_run_are_pointed_out(run: Run, tmp_path: Path) -> None:
     seeds = runs_of(tmp_path, "seeds", "no-phone", "no-phone")
     _, out, _ = run(f"copies={','.join(copies)}", seeds, *FEW, "-s")
     assert "\ncaution: copies: " in out
-
-
-def test_what_cannot_be_compared_is_one_line_and_leaves_no_file(run: Run, tmp_path: Path) -> None:
-    good, policy = file_of("good"), file_of("policy-only")
-    predictions = list(sample_predictions("good").items())
-    first, second, fewer = (
-        write(tmp_path / f"{name}.json", dict(chosen))
-        for name, chosen in (
-            ("first", predictions[:30]),
-            ("second", predictions[30:]),
-            ("fewer", predictions[3:]),
-        )
-    )
-    empty = write(tmp_path / "empty.json", {})
-    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
-    before = sorted(tmp_path.iterdir())
-    for words, expected in (
-        (f"{good} {tmp_path}/broken.json", "broken.json"),
-        (f"{good} {empty}", "empty.json"),
-        (f"{good} {tmp_path}/nowhere.json", "nowhere.json"),
-        (f"{good} {policy} --dst", "sample-policy-only"),
-        (f"{first} {second}", '"second"'),
-        (f"A={good},{fewer} {good}", "3 of the 62 dialogues"),
-        (f"A={good},{policy} {good}", "dst.joint_accuracy"),
-        (f"A={good},{good} {good}", '"A"'),
-        (f"A={good}, {good}", '"A"'),
-        (f"sample-good={fewer} {good}", '"sample-good"'),
-        ("A=- B=-", "standard input"),
-        (f"A={good},{tmp_path}/none.json {good}", "none.json"),
-    ):
-        code, out, err = run(*words.split(), "-o", str(tmp_path / "result.txt"))
-        assert (code, out) == (2, ""), words
-        error = err[err.index("error: ") :]  # a file that is given twice is a warning before
-        assert expected in error
-        assert error.count("\n") == 1
-        assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(

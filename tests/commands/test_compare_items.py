@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
+from tests.command_lines import Run
 from tests.places import ROOT
 
 LOGS = ROOT / "tests" / "comparison" / "items" / "inspect_logs"
 WEAK, STRONG = str(LOGS / "weak.json"), str(LOGS / "strong.eval")
 FEW = ("--samples", "200")
-
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return lambda *words: (main([*words]), *capsys.readouterr())
 
 
 def write(path: Path, text: str) -> str:
@@ -122,62 +112,6 @@ def test_power_reads_the_same_files(run: Run, tmp_path: Path) -> None:
     }
     found = [run("power", *of, "--difference", "10", "-f", "json")[1] for of in files.values()]
     assert found[0] == found[1]
-    code, _, err = run("power", files["csv"][0], "--cluster-column", "trial")
-    assert code == 2
-    assert 'item "0"' in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("compare", WEAK, STRONG, "--score", "match"), "--score"),
-        (("compare", "--items", WEAK, STRONG, "--lower-is-better", "mach"), '"match"'),
-        (("compare", WEAK, STRONG, "--lower-is-better", "a"), "--items"),
-        (("compare", "--items", WEAK, STRONG, "--scopes"), "--scopes"),
-        (("compare", "--items", WEAK, STRONG, "--score", "mach"), '"match"'),
-        (("compare", "--items", WEAK, STRONG, "-b", "-s"), "error: --bleu, --success:"),
-        (("compare", "--items", WEAK, STRONG, "--benchmark", "pydial"), "error: --benchmark:"),
-        (("power", "--items", WEAK, "--fold", "dev"), "error: --fold:"),
-        (("power", str(ROOT / "README.md"), "--item-column", "a"), "--items"),
-    ],
-)
-def test_what_makes_no_sense_is_told(run: Run, arguments: tuple[str, ...], said: str) -> None:
-    code, _, err = run(*arguments)
-    assert code == 2
-    assert said in err
-
-
-LIVE = {"mwzeval_live": 1, "benchmark": "crosswoz"}
-TURN = {"response": "hi", "state": {}, "active_domains": []}
-
-
-@pytest.mark.parametrize(
-    ("verb", "lines", "what"),
-    [
-        ("power", [LIVE, {"dialogue": "a", "acts": []}], "CrossWOZ"),
-        ("compare", [{"mul0001": [TURN]}], "MultiWOZ"),
-    ],
-)
-def test_files_that_a_benchmark_scores_are_told_to_need_no_items(
-    verb: str, lines: list[Any], what: str, run: Run, tmp_path: Path
-) -> None:
-    file = write(tmp_path / "a.jsonl", "".join(json.dumps(each) + "\n" for each in lines))
-    code, _, err = run(verb, "--items", file, *([WEAK] if verb == "compare" else []))
-    assert code == 2
-    assert what in err
-    assert "--items" in err
-    assert len(err.splitlines()) == 1
-
-
-def test_problems_of_files_that_do_not_fit_together(run: Run, tmp_path: Path) -> None:
-    one = write(tmp_path / "a.csv", "item,score\nt1,1\nt2,0\n")
-    other = write(tmp_path / "b.csv", "item,score\n1,1\n2,0\n")
-    third = write(tmp_path / "c.csv", "item,reward\nt1,1\nt2,0\n")
-    assert '"t1" in' in run("compare", "--items", one, other)[2]
-    assert '"reward" in' in run("compare", "--items", one, third)[2]
-    # Many problems are not sent to `validate`.
-    wrong = table(tmp_path, "d", "x" * 50)
-    assert run("compare", "--items", wrong, WEAK)[2].rstrip().endswith(" more")
 
 
 def test_a_score_is_compared_where_both_have_it(run: Run, tmp_path: Path) -> None:
@@ -222,18 +156,3 @@ def test_a_score_whose_name_has_a_comma_can_be_chosen(run: Run, tmp_path: Path) 
         compared = sorted({record["score"] for record in json.loads(out)["comparisons"]})
         assert sorted(",".join(compared).split(",")) == sorted(names.lower().split(","))
     assert '"exact_match"' in run(*asked, "--score", "exact_match,strict")[2]
-
-
-@pytest.mark.integration
-def test_files_of_items_are_told_to_who_forgets_the_option(run: Run, tmp_path: Path) -> None:
-    table = write(tmp_path / "a.csv", "item,score\nt1,1\nt2,0\n")
-    samples = harness_samples(tmp_path / "one.jsonl", "0110")
-    for file in (table, samples, STRONG, WEAK):
-        code, out, err = run("compare", file, file)
-        assert (code, out) == (2, "")
-        assert err.splitlines()[-1].startswith(f"error: {file}: ")
-        assert "--items" in err
-        assert err.count("error: ") == 1
-    broken = write(tmp_path / "broken.json", "[")
-    _, _, err = run("compare", broken, broken)
-    assert "--items" not in err

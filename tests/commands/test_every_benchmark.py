@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -26,6 +26,7 @@ from mwzeval.benchmark import benchmark_named, optional
 from mwzeval.cli import VERBS, main
 from mwzeval.errors import UsageError
 from mwzeval.files import reading
+from tests.command_lines import Ran, Run
 from tests.places import read_json
 from tests.samples import NAMES, TOY, Sample, installed, write_sample
 
@@ -39,17 +40,6 @@ in_full = pytest.mark.parametrize("name", ["multiwoz", "toy"])
 def plugin() -> Iterator[None]:
     with installed(TOY):
         yield
-
-
-class Ran(NamedTuple):
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[[str], Ran]
 
 
 @pytest.fixture(scope="module")
@@ -69,28 +59,18 @@ def sample(name: str, samples: Callable[[str], Sample]) -> Sample:
 
 @pytest.fixture
 def run(
-    name: str,
-    sample: Sample,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Run, name: str, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Run:
     """Run a command of the benchmark in a folder of its own."""
     monkeypatch.chdir(tmp_path)
 
-    def run(command: str) -> Ran:
+    def of_benchmark(command: str) -> Ran:
         verb, *words = command.split()
-        options = [
-            re.sub("BETTER|WORSE|INVALID", lambda found: getattr(sample, found[0].lower()), word)
-            for word in words
-        ]
-        try:
-            code = main([verb, "--benchmark", name, *options])
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-        return Ran(code, *capsys.readouterr())
+        files = re.compile("BETTER|WORSE|INVALID")
+        options = (files.sub(lambda f: getattr(sample, f[0].lower()), word) for word in words)
+        return run(verb, "--benchmark", name, *options)
 
-    return run
+    return of_benchmark
 
 
 def parsed(text: str, format_name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,26 +47,6 @@ def explained(capsys: pytest.CaptureFixture[str]) -> Explained:
 @pytest.fixture
 def as_json(explained: Explained) -> Explained:
     return lambda *arguments: json.loads(explained(*arguments, "-f", "json"))
-
-
-def test_the_histogram_counts_dialogues(as_json: Explained) -> None:
-    counted = as_json(WEAK)
-    listed = as_json(WEAK, "--worst", "1000")
-    assert counted["dialogues"] == 62
-    assert counted["lost"] == len(listed)
-    for entry in counted["reasons"]:
-        pair = (entry["code"], entry["scope"])
-        having = [u for u in listed if pair in [(r["code"], r["scope"]) for r in u["reasons"]]]
-        assert entry["dialogues"] == len(having)
-
-
-def test_the_worst_come_first(as_json: Explained) -> None:
-    listed = as_json(WEAK, "--worst", "5")
-    badness = [
-        (len({r["scope"] for r in unit["reasons"]}), len(unit["reasons"])) for unit in listed
-    ]
-    assert len(listed) == 5
-    assert badness == sorted(badness, reverse=True)
 
 
 def test_a_reason_lists_its_dialogues(explained: Explained, as_json: Explained) -> None:
@@ -186,42 +165,3 @@ def test_selections_hold_for_what_was_lost_to_another(as_json: Explained, other:
     alone = as_json(WEAK, first["unit"], "--against", other)
     assert alone["dialogues"] == 1
     assert alone["lost"] == [each for each in everything["lost"] if each["unit"] == first["unit"]]
-
-
-REFUSED: list[tuple[Any, ...]] = [
-    ([WEAK, "smp1"], '"smp1"', "smp0"),
-    ([WEAK, "SMP0021.json"], '"smp0021"'),
-    ([WEAK, "--reason", "wrong-constrain"], '"wrong-constraint'),
-    ([WEAK, "--reason", "never-gave:fone"], '"never-gave:fone"'),
-    ([WEAK, "--reason", ":area"], '":area"', "missing-constraint:area"),
-    ([WEAK + "x"], WEAK + "x"),
-    ([WEAK, "--corpus", "multiwoz"], '"multiwoz"'),
-    ([WEAK, "--worst", "0"], "--worst"),
-    ([WEAK, "smp0001", "--worst", "3"], "DIALOGUE"),
-    ([WEAK, "nobody", "--against", WEAK], '"nobody"'),
-    ([WEAK, "--against", GOOD], "domains (estimated and predicted)"),
-]
-
-
-def test_bad_use_and_what_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, *named in REFUSED:
-        try:
-            code = main(["explain", *arguments])
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-        shown = capsys.readouterr()
-        assert (code, shown.out) == (2, ""), arguments
-        assert all(word in shown.err for word in named), arguments
-
-
-def test_colours_can_be_switched_on(
-    explained: Explained, as_json: Explained, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = explained(WEAK, "smp0080")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    coloured = explained(WEAK, "smp0080")
-    assert "\x1b" not in plain
-    assert "\x1b[1m" in coloured
-    assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == plain
-    assert as_json(WEAK, "smp0080")

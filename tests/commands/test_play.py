@@ -61,20 +61,3 @@ def test_the_next_dialogue_is_about_another_goal(typed: Typed) -> None:
     assert len({str(dialogue["dialogue"]) for dialogue in dialogues()}) == 2
     typed("/bye")
     assert main([*PLAY, "--goals", "corpus:2", "-o", "run.jsonl"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ("play multiwz", '"multiwoz"'),
-        ("live --agent human --user human", "people"),
-        ("live --agent rule --user human --jobs 2", "people"),
-        ("play dstc7", "error"),
-    ],
-)
-def test_what_people_cannot_do_is_told(
-    typed: Typed, capsys: pytest.CaptureFixture[str], words: str, problem: str
-) -> None:
-    of_sample = [] if "dstc7" in words else ["--corpus", "sample"]
-    assert main([*words.split(), *of_sample]) == 2
-    assert problem in capsys.readouterr().err

@@ -12,16 +12,12 @@ from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
 from tests.places import read_json
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 OVERLAP, RANDOM = (
     str(embedded("predictions", f"dstc7-{system}", "Ubuntu_subtask_4.json"))
     for system in ("overlap", "random")
 )
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_a_benchmark_is_found_by_each_of_its_names() -> None:

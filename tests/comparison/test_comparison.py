@@ -352,29 +352,6 @@ def test_a_single_common_dialogue_is_compared_where_there_is_something_to_compar
         assert render(comparison_document(comparison), format_name)
 
 
-def test_tables_begin_with_the_baseline_mark_the_best_and_rank_by_significance() -> None:
-    comparison = of_all()
-    document = comparison_document(comparison)
-    assert len(document.sheets) == len(comparison.measures)
-    for sheet, measure in zip(document.sheets, comparison.measures, strict=True):
-        assert [row[0].text for row in sheet.rows] == list(measure.group.systems)
-        compared = len(measure.systems) > 1
-        if compared:
-            assert sheet.rows[0][sheet.header.index("difference")].text == "baseline"
-        directed = compared and not measure.name.startswith("richness.")
-        values = [entry.value for entry in measure.systems]
-        column = sheet.header.index("score")
-        for row, entry in zip(sheet.rows, measure.systems, strict=True):
-            is_best = directed and entry.value == max(values) > min(values)
-            assert row[column].best is is_best
-            if directed and measure.scope == WHOLE:
-                assert entry.place is not None
-                assert row[-1].text == str(entry.place.rank)
-                # A system that is significantly worse than the best has not its rank.
-                p_value = measure.against_best(entry)
-                assert p_value is None or p_value > comparison.level or entry.place.rank > 1
-
-
 def test_p_values_are_shown_with_three_decimals() -> None:
     for p_value, expected in ((1.0, "1.000"), (0.0499, "0.050"), (1 / 1001, "0.001")):
         assert shown_p(p_value) == expected

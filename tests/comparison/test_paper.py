@@ -12,7 +12,7 @@ from mwzeval.comparison import Comparison, compare
 from mwzeval.comparison.comparison import paper_document
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.scores.score import Signature
-from mwzeval.scores.sheets import FORMATS, Document, render
+from mwzeval.scores.sheets import Document
 from mwzeval.scores.table import Table
 
 FEW = Resampling(samples=300, seed=7)
@@ -134,17 +134,3 @@ def test_only_scores_with_the_same_signature_are_held_against_each_other() -> No
     assert shown["end-to-end", "Share"][2] == ""
     groups = "Rate, Error: end-to-end, weak (state predicted); gold states (state gold)"
     assert groups in document.sheets[0].caption[-1]
-
-
-@pytest.mark.parametrize("format_name", FORMATS)
-def test_every_format_has_every_system_and_the_caption(format_name: str) -> None:
-    text = render(paper_document(of_several_runs()), format_name)
-    assert all(system in text for system in of_several_runs().systems)
-    if format_name in ("text", "markdown", "latex"):
-        assert "(weak 3, good 3, better 3, single 1)" in text
-        assert (r"$^\ddagger$" if format_name == "latex" else "‡") in text
-    if format_name == "latex":
-        rows = [line for line in text.splitlines() if line.endswith(r"\\")]
-        assert {row.count("&") for row in rows} == {4}
-        assert r"\textbf{" in text
-        assert r"$^\dagger$" in text

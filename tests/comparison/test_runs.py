@@ -21,14 +21,10 @@ from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import variance_components
 from tests.places import ROOT, read_json, sample_predictions
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 Predictions = dict[str, list[dict[str, Any]]]
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def mixture(seed: int) -> Predictions:
@@ -112,31 +108,6 @@ def test_runs_with_other_cases_have_a_spread_and_no_components() -> None:
     tables = (Table.from_rows(("right", "case"), same) for _ in range(2))
     (found,) = across({str(n): ScoredTable(table, (measure,)) for n, table in enumerate(tables)})
     assert found.components is not None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("evaluate 0.json 1.json", "mwzeval compare"),
-        ("runs 0.json 0.json", "different"),
-        ("runs 0.json", "two"),
-        ("runs 0.json 1.json --fail-under infrom=1", '"inform"'),
-        ("runs 0.json missing.json", "missing.json"),
-    ],
-)
-@pytest.mark.usefixtures("files")
-def test_what_makes_no_sense_is_refused(
-    capsys: pytest.CaptureFixture[str], arguments: str, message: str
-) -> None:
-    try:
-        code: object = main([*arguments.split(), "-s"])
-    except SystemExit as stopped:
-        code = stopped.code
-    assert code == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert message in printed.err
-    assert not Path("evaluation_results.json").exists()
 
 
 def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) -> None:

@@ -214,28 +214,6 @@ def test_the_command_draws_the_sample(
     assert {"sample-good", "sample-weak-tracker"} <= set(texts(figure.read_bytes()))
 
 
-def test_bad_use_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for arguments, message in (
-        ("", "-o"),
-        ("-o figure.jpg", ".svg"),
-        ("-o svg", ".svg"),
-        ("-o x.svg --width 0.1", "--width"),
-        ("-o x.svg --kind domains --scores inform", "--kind scores"),
-        ("-o x.svg --kind domains --from 50", "--kind scores"),
-        ("-o x.svg --from 50 --to 40", "--from"),
-    ):
-        try:
-            code: object = main(["plot", GOOD, *arguments.split()])
-        except SystemExit as stopped:
-            code = stopped.code
-        assert code == 2
-        assert message in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(DependencyError, match=r"mwzeval\[plot\]"):

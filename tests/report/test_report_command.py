@@ -12,7 +12,6 @@ import pytest
 
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
-from mwzeval.commands.systems import names_of
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, read_json, sample_predictions
 from tests.report.pages import data_of, readable
@@ -189,17 +188,6 @@ def test_systems_without_a_dialogue_in_common_are_not_compared(tmp_path: Path) -
     page = reported(tmp_path, *halves, "--samples", "20")
     assert "&#34;1&#34; has" in page
     assert "(the best)" not in page
-
-
-def test_systems_are_called_by_what_tells_their_files_apart() -> None:
-    for files, names in (
-        (["a.json", "runs/b.jsonl.zst"], ["a", "b"]),
-        (["-", "a.json.gz"], ["standard input", "a"]),
-        (["x/test.json", "y/test.json", "z.json"], ["x/test", "y/test", "z"]),
-        (["a.json", "a.json", "a.json"], ["a", "a #2", "a #3"]),
-        (["/a.json", "a.json"], ["/a", "a"]),
-    ):
-        assert names_of(files) == names
 
 
 @pytest.mark.integration
