@@ -20,12 +20,12 @@ from typing import Any
 
 from benchmarks.measure import Row, seconds
 from mwzeval.conversation.completions import Client, Endpoint
-from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.loop import hold
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.models import endpoint_agent
-from mwzeval.conversation.record import Planned, Record, hold
+from mwzeval.conversation.protocols import Ending
 from mwzeval.conversation.runs import run
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 
 LATENCY = 0.02
 AT_A_TIME = 64

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.measure import REPETITIONS, Row, at_least, at_most, cpu_seconds, median_rate
 from mwzeval.conversation.messages import calls_in
-from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.episodes import ActSetting, WordSetting

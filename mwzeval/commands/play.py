@@ -54,10 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    from mwzeval.conversation.log import TrajectoryLog
     from mwzeval.conversation.pool import NO_LIMITS
-    from mwzeval.conversation.record import Planned, Record
     from mwzeval.conversation.runs import run_header
+    from mwzeval.conversation.trajectory import Planned, Record, TrajectoryLog
     from mwzeval.scores.explanation import explanation_text
     from mwzeval.scores.sheets import output_look
 

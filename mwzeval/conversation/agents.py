@@ -21,17 +21,16 @@ from functools import cache
 from inspect import isawaitable, isclass
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.conversation.loop import TOOL_ROUNDS, ToolSession
 from mwzeval.conversation.messages import (
     MOST_CHARACTERS,
     AgentTurn,
     Message,
-    Utterance,
     plain_text,
 )
 from mwzeval.conversation.own_code import check_call, given
 from mwzeval.conversation.protocols import AnswerError, ConversationError, Tools, User
-from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.tool_session import TOOL_ROUNDS, ToolSession
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError, shorten
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 MakeAgent = Callable[[Planned, Tools | None, Record], ToolSession]
 """Returns the agent's side of a dialogue, whose messages go to the record."""
-MakeUser = Callable[[Planned, Record], User[Utterance, AgentTurn]]
+MakeUser = Callable[[Planned, Record], User]
 """Returns the user of a dialogue; messages that no agent hears go to the record."""
 
 RESPOND, BOOKINGS = "respond", "bookings"

@@ -30,7 +30,7 @@ from mwzeval.conversation.connections import (
 )
 from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
-from mwzeval.conversation.record import Planned
+from mwzeval.conversation.trajectory import Planned
 from mwzeval.errors import InputError, MwzevalError, UsageError, shorten
 from mwzeval.files.reading import read_bytes
 from mwzeval.files.writing import named_where_unwritable, write_atomically

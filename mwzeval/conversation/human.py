@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
+from mwzeval.conversation.loop import ToolSession
 from mwzeval.conversation.messages import (
     ASSISTANT_ROLE,
     TOOL_ROLE,
@@ -20,8 +21,7 @@ from mwzeval.conversation.messages import (
     calls_in,
 )
 from mwzeval.conversation.protocols import Tools
-from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.tool_session import ToolSession
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import did_you_mean, printable, shorten
 
 COMMAND = "/"

@@ -1,155 +1,481 @@
 """One dialogue: a user and an agent take turns until the user stops, a limit is met, or one fails.
 
-Turns may be anything: this loop does not look into them. What is kept of them is up to the side
-that takes part, so that nothing is lost when a later turn fails.
+The loop does not look into turns. `converse` and `hold` drive both sides; in an `Episode` a harness
+asks the agent in a way of its own. Limits, ends and the record are the same in both. `ToolSession`
+is an agent that talks in words and may call tools.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, NamedTuple
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from threading import Lock
+from typing import Any
 
+from mwzeval.conversation.messages import (
+    ASSISTANT_ROLE,
+    ERROR,
+    TOOL_ROLE,
+    AgentTurn,
+    Message,
+    ToolCall,
+    Utterance,
+    answer_messages,
+    calls_in,
+    is_error,
+    tool_message,
+    user_message,
+)
 from mwzeval.conversation.protocols import (
     AGENT_ERROR,
     FAILURES,
-    INFRASTRUCTURE,
     LIMIT,
     USER_ERROR,
     USER_STOP,
+    AnswerError,
     End,
-    Heard,
-    InfrastructureError,
-    LimitError,
+    Ending,
     Partner,
-    Said,
+    Tools,
     User,
-    described,
+    failed,
 )
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
+from mwzeval.errors import UsageError, shorten
 
 USER_TURNS = 21
-"""Turns of the user, the farewell among them, unless it is said otherwise. Source: the calls after
-which ConvLab-2's agenda user has said goodbye."""
-
-
-class Ending(NamedTuple):
-    """How a dialogue has ended, after how many turns of the user, and what was wrong."""
-
-    end: End
-    user_turns: int
-    problem: str | None = None
-
+"""Turns of the user, the farewell among them, by default. Source: the calls after which ConvLab-2's
+agenda user has said goodbye."""
+TOOL_ROUNDS = 8
+"""How often an agent may call tools before it answers the user."""
+TOOL_ERRORS = 10
+"""How many calls of a dialogue may end in an error."""
+USER = "user"
+"""The key of a line under which a user's report is kept."""
 
 Note = Callable[[Ending], object]
-"""Is told before each call what the dialogue comes to if that call never returns."""
+"""Is called before each call of a side with the ending if that call never returns."""
+Respond = Callable[[list[Message]], Any]
+"""Returns an agent's answer to the messages so far, its own and those of tools among them."""
 
 
-class UserSide(Generic[Said, Heard]):
-    """The user's side of a dialogue, turn by turn, whoever drives it: `converse`, or a harness.
+class UserSide:
+    """The user's side of a dialogue, turn by turn.
 
-    `make_user` is called at once; `next` returns what the user says, `ending` is how the dialogue
-    has ended, None as long as it goes on. `failures` are the exceptions that end a dialogue.
+    `make_user` is called at once. `user` is None where it could not be made, `turns` counts its
+    turns, and `ending` is None as long as the dialogue goes on. `failures` are the exceptions that
+    end a dialogue. A `record` gets the report of the user, and what `note` gets.
     """
 
     def __init__(
         self,
-        make_user: Callable[[], User[Said, Heard]],
+        make_user: Callable[[], User],
         *,
         user_turns: int = USER_TURNS,
+        record: Record | None = None,
         note: Note | None = None,
         failures: tuple[type[BaseException], ...] = FAILURES,
     ) -> None:
-        self._most = user_turns
-        self._note = note
+        self._user_turns = user_turns
+        self._record = record
+        self._note = note if record is None else record.note
         self._failures = failures
         self._is_done = False
         self.turns = 0
-        """How many turns the user has taken."""
         self.ending: Ending | None = None
-        self.user: User[Said, Heard] | None = None
-        """The user; None where it could not be made."""
-        self._tell(USER_ERROR)
+        self.user: User | None = None
+        self._before_call(USER_ERROR)
         try:
             self.user = make_user()
         except failures as error:
-            self.ending = failed(USER_ERROR, 0, error)
-            return
-        self._tell(AGENT_ERROR)
+            self.end(failed(USER_ERROR, 0, error))
+        else:
+            self._before_call(AGENT_ERROR)
 
-    def next(self, heard: Heard | None = None) -> Said | None:
-        """Return what the user says to a turn of the agent, None when the dialogue has ended.
+    def next(self, heard: Any = None) -> Any:
+        """Return the user's next utterance, None when the dialogue has ended.
 
-        The user begins: `heard` is None for its first turn.
+        `heard` is the agent's turn, None before the first one.
         """
         if self._is_done:
-            self.ending = Ending(USER_STOP, self.turns)
-        elif self.turns >= self._most:
-            self.ending = Ending(LIMIT, self.turns, f"{self._most} turns of the user")
+            self.end(Ending(USER_STOP, self.turns))
+        elif self.ending is None and self.turns >= self._user_turns:
+            self.end(Ending(LIMIT, self.turns, f"{self._user_turns} turns of the user"))
         if self.ending is not None or self.user is None:
             return None
-        self._tell(USER_ERROR)
+        self._before_call(USER_ERROR)
         try:
             said = self.user.begin() if heard is None else self.user.answer(heard)
             self._is_done = self.user.is_done
         except self._failures as error:
-            self.ending = failed(USER_ERROR, self.turns, error)
+            self.end(failed(USER_ERROR, self.turns, error))
             return None
         if said is None:
-            self.ending = Ending(USER_STOP, self.turns)
+            self.end(Ending(USER_STOP, self.turns))
             return None
         self.turns += 1
-        self._tell(USER_STOP if self._is_done else AGENT_ERROR)
+        self._before_call(USER_STOP if self._is_done else AGENT_ERROR)
         return said
 
-    def agent_failed(self, error: BaseException) -> Ending:
-        """Return how the dialogue ends when the agent raises: after the user's last, as it was."""
+    def agent_failed(self, error: BaseException) -> None:
+        """End the dialogue because the agent raises, which does not matter after the user's end."""
         done = Ending(USER_STOP, self.turns)
-        self.ending = done if self._is_done else failed(AGENT_ERROR, self.turns, error)
-        return self.ending
+        self.end(done if self._is_done else failed(AGENT_ERROR, self.turns, error))
 
-    def _tell(self, end: End) -> None:
+    def end(self, ending: Ending) -> None:
+        """End the dialogue, and keep the user's report; one that fails is an error of the user."""
+        try:
+            self._keep_report()
+        except self._failures as error:
+            ending = failed(USER_ERROR, ending.user_turns, error)
+        self.ending = ending
+
+    def _before_call(self, end: End) -> None:
+        if self._record is not None and self._record.is_watched and end != USER_ERROR:
+            with suppress(*self._failures):  # this is noticed at the end
+                self._keep_report()
         if self._note is not None:
             self._note(Ending(end, self.turns))
 
+    def _keep_report(self) -> None:
+        report = getattr(self.user, "report", None)
+        if report is not None and self._record is not None:
+            self._record.keep({USER: report()})
+
 
 def converse(
-    make_user: Callable[[], User[Said, Heard]],
-    make_partner: Callable[[], Partner[Said, Heard]],
+    make_user: Callable[[], User],
+    make_partner: Callable[[], Partner],
     *,
     user_turns: int = USER_TURNS,
+    record: Record | None = None,
     note: Note | None = None,
     failures: tuple[type[BaseException], ...] = FAILURES,
 ) -> Ending:
     """Hold a dialogue of a user with an agent; return how it has ended.
 
-    Nothing that a user or agent does is an error here: a dialogue in which one of them raises ends
-    with that and says so. The last message of a user is answered, too, because an agent may still
-    do something then; but whether that fails does not matter any more. To leave without a word is
-    no turn.
-
-    `failures` are the exceptions that end a dialogue; all others are raised as they are.
+    A dialogue in which one of them raises one of the `failures` ends with that and says so. The
+    last message of a user is answered, too, because an agent may still do something then; but
+    whether that fails does not matter any more. To leave without a word is no turn.
     """
-    side = UserSide(make_user, user_turns=user_turns, note=note, failures=failures)
-    if side.ending is not None:
-        return side.ending
+    side = UserSide(make_user, user_turns=user_turns, record=record, note=note, failures=failures)
     try:
-        partner = make_partner()
+        partner = make_partner() if side.ending is None else None
     except failures as error:
-        return side.agent_failed(error)
+        side.agent_failed(error)
     said = side.next()
     while side.ending is None:
-        assert said is not None
+        assert partner is not None
         try:
             heard = partner.answer(said)
         except failures as error:
-            return side.agent_failed(error)
-        said = side.next(heard)
+            side.agent_failed(error)
+        else:
+            said = side.next(heard)
     return side.ending
 
 
-def failed(whose: End, turns: int, error: BaseException) -> Ending:
-    """Return how a dialogue ends when something is raised by one side."""
-    if isinstance(error, InfrastructureError):
-        whose = INFRASTRUCTURE
-    elif isinstance(error, LimitError):
-        whose = LIMIT
-    return Ending(whose, turns, described(error))
+def hold(
+    make_user: Callable[[], User],
+    make_partner: Callable[[], Partner],
+    record: Record,
+    *,
+    user_turns: int = USER_TURNS,
+) -> Ending:
+    """Hold a dialogue as `converse` does, and keep what the user reports in the record.
+
+    That is kept at the end, and before each turn of an agent that may not return.
+    """
+    return converse(make_user, make_partner, user_turns=user_turns, record=record)
+
+
+def result_of(tools: Tools, name: str, arguments: str) -> Any:
+    """Return the result of a call, whose arguments are JSON text; an error is a result too."""
+    try:
+        parsed = json.loads(arguments) if arguments.strip() else {}
+    except (ValueError, RecursionError) as error:
+        return {ERROR: f"the arguments are not JSON: {error}"}
+    if not isinstance(parsed, dict):
+        return {ERROR: f"the arguments are an object, not {shorten(repr(parsed))}"}
+    return tools.call(name, parsed)
+
+
+class ToolSession:
+    """An agent in words that may call tools, as the partner of a user: one dialogue long.
+
+    `respond` is asked until it has an answer for the user, and tools are called for it meanwhile;
+    it is None where somebody else asks the agent (`hear`, `take`). `record` gets each message at
+    once, those of a turn that fails among them. While it is asked, an agent may also call tools by
+    itself, by `execute`, from any thread.
+    """
+
+    def __init__(
+        self,
+        respond: Respond | None,
+        tools: Tools | None,
+        record: Callable[[Message], object],
+        *,
+        tool_rounds: int = TOOL_ROUNDS,
+        tool_errors: int = TOOL_ERRORS,
+    ) -> None:
+        self._respond = respond
+        self._tools = tools
+        self._record = record
+        self._tool_rounds = tool_rounds
+        self._tool_errors = tool_errors
+        self._begin = self._rounds = self._calls = self._errors = 0
+        self._executed: set[str] = set()
+        self._lock = Lock()
+        self._is_asked = False
+        self._failure: AnswerError | None = None
+        self.messages: list[Message] = []
+        """All messages so far, as the agent sees them."""
+
+    def answer(self, said: Utterance, /) -> AgentTurn:
+        """Return the agent's turn after a message of the user.
+
+        Raises whatever the agent raises, and `AnswerError` as `take` does.
+        """
+        assert self._respond is not None
+        self.hear(said)
+        turn = None
+        while turn is None:
+            with self._lock:
+                self._is_asked = True
+            try:
+                answer = self._respond(list(self.messages))
+            finally:
+                with self._lock:
+                    self._is_asked = False
+            if self._failure is not None:  # its own calls were too much
+                raise self._failure
+            turn = self.take(answer)
+        return turn
+
+    def hear(self, said: Utterance) -> None:
+        """Begin a turn of the agent, with the message of the user that it answers."""
+        message = user_message(said) if isinstance(said, str) else said
+        # What a message has cost the user is nothing for the agent.
+        self.messages.append(user_message(message["content"]))
+        self._begin, self._rounds = len(self.messages), 0
+        self._executed.clear()
+        self._record(message)
+
+    def take(self, answer: Any) -> AgentTurn | None:
+        """Return the turn of the agent, None when it has called tools and gets their results.
+
+        `answer` is text, a message, or a list of messages; calls without a result are executed.
+        Raises `AnswerError` for what is no answer, when the agent goes on calling tools, and when
+        it calls them wrongly too often.
+        """
+        messages = answer_messages(answer, self._calls)
+        waiting: dict[str, ToolCall] = {}
+        for message in messages:
+            self._add(message)
+            calls = calls_in(message)
+            self._calls += len(calls)
+            waiting |= {call.id: call for call in calls}
+            if message["role"] == TOOL_ROLE:
+                own = waiting.pop(message["tool_call_id"], None)
+                if own is not None and own.name in self._executed:
+                    raise AnswerError(
+                        f"the answer has a call of {shorten(own.name)} and its result, which are "
+                        "recorded already: leave out what the server was called for"
+                    )
+        last = messages[-1]
+        if not waiting and last["role"] == ASSISTANT_ROLE and not last.get("tool_calls"):
+            text: str = last["content"]
+            if not text.strip():
+                raise AnswerError(
+                    "the agent neither says anything nor calls a tool: a message has content "
+                    "or tool_calls"
+                )
+            return AgentTurn(tuple(self.messages[self._begin :]), text)
+        for call in waiting.values():
+            self._execute(call)
+        self._rounds += 1
+        if self._rounds > self._tool_rounds:
+            raise AnswerError(
+                f"the agent called tools more than {self._tool_rounds} times in one turn"
+            )
+        return None
+
+    def remember(self, text: str) -> None:
+        """Let the agent see this in place of all that it did in its last turn."""
+        self.messages[self._begin :] = [{"role": ASSISTANT_ROLE, "content": text}]
+
+    def count(self, result: Any) -> None:
+        """Count the result of a call. Raises `AnswerError` after too many errors."""
+        self._errors += is_error(result)
+        if is_error(result) and self._errors > self._tool_errors:
+            raise AnswerError(
+                f"more than {self._tool_errors} calls were wrong, the last one: "
+                f"{shorten(str(result[ERROR]))}"
+            )
+
+    def execute(self, name: str, arguments: str) -> Any:
+        """Return the result of a call that the agent makes while it is asked for its turn.
+
+        `arguments` are JSON text. Call and result are recorded, as messages of the turn. Where the
+        dialogue cannot go on, or nothing is asked of the agent, the result is an error.
+        """
+        with self._lock:
+            if not self._is_asked:
+                return {ERROR: "functions are called while the agent is asked for its turn"}
+            try:
+                if self._failure is not None:
+                    raise self._failure
+                function = {"name": name, "arguments": arguments}
+                (message,) = answer_messages({"tool_calls": [{"function": function}]}, self._calls)
+                (call,) = calls_in(message)
+                self._calls += 1
+                self._executed.add(call.name)
+                self._add(message)
+                return self._execute(call)
+            except AnswerError as error:
+                self._failure = error
+                return {ERROR: str(error)}
+
+    def _execute(self, call: ToolCall) -> Any:
+        result: Any = {ERROR: "there are no tools in this conversation"}
+        if self._tools is not None:
+            result = result_of(self._tools, call.name, call.arguments)
+        self._add(tool_message(call, result))
+        self.count(result)
+        return result
+
+    def _add(self, message: Message) -> None:
+        self.messages.append(message)
+        self._record(message)
+
+
+class Episode:
+    """A user, and functions on a database, for an agent that is asked by somebody else.
+
+    `begin()` returns the first message of the user. `answer(…)` takes what the agent says or calls,
+    and returns the messages that it gets then: the results of its calls, or the next message of the
+    user; nothing when the dialogue `is_over`. A harness that executes calls itself asks `call(…)`
+    for each result, and gives the results to `answer` with the message that has the calls.
+    Messages have the form of OpenAI's chat completions; a system message is up to the harness.
+
+    `make_user` and `tools` are those of this dialogue; the limits are as in `mwzeval live`. What
+    happens is kept in the `record`, for users that keep something there, too.
+    """
+
+    def __init__(
+        self,
+        planned: Planned,
+        make_user: Callable[[], User],
+        tools: Tools,
+        *,
+        user_turns: int = USER_TURNS,
+        tool_rounds: int = TOOL_ROUNDS,
+        tool_errors: int = TOOL_ERRORS,
+        record: Record | None = None,
+    ) -> None:
+        self.planned = planned
+        """Which dialogue it is."""
+        self._tools = tools
+        self._make_user = make_user
+        self._user_turns = user_turns
+        self._record = Record() if record is None else record
+        self._side: UserSide | None = None
+        self._agent = ToolSession(
+            None, tools, self._record.message, tool_rounds=tool_rounds, tool_errors=tool_errors
+        )
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """The functions that the agent may call, as `mwzeval tools-schema` prints them."""
+        return self._tools.schema
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the dialogue has ended, None as long as it goes on."""
+        return None if self._side is None else self._side.ending
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the dialogue has ended."""
+        return self.ending is not None
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages so far, as they are kept."""
+        return deepcopy(self._record.messages)
+
+    def begin(self) -> list[Message]:
+        """Return the first message of the user, in a list that is empty if the user fails.
+
+        Raises `UsageError` when the dialogue has begun.
+        """
+        if self._side is not None:
+            raise UsageError("a dialogue begins once: make another episode")
+        self._side = UserSide(self._make_user, user_turns=self._user_turns, record=self._record)
+        return self._heard(None)
+
+    def answer(self, answer: Any) -> list[Message]:
+        """Return what the agent gets for an answer: results of its calls, or the user's message.
+
+        `answer` is text, a message, or a list of messages, in which results of calls follow the
+        message that has them; calls without a result are executed. What is no answer, or breaks a
+        limit, ends the dialogue. The list is empty when the dialogue is over, or when all results
+        were in the answer and the agent is to go on.
+        """
+        side = self._begun()
+        if self.is_over:
+            return []
+        before = len(self._record.messages)
+        given = len(answer) if isinstance(answer, Sequence) and not isinstance(answer, str) else 1
+        try:
+            turn = self._agent.take(answer)
+        except AnswerError as error:
+            side.agent_failed(error)
+            return []
+        return (
+            deepcopy(self._record.messages[before + given :]) if turn is None else self._heard(turn)
+        )
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Return the result of a function, a JSON value; an error is `{"error": …}`.
+
+        For harnesses that execute calls themselves. Too many errors end the dialogue.
+        """
+        side = self._begun()
+        result = self._tools.call(name, arguments)
+        try:
+            self._agent.count(result)
+        except AnswerError as error:
+            if not self.is_over:
+                side.agent_failed(error)
+        return result
+
+    def stop(self, problem: str, end: End = LIMIT) -> None:
+        """End a dialogue that goes on: a limit of the harness is met, or it cannot go on."""
+        if not self.is_over:
+            side = self._begun()
+            side.end(Ending(end, side.turns, problem))
+
+    def trajectory(self) -> Trajectory:
+        """Return the dialogue, as a line of the file of a run.
+
+        Raises `UsageError` when it goes on.
+        """
+        if self.ending is None:
+            raise UsageError("the dialogue goes on: answer until it is over, or stop it")
+        return self._record.trajectory(self.planned, self.ending)
+
+    def _begun(self) -> UserSide:
+        if self._side is None:
+            raise UsageError("the user begins: call begin() first")
+        return self._side
+
+    def _heard(self, turn: AgentTurn | None) -> list[Message]:
+        """Return the user's answer to a turn of the agent; nothing when the dialogue is over."""
+        said = self._begun().next(turn)
+        if said is None:
+            return []
+        self._agent.hear(said)
+        return deepcopy(self._agent.messages[-1:])

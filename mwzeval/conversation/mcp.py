@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote
 from uuid import uuid4
 
+from mwzeval.conversation.loop import result_of
 from mwzeval.conversation.messages import ERROR, is_error
 from mwzeval.conversation.protocols import Tools
-from mwzeval.conversation.tool_session import result_of
 from mwzeval.conversation.trajectory import json_line
 from mwzeval.errors import MwzevalError, UsageError, shorten
 from mwzeval.files.writing import named_where_unwritable

@@ -27,6 +27,7 @@ from mwzeval.conversation.completions import (
     Endpoint,
     FolderCache,
 )
+from mwzeval.conversation.loop import TOOL_ROUNDS, ToolSession
 from mwzeval.conversation.messages import (
     ASSISTANT_ROLE,
     USER_ROLE,
@@ -37,8 +38,7 @@ from mwzeval.conversation.messages import (
 )
 from mwzeval.conversation.pool import DIALOGUE_SECONDS
 from mwzeval.conversation.protocols import ConversationError, Tools
-from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.tool_session import TOOL_ROUNDS, ToolSession
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.reading import read_text
 

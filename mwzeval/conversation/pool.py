@@ -24,10 +24,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mwzeval.cluster import end_with_parent, interrupts_held, one_thread_each
-from mwzeval.conversation.loop import Ending, failed
-from mwzeval.conversation.protocols import LIMIT, USER_STOP, End
-from mwzeval.conversation.record import Event, Planned, Record
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.protocols import LIMIT, USER_STOP, End, Ending, failed
+from mwzeval.conversation.trajectory import Event, Planned, Record, Trajectory
 from mwzeval.errors import MwzevalError, UsageError
 
 if TYPE_CHECKING:

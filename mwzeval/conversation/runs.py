@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mwzeval.conversation.log import TrajectoryLog
 from mwzeval.conversation.pool import (
     MOST_THREADS,
     NO_LIMITS,
@@ -24,8 +23,7 @@ from mwzeval.conversation.pool import (
     TimeLimits,
 )
 from mwzeval.conversation.protocols import AGENT_ERROR, ENDS, INFRASTRUCTURE, USER_ERROR, End
-from mwzeval.conversation.record import Planned
-from mwzeval.conversation.trajectory import Trajectory, header
+from mwzeval.conversation.trajectory import Planned, Trajectory, TrajectoryLog, header
 from mwzeval.errors import MwzevalError, UsageError, shorten
 from mwzeval.scores.sheets import interval_text
 from mwzeval.statistics.intervals import wilson

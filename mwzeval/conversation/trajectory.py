@@ -2,37 +2,89 @@
 
 Whoever scores, explains or compares dialogues reads these and needs no agent. Keys that nobody
 knows are left alone. A file has no times and no order of its own: the same run has the same bytes,
-however many dialogues were held beside each other. Lines of other programs may lack the header, and
-all of a line but the name of the dialogue and its messages or acts; every problem is noted with its
+however many dialogues were held in parallel. Lines of other programs may lack the header, and all
+of a line but the name of the dialogue and its messages or acts; every problem is noted with its
 place, whichever program wrote the file.
+
+A `Record` collects a dialogue while it is held, and a `TrajectoryLog` the dialogues of a run.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import stat
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeGuard
 
 from mwzeval.conversation.messages import Message, check_message
-from mwzeval.conversation.protocols import ENDS, LIMIT, USER_STOP, End
-from mwzeval.errors import InputError, shorten
-from mwzeval.files.reading import SENSIBLE_LINE, RepeatedKeys, decoded, parse_json
+from mwzeval.conversation.protocols import (
+    ENDS,
+    INFRASTRUCTURE,
+    LIMIT,
+    USER_ERROR,
+    USER_STOP,
+    AnswerError,
+    End,
+    Ending,
+)
+from mwzeval.errors import InputError, UsageError, shorten
+from mwzeval.files.reading import (
+    SENSIBLE_LINE,
+    RepeatedKeys,
+    check_size,
+    decoded,
+    parse_json,
+)
+from mwzeval.files.writing import named_where_unwritable, written_atomically
 from mwzeval.scores.findings import Findings, Place, found, repeated
 from mwzeval.statistics.trials import item_and_trial, trial_name
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # where there are no such locks, two runs on one file are not noticed
+    fcntl = None
 
 FORMAT = "mwzeval_live"
 """The key of a header that says that it is one, and the version of the format."""
 FORMAT_VERSION = 1
 DIALOGUE, GOAL, MESSAGES, ACTS, END = "dialogue", "goal", "messages", "acts", "end"
 EXPECTED = f'expected {{"{DIALOGUE}": id, "{GOAL}": …, "{MESSAGES}": […]}}'
-_KNOWN = ("dialogue", "trial", "goal", "messages", "acts", "end", "problem", "turns")
+_KNOWN = (DIALOGUE, "trial", GOAL, MESSAGES, ACTS, END, "problem", "turns")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+_SHAPES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("trial", lambda value: _is_count(value) and value > 0, "a whole number from 1 on"),
+    (END, lambda value: value in ENDS, f"one of {', '.join(ENDS)}"),
+    ("turns", _is_count, "a whole number"),
+    ("problem", lambda value: isinstance(value, str | None), "text"),
+    (ACTS, _is_list, "a list of exchanges"),
+    (
+        MESSAGES,
+        lambda value: _is_list(value) and all(isinstance(item, Mapping) for item in value),
+        "a list of objects",
+    ),
+)
+"""Which values the keys of a line have: key, check, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One dialogue: what it was about, what was said and called, and how it ended.
+    """One dialogue: its goal, its messages and calls, and how it ended.
 
     `item` names the goal, which several `trial`s (from 1) may have in common; `messages` are those
     of dialogues in words, `acts` the exchanges of those in acts, `[user's, agent's]` each. `turns`
@@ -52,20 +104,22 @@ class Trajectory:
 
     @property
     def name(self) -> str:
-        """What the dialogue is called: its goal, with the number of the trial if there are more."""
+        """The name of the dialogue: its goal, with the number of the trial if there are more."""
         return trial_name(self.item, self.trial if self.is_numbered else None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as a JSON object."""
-        plain: dict[str, Any] = {DIALOGUE: self.name, "trial": self.trial, GOAL: self.goal}
-        if self.acts:
-            plain[ACTS] = self.acts
-        if self.messages or not self.acts:
-            plain[MESSAGES] = self.messages
-        plain["end"] = self.end
-        if self.problem is not None:
-            plain["problem"] = self.problem
-        return {**plain, "turns": self.turns, **self.more}
+        return {
+            DIALOGUE: self.name,
+            "trial": self.trial,
+            GOAL: self.goal,
+            **({ACTS: self.acts} if self.acts else {}),
+            **({MESSAGES: self.messages} if self.messages or not self.acts else {}),
+            END: self.end,
+            **({} if self.problem is None else {"problem": self.problem}),
+            "turns": self.turns,
+            **self.more,
+        }
 
     def line(self) -> str:
         """Return the line, with its end."""
@@ -102,36 +156,21 @@ def trajectory_of(raw: Mapping[str, Any]) -> Trajectory:
     A line of another program may lack all but its name and its messages or acts. Raises
     `ValueError` for values that no such line has.
     """
+    for key, is_right, expected in _SHAPES:
+        if key in raw and not is_right(raw[key]):
+            raise ValueError(f"{key} is {expected}, not {shorten(repr(raw[key]))}")
     item, number = item_and_trial(raw[DIALOGUE])
-    trial = raw.get("trial", number or 1)
-    end = raw.get("end", USER_STOP)
-    turns = raw.get("turns", 0)
-    problem = raw.get("problem")
-    acts = raw.get(ACTS, ())
-    messages = raw.get(MESSAGES, ())
-    are_messages = isinstance(messages, list | tuple) and all(
-        isinstance(message, Mapping) for message in messages
-    )
-    wrong = [
-        (type(trial) is not int or trial < 1, f"trial is a whole number from 1 on, not {trial!r}"),
-        (end not in ENDS, f"end is one of {', '.join(ENDS)}, not {end!r}"),
-        (type(turns) is not int or turns < 0, f"turns is a whole number, not {turns!r}"),
-        (not isinstance(problem, str | None), f"problem is text, not {problem!r}"),
-        (not isinstance(acts, list | tuple), "acts is a list of exchanges"),
-        (not are_messages, "messages is a list of objects"),
-    ]
-    for is_wrong, what in wrong:
-        if is_wrong:
-            raise ValueError(what)
+    messages, acts = tuple(raw.get(MESSAGES, ())), tuple(raw.get(ACTS, ()))
+    turns = raw.get("turns") or sum(message.get("role") == "user" for message in messages)
     return Trajectory(
         item,
         raw.get(GOAL),
-        tuple(messages),
-        tuple(acts),
-        end,
-        problem,
-        turns or sum(message.get("role") == "user" for message in messages) or len(acts),
-        trial,
+        messages,
+        acts,
+        raw.get(END, USER_STOP),
+        raw.get("problem"),
+        turns or len(acts),
+        raw.get("trial", number or 1),
         number is not None,
         {key: value for key, value in raw.items() if key not in _KNOWN},
     )
@@ -165,8 +204,7 @@ def is_live(raw: bytes) -> bool:
     That is a header, or a dialogue in acts, or one in messages with a goal or an end, which
     predictions in messages do not have.
     """
-    begin = raw[:SENSIBLE_LINE].removeprefix(BOM_UTF8).lstrip()
-    first = begin.partition(b"\n")[0]
+    first = raw[:SENSIBLE_LINE].removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0]
     if f'"{FORMAT}"'.encode() not in first and f'"{DIALOGUE}"'.encode() not in first:
         return False
     try:
@@ -194,31 +232,37 @@ def check_live(text: str, findings: Findings) -> LiveFile:
             if number < len(lines) or error.problems[0].kind != "not-json":
                 findings.extend(error.problems)
             else:
-                message = f"line {number} ends too early and is left out: the run was cut off there"
-                findings.warning("cut-off", f"{message}, and can be resumed")
+                findings.warning(
+                    "cut-off",
+                    f"line {number} ends too early and is left out: the run was cut off there, and "
+                    "can be resumed",
+                )
             continue
         if is_header(raw):
             if raw[FORMAT] != FORMAT_VERSION:
-                version = shorten(str(raw[FORMAT]))
-                message = f"line {number}: version {version} of the format is not known"
-                findings.error("version", f"{message} (known: {FORMAT_VERSION})", key=FORMAT)
-            if not first and not dialogues:
+                findings.error(
+                    "version",
+                    f"line {number}: version {shorten(str(raw[FORMAT]))} of the format is not "
+                    f"known (known: {FORMAT_VERSION})",
+                    key=FORMAT,
+                )
+            if first or dialogues:
+                if raw != first:
+                    message = f"line {number}: another header: two runs are not scored together"
+                    findings.error("other-header", message, key=FORMAT)
+            else:
                 first = raw
-            elif raw != first:
-                message = f"line {number}: another header stands in the file: dialogues of two runs"
-                findings.error("other-header", f"{message} are not scored together", key=FORMAT)
         elif not is_dialogue(raw):
             findings.error("shape", f"line {number}: {EXPECTED}, {_lacking(raw)}")
-        elif (dialogue := _dialogue(number, raw, findings)) is None:
-            pass
-        elif dialogue.name in dialogues:
-            message = f"line {number}: the dialogue was given before"
-            findings.error("repeated-dialogue", message, dialogue=dialogue.name)
         else:
-            dialogues[dialogue.name] = dialogue
-            if END not in raw:
-                without_end.append(dialogue.name)
-            _check(number, dialogue, findings)
+            dialogue = _checked(number, raw, findings)
+            if dialogue is not None and dialogue.name in dialogues:
+                message = f"line {number}: the dialogue was given before"
+                findings.error("repeated-dialogue", message, dialogue=dialogue.name)
+            elif dialogue is not None:
+                dialogues[dialogue.name] = dialogue
+                if END not in raw:
+                    without_end.append(dialogue.name)
     if not dialogues and not findings.errors:
         findings.error("empty", "there is no dialogue in it")
     for name in without_end:
@@ -227,33 +271,34 @@ def check_live(text: str, findings: Findings) -> LiveFile:
     return LiveFile(first, dialogues)
 
 
-def _dialogue(number: int, raw: Mapping[str, Any], findings: Findings) -> Trajectory | None:
-    written = raw[DIALOGUE]
+def _checked(number: int, raw: Mapping[str, Any], findings: Findings) -> Trajectory | None:
+    """Return the dialogue of a line, None where it has none; problems go to `findings`."""
+    name = raw[DIALOGUE]
+
+    def error(kind: str, message: str, key: str | None = None) -> None:
+        findings.error(kind, f"line {number}: {message}", dialogue=name, key=key)
+
     if isinstance(raw, RepeatedKeys):
-        findings.error("repeated-key", f"line {number}: {repeated(raw)}", dialogue=written)
+        error("repeated-key", repeated(raw))
     try:
-        trajectory = trajectory_of(raw)
-    except ValueError as error:
-        findings.error("shape", f"line {number}: {error}", dialogue=written)
+        dialogue = trajectory_of(raw)
+    except ValueError as problem:
+        error("shape", str(problem))
         return None
-    named = item_and_trial(written)[1]
-    if named not in (None, trajectory.trial):
-        message = f"line {number}: trial is {trajectory.trial}, where the name says {named}"
-        findings.error("shape", message, dialogue=written, key="trial")
-    return replace(trajectory, is_numbered=named is not None or trajectory.trial > 1)
-
-
-def _check(number: int, dialogue: Trajectory, findings: Findings) -> None:
+    named = item_and_trial(name)[1]
+    if named not in (None, dialogue.trial):
+        error("shape", f"trial is {dialogue.trial}, where the name says {named}", "trial")
+    dialogue = replace(dialogue, is_numbered=named is not None or dialogue.trial > 1)
     name = dialogue.name
     if not dialogue.messages and not dialogue.acts and dialogue.end in (USER_STOP, LIMIT):
-        what = f"line {number}: nothing is said in the dialogue"
-        findings.error("empty", what, dialogue=name)
+        error("empty", "nothing is said in the dialogue")
     for position, message in enumerate(dialogue.messages):
         check_message(message, Place(findings, name, position), f"{MESSAGES}[{position}]")
     for position, turn in enumerate(dialogue.acts):
-        if not (isinstance(turn, list | tuple) and len(turn) == 2):
-            what = f"an exchange is [acts of the user, acts of the agent], {found(turn)}"
-            findings.error("shape", what, dialogue=name, key=f"{ACTS}[{position}]")
+        if not (_is_list(turn) and len(turn) == 2):
+            expected = f"an exchange is [acts of the user, acts of the agent], {found(turn)}"
+            error("shape", expected, f"{ACTS}[{position}]")
+    return dialogue
 
 
 def _lacking(raw: Any) -> str:
@@ -262,3 +307,342 @@ def _lacking(raw: Any) -> str:
     if not isinstance(raw.get(DIALOGUE), str):
         return f'found no "{DIALOGUE}" that is text'
     return f'found neither "{MESSAGES}" nor "{ACTS}"'
+
+
+class Planned(NamedTuple):
+    """A dialogue that is to be held: about which goal, which trial of it, in a run of which seed.
+
+    `is_numbered` says whether its name has the number of the trial, which begins with 1.
+    """
+
+    item: str
+    goal: Any
+    trial: int = 1
+    is_numbered: bool = False
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the dialogue in the file."""
+        return trial_name(self.item, self.trial if self.is_numbered else None)
+
+    @property
+    def key(self) -> str:
+        """What everything random in the dialogue is seeded with."""
+        return f"{self.seed}/{self.item}/{self.trial}"
+
+    @property
+    def number(self) -> int:
+        """The same as a number of 31 bits, as many generators and servers want it."""
+        return _number(self.key)
+
+    def number_of(self, side: str) -> int:
+        """Return a number for a side that is not to draw the same as the other one."""
+        return _number(f"{self.key}/{side}")
+
+
+def _number(key: str) -> int:
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") >> 1
+
+
+MOST_MESSAGES = 10_000
+"""In a dialogue; an agent that floods it with more fails."""
+MOST_CHARACTERS = 10_000_000
+"""In the messages of a dialogue."""
+_TALK = frozenset(("role", "content", "tool_call_id"))
+Event = tuple[str, Any]
+"""The name of a method of `Record`, and its argument."""
+
+
+class Record:
+    """Messages or exchanges of acts, other keys of the line, and how the dialogue stands.
+
+    `on_event` is called with everything that is kept, at once: `Record.add(event)` of another
+    process keeps the same.
+    """
+
+    def __init__(self, on_event: Callable[[Event], object] | None = None) -> None:
+        self.messages: list[Message] = []
+        self.acts: list[Any] = []
+        self.more: dict[str, Any] = {}
+        self.ending = Ending(USER_ERROR, 0)
+        self._characters = 0
+        self._on_event = on_event
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether another process follows, which may end the dialogue at any time."""
+        return self._on_event is not None
+
+    def message(self, message: Message) -> None:
+        """Keep a message. Raises `AnswerError` when there are too many, or too long ones."""
+        is_talk = _TALK.issuperset(message)
+        self._characters += len(message.get("content") or "" if is_talk else json.dumps(message))
+        if len(self.messages) >= MOST_MESSAGES or self._characters > MOST_CHARACTERS:
+            raise AnswerError(
+                f"more than {MOST_MESSAGES:,} messages or {MOST_CHARACTERS:,} characters in one "
+                "dialogue"
+            )
+        self.messages.append(message)
+        self._notify("message", message)
+
+    def said(self, acts: Any) -> None:
+        """Keep the acts of a turn of the user, with which an exchange begins."""
+        self.exchange([acts, []])
+
+    def heard(self, acts: Any) -> None:
+        """Keep the acts with which the agent answers the user's last ones."""
+        self.acts[-1][1] = acts
+        self._notify("heard", acts)
+
+    def exchange(self, exchange: Any) -> None:
+        """Keep an exchange of user and agent, in the form that the benchmark has for it."""
+        self.acts.append(exchange)
+        self._notify("exchange", exchange)
+
+    def note(self, ending: Ending) -> None:
+        """Keep how the dialogue ends if the call that begins now never returns."""
+        self.ending = ending
+        self._notify("note", ending)
+
+    def keep(self, more: Mapping[str, Any]) -> None:
+        """Keep other keys of the line; a key that comes again replaces its former value."""
+        self.more.update(more)
+        self._notify("keep", more)
+
+    def add(self, event: Event) -> None:
+        """Keep what the record of another process has kept."""
+        method, value = event
+        getattr(self, method)(value)
+
+    def trajectory(self, planned: Planned, ending: Ending) -> Trajectory:
+        """Return the dialogue that has ended so."""
+        return Trajectory(
+            planned.item,
+            planned.goal,
+            tuple(self.messages),
+            tuple(self.acts),
+            ending.end,
+            ending.problem,
+            ending.user_turns,
+            planned.trial,
+            planned.is_numbered,
+            dict(self.more),
+        )
+
+    def _notify(self, method: str, value: Any) -> None:
+        if self._on_event is not None:
+            self._on_event((method, value))
+
+
+ENDING = ".jsonl"
+NOT_COMPARED = frozenset({"comment"})
+"""Keys of a header that a dialogue does not depend on: somebody has written them there."""
+
+
+class TrajectoryLog:
+    """The file of a run while it grows: dialogues as they finish, so that none is lost.
+
+    A line is with the system as soon as its dialogue has ended, whatever the order; at the end the
+    file is put in order, in one step. What a killed run has left, at whatever byte, is read, and
+    the file becomes what it would have been. It is a context, at whose end it is closed.
+
+    `header` is that of the run, `names` are its dialogues in order; `ends` has how the dialogues in
+    the file have ended, by name. A file that exists is resumed: it has to have the same header.
+    A dialogue that ended for what is nobody's fault is held again. Nothing is written before
+    `begin`.
+
+    Raises `UsageError` for a file of something else, or one that another run writes; `MwzevalError`
+    when it cannot be written, `InputError` when it is too large.
+    """
+
+    def __init__(self, path: str | Path, header: Mapping[str, Any], names: Sequence[str]) -> None:
+        self._name = shorten(str(path), 300)
+        self._path = Path(os.path.realpath(path))
+        self._header = header
+        self._first_line = json_line(header).encode()
+        self._order = {name: number for number, name in enumerate(names)}
+        self._stream: BinaryIO | None = None
+        self._places: dict[str, tuple[int, int]] = {}
+        self._size = 0
+        self.ends: dict[str, End] = {}
+        if self._path.is_dir():
+            raise UsageError(f"{self._name} is a directory: name a file, such as run{ENDING}")
+        if self._path.suffix != ENDING:
+            raise UsageError(f"{self._name}: dialogues go to a file whose name ends in {ENDING}")
+        if self._path.exists():
+            if not stat.S_ISREG(self._path.stat().st_mode):
+                raise UsageError(f"{self._name} is no regular file: name another one")
+            self._open()
+
+    def begin(self) -> None:
+        """Write the header, unless it is there."""
+        if self._stream is None:
+            with named_where_unwritable(self._name):
+                try:
+                    self._path.open("xb").close()
+                except FileExistsError:
+                    raise self._is_written() from None
+            self._open()
+        if not self._size:
+            self._append(self._first_line)
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Add a dialogue; it is with the system when this returns."""
+        # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
+        line = trajectory.line().encode("utf-8", "backslashreplace")
+        self._places[trajectory.name] = self._size, len(line)
+        self.ends[trajectory.name] = trajectory.end
+        self._append(line)
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """Yield the dialogues that are in the file."""
+        for name in list(self._places):
+            yield trajectory_of(json.loads(self._line(name)))
+
+    def put_in_order(self) -> None:
+        """Put the dialogues in the order of the run."""
+        names = sorted(self._places, key=self._order.__getitem__)
+        if names != list(self._places):
+            self._replace(names)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            with named_where_unwritable(self._name):
+                self._stream.close()
+
+    def __enter__(self) -> TrajectoryLog:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        """Open and lock the file, and read what is in it."""
+        check_size(str(self._path))
+        stream = self._lock_anew()
+        with named_where_unwritable(self._name):
+            self._size = self._read(stream)
+            # The line that was being written when a run was killed.
+            stream.seek(self._size)
+            stream.truncate()
+        kept = [name for name in self._places if name in self.ends]
+        size = len(self._first_line) + sum(self._places[name][1] for name in kept)
+        if self._size not in (0, size):  # lines to be held again, lines twice, empty lines
+            self._replace(kept)
+
+    def _lock_anew(self) -> BinaryIO:
+        """Open the file that has the name now. Raises `UsageError` when another run has it."""
+        with named_where_unwritable(self._name):
+            stream = self._path.open("r+b")
+        # Locks of this kind do not pass on to the processes of agents. They are gone as soon as any
+        # stream to the file is closed: there is only this one.
+        if fcntl is not None:
+            try:
+                fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise self._is_written() from None
+            if not os.path.samestat(os.fstat(stream.fileno()), self._path.stat()):
+                raise self._is_written()
+        self.close()
+        self._stream = stream
+        return stream
+
+    def _read(self, stream: BinaryIO) -> int:
+        """Read the dialogues; return how many bytes are whole lines."""
+        first = stream.readline()
+        is_line = first.endswith(b"\n")
+        if not is_line and self._first_line.startswith(first):
+            return 0
+        self._check_header(_value(first) if is_line else None)
+        self._first_line = first
+        place = len(first)
+        for number, line in enumerate(stream, 2):
+            if not line.endswith(b"\n"):
+                break
+            if line.strip():
+                dialogue = self._dialogue(_value(line), number)
+                self._places[dialogue.name] = place, len(line)
+                self.ends[dialogue.name] = dialogue.end
+            place += len(line)
+        self.ends = {name: end for name, end in self.ends.items() if end != INFRASTRUCTURE}
+        return place
+
+    def _check_header(self, raw: Any) -> None:
+        if not is_header(raw):
+            raise UsageError(
+                f"{self._name} does not begin with the header of such a run: name another file"
+            )
+        now = json.loads(json_line(self._header))
+        different = [
+            f"  {key}: {there} in the file, {here} now"
+            for key, there, here in differences(raw, now)
+            if key.split(".")[0] not in NOT_COMPARED
+        ]
+        if different:
+            raise UsageError(
+                f"{self._name} is the file of another run: name another file, or call it as then",
+                *different,
+            )
+
+    def _dialogue(self, raw: Any, number: int) -> Trajectory:
+        with suppress(ValueError):
+            if is_dialogue(raw) and (dialogue := trajectory_of(raw)).name in self._order:
+                return dialogue
+        raise UsageError(
+            f"{self._name}: line {number} is none of the dialogues of this run: remove the line, "
+            "and its dialogue is held again, or name another file"
+        )
+
+    def _is_written(self) -> UsageError:
+        return UsageError(
+            f"{self._name} is being written by another run: wait for it, or name another file"
+        )
+
+    def _append(self, line: bytes) -> None:
+        assert self._stream is not None
+        with named_where_unwritable(self._name):
+            self._stream.seek(self._size)
+            self._stream.truncate()  # a line during which the run was interrupted
+            self._stream.write(line)
+            self._stream.flush()
+        self._size += len(line)
+
+    def _line(self, name: str) -> bytes:
+        assert self._stream is not None
+        place, length = self._places[name]
+        self._stream.seek(place)
+        return self._stream.read(length)
+
+    def _replace(self, names: Iterable[str]) -> None:
+        """Replace the file by one with the lines of some dialogues in this order, in one step."""
+        places = {}
+        size = len(self._first_line)
+        with written_atomically(self._path) as new:
+            new.write(self._first_line)
+            for name in names:
+                line = self._line(name)
+                new.write(line)
+                places[name] = size, len(line)
+                size += len(line)
+        self._lock_anew()
+        self._places, self._size = places, size
+
+
+def _value(line: bytes) -> Any:
+    """Return the JSON value of a line, None for what is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def differences(there: Any, now: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield (dotted key, value there, value now), as JSON, of all in which two values differ."""
+    if isinstance(there, Mapping) and isinstance(now, Mapping):
+        for name in {**there, **now}:
+            inner = f"{key}.{name}" if key else str(name)
+            yield from differences(there.get(name), now.get(name), inner)
+    elif there != now:
+        yield key, shorten(json.dumps(there)), shorten(json.dumps(now))

@@ -18,19 +18,19 @@ from contextlib import ExitStack
 from typing import Any, Literal, NamedTuple
 
 from mwzeval.conversation.agents import BOOKINGS
-from mwzeval.conversation.loop import Ending, failed
 from mwzeval.conversation.models import is_endpoint
 from mwzeval.conversation.own_code import is_own_code
 from mwzeval.conversation.protocols import (
     AGENT_ERROR,
     FAILURES,
     USER_STOP,
+    Ending,
     InfrastructureError,
     LimitError,
     described,
+    failed,
 )
-from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import CORPUS_USER, Fold

@@ -14,7 +14,7 @@ from mwzeval.conversation.agents import own_agent, own_user
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.own_code import IMPORT_LIMIT, imported
 from mwzeval.conversation.protocols import ConversationError
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError
 
 
@@ -214,9 +214,14 @@ Event().wait()
 def test_an_import_that_takes_long_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tmp_path / "told"
+    told, begun = tmp_path / "told", tmp_path / "begun"
+
+    def tell(message: str) -> None:
+        begun.write_text(message, "utf-8")
+        begun.rename(told)
+
     monkeypatch.setattr(own_code, "NOTICE_SECONDS", 0.01)
-    monkeypatch.setattr(own_code, "tell", lambda message: told.write_text(message, "utf-8"))
+    monkeypatch.setattr(own_code, "tell", tell)
     (tmp_path / "slow_agent.py").write_text(WAITING.format(told=str(told)), encoding="utf-8")
     assert imported(f"{tmp_path / 'slow_agent.py'}:agent")([]) == "hello"
     assert "slow_agent.py" in told.read_text("utf-8")

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.episode import Episode
+from mwzeval.conversation.loop import Episode, ToolSession, hold
 from mwzeval.conversation.protocols import InfrastructureError
-from mwzeval.conversation.record import Planned, Record, hold
-from mwzeval.conversation.tool_session import ToolSession
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError
 from tests.conversation.toy import GOALS, ToyUser
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mwzeval.conversation.human import HumanAgent, HumanUser, Terminal
-from mwzeval.conversation.loop import Ending, converse
+from mwzeval.conversation.loop import ToolSession, converse
 from mwzeval.conversation.messages import Message
-from mwzeval.conversation.tool_session import ToolSession
+from mwzeval.conversation.protocols import Ending
 
 SCHEMA = [
     {

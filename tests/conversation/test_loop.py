@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mwzeval.conversation.loop import Ending, converse
-from mwzeval.conversation.protocols import InfrastructureError
+from mwzeval.conversation.loop import converse
+from mwzeval.conversation.protocols import Ending, InfrastructureError
 
 
 class Counting:

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.log import TrajectoryLog
-from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.pool import TimeLimits
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.protocols import Ending
 from mwzeval.conversation.runs import RunSummary, run
+from mwzeval.conversation.trajectory import Planned, Record, TrajectoryLog
 from mwzeval.errors import MwzevalError, UsageError
 from tests.conversation import toy as toys
 from tests.conversation.toy import ToySetting, broken, echo, toy
@@ -254,7 +253,7 @@ def test_two_runs_do_not_write_one_file(file: Path) -> None:
     held(toy(), file)
     holding = (
         "import sys; from pathlib import Path; import json\n"
-        "from mwzeval.conversation.log import TrajectoryLog\n"
+        "from mwzeval.conversation.trajectory import TrajectoryLog\n"
         "header = json.loads(Path(sys.argv[1]).read_text().splitlines()[0])\n"
         "log = TrajectoryLog(sys.argv[1], header, list('abcde'))\n"
         "print('open', flush=True); sys.stdin.read()\n"

@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.pool import Processes, Threads
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.protocols import Ending
 from mwzeval.conversation.runs import MOST_IN_A_ROW, run
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import MwzevalError, UsageError
 from tests.conversation.toy import ToySetting, broken, echo, held, toy
 

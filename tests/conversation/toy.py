@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.agents import MakeAgent, own_agent
-from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.loop import hold
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.pool import TimeLimits
-from mwzeval.conversation.protocols import ConversationError, InfrastructureError
-from mwzeval.conversation.record import Planned, Record, hold
+from mwzeval.conversation.protocols import ConversationError, Ending, InfrastructureError
 from mwzeval.conversation.runs import run
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 
 GOALS = {"a": "one", "b": "one two", "c": "one two three", "d": "", "e": "five six"}
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.conversation.record import Planned
+from mwzeval.conversation.trajectory import Planned
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold, read_tables
 from mwzeval.multiwoz.evaluator import Evaluator

@@ -15,11 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.pool import NO_LIMITS, TimeLimits
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.protocols import Ending
 from mwzeval.conversation.runs import run
-from mwzeval.conversation.trajectory import Trajectory, is_header
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory, is_header
 from mwzeval.crosswoz import NAME
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_to_json
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES

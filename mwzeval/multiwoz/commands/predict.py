@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_data
+from mwzeval.conversation.loop import TOOL_ROUNDS
 from mwzeval.conversation.models import (
     add_model_options,
     add_request_options,
 )
 from mwzeval.conversation.pool import add_pool_options
-from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.conversation.trajectory import LiveFile, check_live, live_text
 from mwzeval.conversation.usage import add_prices
 from mwzeval.errors import UsageError, shorten

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from mwzeval.conversation.loop import Ending
-from mwzeval.conversation.protocols import User
-from mwzeval.conversation.record import Record as DialogueRecord
-from mwzeval.conversation.record import hold
+from mwzeval.conversation.loop import hold
+from mwzeval.conversation.protocols import Ending, User
+from mwzeval.conversation.trajectory import Record as DialogueRecord
 from mwzeval.multiwoz.acts import (
     GENERAL,
     INFORM,
@@ -308,7 +307,7 @@ class _Recorded:
 
 
 def hold_in_acts(
-    make_user: Callable[[], User[list[Act], list[Act]]],
+    make_user: Callable[[], User],
     make_system: Callable[[], ActSystem],
     record: DialogueRecord,
     user_turns: int,

@@ -39,12 +39,10 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolDef, ToolParam, ToolParams
 from inspect_ai.util import LimitExceededError
 
-from mwzeval.conversation.episode import Episode
-from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode
 from mwzeval.conversation.messages import ASSISTANT_ROLE, ERROR, TOOL_ROLE, Message
 from mwzeval.conversation.models import read_prompt
 from mwzeval.conversation.protocols import INFRASTRUCTURE, InfrastructureError
-from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO

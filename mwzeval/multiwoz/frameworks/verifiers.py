@@ -24,11 +24,9 @@ from openai import AsyncOpenAI
 from pydantic import PrivateAttr
 from verifiers.v1.dialects.chat import message_to_wire
 
-from mwzeval.conversation.episode import Episode
-from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode
 from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
 from mwzeval.conversation.protocols import AGENT_ERROR, INFRASTRUCTURE, InfrastructureError
-from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.reading import read_text

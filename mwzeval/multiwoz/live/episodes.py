@@ -17,9 +17,8 @@ from random import Random
 from typing import Any
 
 from mwzeval.conversation.agents import MakeAgent, MakeUser, own_agent, own_user
-from mwzeval.conversation.episode import Episode
 from mwzeval.conversation.human import HumanUser, Terminal, human_agent
-from mwzeval.conversation.loop import USER_TURNS, Ending
+from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode, Respond, ToolSession, hold
 from mwzeval.conversation.mcp import AgentServer, check_installed
 from mwzeval.conversation.messages import Message
 from mwzeval.conversation.models import (
@@ -31,10 +30,8 @@ from mwzeval.conversation.models import (
 )
 from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
 from mwzeval.conversation.pool import RunSetting
-from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, USER_STOP, End, Tools
-from mwzeval.conversation.record import Planned, Record, hold
-from mwzeval.conversation.tool_session import TOOL_ROUNDS, Respond, ToolSession
-from mwzeval.conversation.trajectory import Trajectory, header, json_line
+from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, USER_STOP, End, Ending, Tools
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory, header, json_line
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.writing import written_atomically
 from mwzeval.multiwoz import NAME

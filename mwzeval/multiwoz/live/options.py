@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from mwzeval.arguments import InputFile
-from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS
 from mwzeval.conversation.mcp import Address
 from mwzeval.conversation.models import (
     GOAL,
@@ -22,7 +22,6 @@ from mwzeval.conversation.models import (
     refuse_without_model,
 )
 from mwzeval.conversation.own_code import SUFFIX, is_own_code
-from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded

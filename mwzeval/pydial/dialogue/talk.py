@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from mwzeval.conversation.loop import Ending, Note, converse
-from mwzeval.conversation.protocols import FAILURES, LIMIT, USER_STOP
-from mwzeval.conversation.record import Record
+from mwzeval.conversation.loop import Note, converse
+from mwzeval.conversation.protocols import FAILURES, LIMIT, USER_STOP, Ending
+from mwzeval.conversation.trajectory import Record
 from mwzeval.pydial.dialogue.acts import BYE, HELLO, Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.goals import Goal

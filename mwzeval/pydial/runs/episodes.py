@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mwzeval.conversation.record import Record
+from mwzeval.conversation.trajectory import Record
 from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief

@@ -16,12 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.models import ModelOptions
 from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
-from mwzeval.conversation.protocols import InfrastructureError
-from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.protocols import Ending, InfrastructureError
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import InputError, UsageError, shorten
 from mwzeval.pydial import NAME
 from mwzeval.pydial.dialogue.acts import Act

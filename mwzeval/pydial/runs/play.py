@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, printable, shorten
 from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act
 from mwzeval.pydial.dialogue.belief import Belief

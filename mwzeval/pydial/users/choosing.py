@@ -7,7 +7,7 @@ from typing import Any
 
 from mwzeval.conversation.models import ModelOptions, is_endpoint
 from mwzeval.conversation.own_code import failing_as_usage, is_own_code
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.user import User, UserSimulator

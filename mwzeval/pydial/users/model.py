@@ -15,7 +15,7 @@ from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, Message, an
 from mwzeval.conversation.messages import user_message as heard_message
 from mwzeval.conversation.models import Complete, ModelOptions, Prompt, written_turn
 from mwzeval.conversation.protocols import ConversationError
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
 from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act, parse_act

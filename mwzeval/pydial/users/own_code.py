@@ -15,7 +15,7 @@ from typing import Any
 
 from mwzeval.conversation.own_code import check_call, given, imported
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.dialogue.acts import Act, Item
 from mwzeval.pydial.dialogue.domain import NAME

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from mwzeval.conversation.messages import Message
-from mwzeval.conversation.record import Planned
+from mwzeval.conversation.trajectory import Planned
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.conversation.endpoint.server import completion

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.conversation.record import Planned
+from mwzeval.conversation.trajectory import Planned
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.understanding import Vocabulary

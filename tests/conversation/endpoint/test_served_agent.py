@@ -13,12 +13,11 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.conversation.completions import Client, Clock, Endpoint
-from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.loop import ToolSession, hold
 from mwzeval.conversation.models import endpoint_agent
-from mwzeval.conversation.protocols import Tools
-from mwzeval.conversation.record import Planned, Record, hold
+from mwzeval.conversation.protocols import Ending, Tools
 from mwzeval.conversation.runs import run
-from mwzeval.conversation.tool_session import ToolSession
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.multiwoz.corpus import read_tables
 from mwzeval.multiwoz.live.episodes import WordSetting
 from mwzeval.multiwoz.live.options import LiveOptions

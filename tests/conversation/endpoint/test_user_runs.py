@@ -12,7 +12,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.conversation.models import OPENING
-from mwzeval.conversation.record import Planned
+from mwzeval.conversation.trajectory import Planned
 from tests.conversation.endpoint.server import CONTEXT, Server, completion, serving, shorten_waits
 from tests.conversation.endpoint.test_endpoint_runs import Faults, RuleServer, live, scores, talk
 

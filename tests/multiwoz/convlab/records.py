@@ -9,8 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.multiwoz.acts import SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.resources import (
     TABLES,

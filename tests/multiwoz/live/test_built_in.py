@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.corpus import corpus_root, read_tables

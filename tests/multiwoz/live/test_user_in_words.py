@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.conversation.loop import converse
+from mwzeval.conversation.loop import ToolSession, converse
 from mwzeval.conversation.messages import AgentTurn
-from mwzeval.conversation.tool_session import ToolSession
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.convlab.user import Draws

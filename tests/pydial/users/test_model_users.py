@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.conversation.record import Planned
+from mwzeval.conversation.trajectory import Planned
 from mwzeval.pydial.dialogue.acts import parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.users.model import act_in
