@@ -19,7 +19,6 @@ from benchmarks.measure import (
     run_script,
 )
 from mwzeval.pydial.batched.environment import make_vector_environment
-from mwzeval.pydial.batched.runner import BatchedRunner
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.simulation import Simulation
@@ -34,7 +33,6 @@ DIALOGUES_A_SECOND = {"CR": 600, "SFR": 250, "LAP": 250}
 STEPS_A_SECOND = {"CR": 6000, "SFR": None, "LAP": None}
 DIALOGUES, STEPS = 300, 5000
 BATCH, ROUNDS, LEAST_RATIO = 1024, 100, 20
-BATCHED_DIALOGUES, BATCHED_A_SECOND = 20_000, 20_000
 TRAINING, TESTS, MEGABYTES = 1000, 500, 600
 TRAINING_SECONDS = {
     "gp-sarsa": 15, "dqn": 12, "ppo": 14, "a2c": 18, "a2c-modern": 20, "enac": 25,
@@ -72,14 +70,6 @@ def rows(data: Path) -> Iterator[Row]:
             yield at_least(what, alone, STEPS_A_SECOND[code] if number == 1 else None)
             yield Row(f"… {BATCH:,} environments (× a single one)", f"{together:,.0f}", ratio,
                       f"≥ {LEAST_RATIO} ×", ratio >= LEAST_RATIO)  # fmt: skip
-    for name in ("CR-1", "CR-3"):
-        runner = BatchedRunner(domains["CR"], TASKS[name], BATCH)
-        rate = median_rate(
-            BATCHED_DIALOGUES,
-            lambda seed: list(runner.test_handcrafted(seed, BATCHED_DIALOGUES)),  # noqa: B023
-        )
-        what = f"PyDial {name}: dialogues a second, handcrafted, {BATCH:,} at once"
-        yield at_least(what, rate, BATCHED_A_SECOND)
 
 
 def training_rows(data: Path) -> Iterator[Row]:

@@ -1,18 +1,17 @@
 """Train a neural user for PyDial by imitation of the agenda user, and let policies talk to it.
 
-    python examples/pydial_trained_user.py CR-3 --dialogues 1000 --seed 1 -o trained_user.npz
+    python examples/pydial_trained_user.py CR-3 --dialogues 1000 --seed 1
     mwzeval live --benchmark pydial --agent handcrafted --goals CR-3:500 -o trained.jsonl \
         --user examples/pydial_trained_user.py:TrainedUser
 
-The user reads the file that TRAINED_USER names, or `trained_user.npz`. What it says is drawn from a
-network, which sees the last exchanges relative to the goal: no slot and no value. So what was
-learned in one domain can be used in others. Training needs mwzeval[neural], talking only NumPy.
+The user reads the file that TRAINED_USER names, or `trained_user.safetensors`. Its acts are drawn
+from a network, which sees the last exchanges relative to the goal: no slot and no value. So what
+was learned in one domain can be used in others. Training needs mwzeval[neural], talking only NumPy.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,24 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.libraries import required
+from mwzeval.neural.state import read_arrays, refused, write_arrays
 from mwzeval.pydial.dialogue.acts import BYE, DONTCARE, HELLO, NONE, NULL, Act, Item
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import CONSTRAINTS, FURTHER_REQUESTS, TYPE, Goal
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.offline.behaviour import MIXED, behaviour_named, user_seed
-from mwzeval.pydial.policies.learner import Memory
-from mwzeval.pydial.runs.checkpoints import (
-    Checkpoint,
-    Origin,
-    fitting,
-    read_checkpoint,
-    write_checkpoint,
-)
 from mwzeval.pydial.tasks import task_named
 from mwzeval.pydial.users.stand_in import update_goal
 
-FILE, VARIABLE = "trained_user.npz", "TRAINED_USER"
+FILE, VARIABLE = "trained_user.safetensors", "TRAINED_USER"
 KIND = "trained-user"
 ADVICE = "Train it again with examples/pydial_trained_user.py"
 SYSTEM = ("hello", "bye", "repeat", "reqmore", "request", "confirm", "select", "inform")
@@ -278,20 +270,17 @@ def frequencies(network: Network, turns: Sequence[Turn], held_out: Sequence[Turn
 def saved(path: str, network: Network, task: str, seed: int, dialogues: int) -> None:
     """Write a network as a checkpoint. Raises `MwzevalError` when it cannot be written."""
     arrays: dict[str, Any] = {f"layer{at}": layer for at, layer in enumerate(network.layers)}
-    memory = Memory(arrays, {"acts": list(network.acts)})
-    origin = Origin(KIND, task, seed, False, {})
-    write_checkpoint(path, Checkpoint(origin, dialogues, False, memory, {}))
+    about = {"task": task, "seed": seed, "dialogues": dialogues, "acts": list(network.acts)}
+    write_arrays(path, KIND, arrays, about)
 
 
 @cache
 def loaded(path: str) -> Network:
     """Return the network in a file. Raises `InputError` for anything else."""
-    checkpoint = read_checkpoint(path)
-    with fitting(path, ADVICE):
-        if checkpoint.origin.policy != KIND:
-            raise ValueError(f"it is of {json.dumps(checkpoint.origin.policy)}")
-        acts = checkpoint.memory.about["acts"]
-        layers = tuple(checkpoint.memory.arrays[f"layer{at}"] for at in range(4))
+    arrays, about = read_arrays(path, KIND)
+    try:
+        acts = about["acts"]
+        layers = tuple(arrays[f"layer{at}"] for at in range(4))
         account = Account(Goal([], {NAME: None}), load_domain("Demo-CR"))
         network = Network(tuple(acts), layers)
         if network.log_probabilities(account.hear(HELLO)).shape != (len(acts),):
@@ -299,6 +288,8 @@ def loaded(path: str) -> Network:
         if any(not isinstance(each, str) for each in acts) or ELSE not in acts:
             raise ValueError("its acts are no acts")
         account.act(f"null({','.join(_parts(acts))})", Rng(0))
+    except (LookupError, TypeError, ValueError) as error:
+        raise refused(path, f"{error}. {ADVICE}") from None
     return network
 
 

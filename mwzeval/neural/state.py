@@ -36,12 +36,19 @@ def write_arrays(path: str | Path, kind: str, arrays: Mapping[str, Any], about: 
     The same arrays give the same bytes. Raises `DependencyError` without safetensors,
     `MwzevalError` when the place cannot be written.
     """
+    write_atomically(path, model_content(kind, arrays, about))
+
+
+def model_content(kind: str, arrays: Mapping[str, Any], about: Any) -> bytes:
+    """Return what `write_arrays` writes. Raises `DependencyError` without safetensors."""
     description = json.dumps(
         {"format": FORMAT, "kind": kind, "about": about}, sort_keys=True, ensure_ascii=False
     )
     ordered = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
-    content = required("safetensors.numpy").save(ordered, metadata={DESCRIPTION: description})
-    write_atomically(path, content)
+    content: bytes = required("safetensors.numpy").save(
+        ordered, metadata={DESCRIPTION: description}
+    )
+    return content
 
 
 def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:

@@ -13,10 +13,7 @@ MOST_SEEDS = 10_000
 """In a run or a range, which is mistyped otherwise."""
 LONGEST_NUMBER = 100
 """In digits; of much longer ones Python makes no number."""
-POLICIES = (
-    "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared, "
-    "ppo-recurrent, acer, bc, cql"
-)
+POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo"
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +23,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         default="all",
         metavar="NAMES",
         help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all (default): the paper's 18, "
-        "or with --ontology the 6 of that domain; CR-1+SFR-3: one policy (ppo-shared) that learns "
-        "in both",
+        "or with --ontology the 6 of that domain",
     )
     parser.add_argument(
         "--policies",

@@ -7,7 +7,6 @@ plot   draw the learning curves of a run, with bands
 cross  test what a run has learned in other environments (the paper's Table 8)
 sweep  test it at other error rates, and with users it was not trained with
 cross-users  let what a run has learned talk to other users, about the same goals
-estimate  how probably dialogues of its policies will succeed, exchange by exchange
 record write the dialogues of a policy as a data set in Minari's format
 
 Scoring of episode files is `mwzeval evaluate --benchmark pydial`; validate, compare, explain,
@@ -26,12 +25,12 @@ from typing import Any
 from mwzeval.arguments import InputFile, add_files, add_format, file_of, files_of
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
-from mwzeval.pydial.studies import cross_users_command, estimate_command, sweep_command
+from mwzeval.pydial.studies import cross_users_command, sweep_command
 
 SEEDS = 2**20
 DESCRIPTIONS = {
     "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
-    "again, it goes on where it was, with more seeds, tasks or checkpoints if you like.",
+    "again, it continues with the jobs that are not done.",
     "table": "Print success and reward of a run, and the paper's Tables 4, 6 and 7 beside them; of "
     "several runs, each policy's side by side.",
     "plot": "Draw learning curves: lines are training, points the tests, and the dashed line is "
@@ -42,8 +41,6 @@ DESCRIPTIONS = {
     "format, DIR/POLICY/TASK-v0, for learning without an environment.",
     "sweep": "Test the policies of a run at other error rates, and with users they were not "
     "trained with. Tests are kept in the run's folder, and not done again.",
-    "estimate": "Learn to tell, in each exchange, how probably a policy's dialogue will succeed, "
-    "and judge that on the test dialogues: Brier score, log loss, calibration, AUC.",
     "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
     "cross-users": cross_users_command.DESCRIPTION,
 }
@@ -118,25 +115,11 @@ def _play(arguments: argparse.Namespace) -> int:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     add_plan(parser)
-    parser.set_defaults(interrupted="the same call goes on from what was saved")
+    parser.set_defaults(interrupted="the same call continues with the jobs that are not done")
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="the folder of the run"
     )
     parser.set_defaults(writes_folder=True)
-    parser.add_argument(
-        "--batch",
-        type=int,
-        default=1,
-        metavar="N",
-        help="play so many dialogues at once, which needs mwzeval[batched]; neural policies learn "
-        "when all of them have ended (default: %(default)s, one after the other)",
-    )
-    parser.add_argument(
-        "--dataset",
-        type=InputFile,
-        metavar="DIR",
-        help="the data sets of a policy (`record`), from whose first N dialogues bc and cql learn",
-    )
     parser.add_argument(
         "--processes",
         type=int,
@@ -167,8 +150,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
     plan = {
         **plan_of(arguments),
-        "batch": arguments.batch,
-        "dataset": arguments.dataset,
         "log": arguments.log,
         "log_every": arguments.log_every,
     }
@@ -301,8 +282,7 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
         "--in",
         dest="tested_in",
         metavar="NAMES",
-        help="test all in these tasks; those of ppo-shared may be of any domain (default: "
-        "environments 1, 3 and 6 of the domain that was learned in)",
+        help="test all in these tasks (default: environments 1, 3 and 6 of their domain)",
     )
 
 
@@ -328,15 +308,6 @@ def _learned(arguments: argparse.Namespace, *, untrained: bool = False) -> dict[
 
     said = {key: value for key, value in plan_of(arguments).items() if value is not None}
     return learned_in(file_of(arguments), untrained=untrained) | said
-
-
-def _add_estimate(parser: argparse.ArgumentParser) -> None:
-    _add_learned(parser)
-    estimate_command.add_arguments(parser)
-
-
-def _estimate(arguments: argparse.Namespace) -> int:
-    return estimate_command.run(arguments, _learned(arguments, untrained=True))
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -374,7 +345,6 @@ ACTIONS: dict[str, Action] = {
         cross_users_command.add_arguments,
         cross_users_command.run,
     ),
-    "estimate": ("how probably dialogues will succeed", _add_estimate, _estimate),
     "record": ("dialogues of a policy as a data set", _add_record, _record),
 }
 """Action → what it does, how its arguments are added, and how it is run."""

@@ -197,32 +197,6 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
     return replace(base, name=name, error_rate=rate, user_model=who)
 
 
-JOINED = "+"
-"""Between the names of tasks that a policy is trained in at once, "CR-3+SFR-3"."""
-
-
-def find_tasks(name: str) -> tuple[Task, ...]:
-    """Return the tasks of a name, several where it joins them; none for an unknown one."""
-    found = [find_task(part) for part in name.split(JOINED)]
-    tasks = tuple(dict.fromkeys(task for task in found if task is not None))
-    if len(tasks) == len(found):
-        return tasks
-    task = find_task(name)  # domains of one's own may have the sign in their names
-    return () if task is None else (task,)
-
-
-def tasks_named(name: str) -> tuple[Task, ...]:
-    """Return the tasks of a name, several where it joins them, "CR-3+SFR-3".
-
-    Raises `UsageError` for an unknown one, and for one that is said twice.
-    """
-    tasks = find_tasks(name)
-    if not tasks:
-        parts = [task_named(part).name for part in name.split(JOINED)]
-        raise UsageError(f"{shorten(name)} says a task twice ({', '.join(dict.fromkeys(parts))})")
-    return tasks
-
-
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Return names of tasks, each once, in the order of the paper, and those of one's own last.
 

@@ -46,7 +46,7 @@ CHANGING = re.compile(
 LONG_NUMBER = re.compile(r"-?\d+\.\d{7,}(?:e[+-]?\d+)?")
 LINKED = {"predictions": "predictions", "logs": "tests/comparison/items/inspect_logs"}
 """Folders of inputs that commands find in their folder."""
-LEFT_OUT = frozenset({"times.json", "progress.npz", "policy.npz"})
+LEFT_OUT = frozenset({"times.json"})
 """Files with times, or with what a library packs in its own way."""
 
 

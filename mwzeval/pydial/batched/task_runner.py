@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from mwzeval.pydial.batched.runner import BatchedRunner
 from mwzeval.pydial.batched.simulation import BatchedSimulation, PlaceRng
 from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.policies.learner import ActionPolicy, BatchPolicy, Learner
-from mwzeval.pydial.policies.neural import NeuralPolicy
+from mwzeval.pydial.policies.learner import ActionPolicy, Learner
 from mwzeval.pydial.runs.episodes import KEPT, TEST, Episode, TaskRunner
 from mwzeval.pydial.tasks import Goodbye, Task
 
-TOGETHER = 256
-"""Tests that are played at once."""
 CARRIED_OVER = ("offered_before", "alternative_awaited")
 
 
 class CompiledTaskRunner(TaskRunner):
-    """A task for neural policies; arguments are those of `TaskRunner`.
-
-    Tests are played side by side where that cannot be seen in them: by policies whose scores are
-    the same bits in any company, in clean environments, where no dialogue depends on another.
-    """
+    """A task for neural policies; arguments are those of `TaskRunner`."""
 
     def __init__(
         self,
@@ -56,15 +48,6 @@ class CompiledTaskRunner(TaskRunner):
         other._batch = self._batch.sibling(1)
         other.carry_over(self.carried_over())
         return other
-
-    def tests(self, policy: ActionPolicy, seed: int, number: int) -> list[Episode]:
-        """Play the test dialogues before `number`."""
-        exact = isinstance(policy, NeuralPolicy) and policy.in_numpy
-        if exact and not self.process.legacy:
-            batched = BatchedRunner.of(self._batch.sibling(TOGETHER))
-            kept = super().tests(policy, seed, min(KEPT, number))
-            return kept + batched.test(cast("BatchPolicy", policy), seed, number, first=len(kept))
-        return super().tests(policy, seed, number)
 
     def _play(
         self, policy: ActionPolicy, learner: Learner | None, phase: int, seed: int, index: int

@@ -18,7 +18,6 @@ from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
 from mwzeval.pydial.environments.actions import Mask, Masks, SummaryActions
 from mwzeval.pydial.environments.features import KernelVector, NeuralVector, Summary, Vector
-from mwzeval.pydial.environments.slot_features import SlotVector
 from mwzeval.pydial.tasks import Goodbye, Task
 
 VISIBLE = 0.005
@@ -105,7 +104,6 @@ class DecisionProcess:
         self.actions = SummaryActions(domain, most_informed=task.max_informed_slots, legacy=legacy)
         self.neural = NeuralVector(domain.ontology)
         self.kernel = KernelVector(domain.ontology)
-        self.slots = SlotVector(domain)
         self.level = level
         self.legacy = legacy
         self.strict_masks = strict_masks
@@ -174,10 +172,6 @@ class DecisionProcess:
         """Return what GP-SARSA sees: to choose an action, or (legacy: another) to learn from."""
         belief = self.simulation.belief
         return self.kernel(belief, self.summary, legacy=self.legacy and choosing)
-
-    def slot_vector(self) -> Vector:
-        """Return what policies with networks for slots see."""
-        return self.slots(self.simulation.belief, self.summary)
 
     def observed(self) -> Vector:
         """Look at what is believed now; return the observation, and know what is masked."""

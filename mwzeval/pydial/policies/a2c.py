@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
-from mwzeval.pydial.policies.kept import dialogue_layouts, packed_replay, unpacked_replay
 from mwzeval.pydial.policies.learner import (
-    Arrays,
     Exchange,
     Exploration,
-    Layout,
     best_allowed,
     reaches,
 )
@@ -34,13 +31,8 @@ from mwzeval.pydial.policies.neural import (
     discounted,
     drawn,
     layers,
-    optimizer_layouts,
-    packed,
-    packed_optimizer,
     seeded,
     stacked,
-    unpack,
-    unpack_optimizer,
 )
 
 Draws = Literal["never", "training", "always"]
@@ -85,13 +77,9 @@ MODERN = A2CSettings(draws="always")
 
 
 class Played(NamedTuple):
-    """A dialogue that was kept; arrays have shape (exchanges,).
-
-    `values` are what the critic gave when it was played, from which the others are (`targets`).
-    """
+    """A recorded dialogue with its `targets`, arrays of shape (exchanges,)."""
 
     exchanges: tuple[Exchange, ...]
-    values: NDArray[np.float64]
     returns: NDArray[np.float64]
     advantages: NDArray[np.float64]
 
@@ -132,21 +120,14 @@ class A2C(NeuralPolicy):
     def _scores(self, state: Any) -> Any:
         return self.network["policy"](self.network["shared"](state))
 
-    def values(self, states: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float64]:
-        """Return what the critic expects, shape (exchanges,), of the states of whole dialogues.
-
-        `states` has shape (exchanges, size), `lengths` the numbers of exchanges of the dialogues.
-        """
-        with self.torch.inference_mode():
-            hidden = self.network["shared"](self.torch.from_numpy(states))
-            of: NDArray[np.float64] = self.network["value"](hidden)[:, 0].double().numpy()
-        return of
-
     def _learn(self, dialogue: Sequence[Exchange]) -> None:
         settings = self.settings
         if dialogue:
-            states = np.stack([e.state for e in dialogue])
-            self._keep(tuple(dialogue), self.values(states, (len(dialogue),)))
+            states = self.torch.from_numpy(np.stack([e.state for e in dialogue]))
+            with self.torch.inference_mode():
+                values = self.network["value"](self.network["shared"](states))[:, 0].double()
+            pair = targets(dialogue, values.numpy(), settings.discount)
+            self.replay.append(Played(tuple(dialogue), *pair))
         if (self.dialogues + 1) % settings.every or not reaches(
             (len(played.exchanges) for played in self.replay), settings.warm_up
         ):
@@ -154,10 +135,6 @@ class A2C(NeuralPolicy):
         batch = min(settings.batch, len(self.replay))
         drawn = self.generator.choice(len(self.replay), batch, replace=False)
         self._update([self.replay[index] for index in drawn.tolist()])
-
-    def _keep(self, dialogue: tuple[Exchange, ...], values: NDArray[np.float64]) -> None:
-        pair = targets(dialogue, values, self.settings.discount)
-        self.replay.append(Played(dialogue, values, *pair))
 
     def _update(self, batch: Sequence[Played]) -> None:
         settings, torch = self.settings, self.torch
@@ -188,30 +165,6 @@ class A2C(NeuralPolicy):
                 value_loss=value_loss.detach() / number,
                 entropy=entropy.detach() / number,
             )
-
-    def _networks(self) -> Arrays:
-        return packed("network", self.network)
-
-    def _restore_networks(self, arrays: Arrays) -> None:
-        unpack("network", self.network, arrays)
-
-    def _pack(self) -> Arrays:
-        kept = ((played.exchanges, played.values) for played in self.replay)
-        replay = packed_replay("values", kept, self.size)
-        return {**packed_optimizer(self.optimizer), **replay}
-
-    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
-        return {
-            **optimizer_layouts(self.optimizer, arrays),
-            **dialogue_layouts(self.size, self.actions),
-            "values": Layout(np.float64, ("exchanges",)),
-        }
-
-    def _unpack(self, arrays: Arrays) -> None:
-        unpack_optimizer(self.optimizer, arrays)
-        self.replay.clear()
-        for kept in unpacked_replay("values", arrays):
-            self._keep(*kept)
 
 
 def targets(

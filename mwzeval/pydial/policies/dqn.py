@@ -16,8 +16,6 @@ from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
-    Layout,
-    layouts_of,
 )
 from mwzeval.pydial.policies.neural import (
     SMALL,
@@ -25,12 +23,7 @@ from mwzeval.pydial.policies.neural import (
     adam,
     allowed_logits,
     layers,
-    optimizer_layouts,
-    packed,
-    packed_optimizer,
     seeded,
-    unpack,
-    unpack_optimizer,
 )
 
 
@@ -108,23 +101,6 @@ class Transitions:
         places = generator.integers(0, self.number, batch)
         return {name: column[places] for name, column in self.columns.items()}
 
-    def pack(self) -> Arrays:
-        """Return the columns, each of shape (number, …), and how many were ever added."""
-        kept = {f"kept.{name}": column[: self.number] for name, column in self.columns.items()}
-        return {**kept, "kept": np.array(self.added)}
-
-    def unpack(self, arrays: Arrays) -> None:
-        """Put back what `pack` returned. Raises `ValueError`."""
-        self.added, self.columns = int(arrays["kept"]), {}
-        kept = len(arrays.get("kept.state", ()))
-        if self.added < 0 or kept != self.number:
-            raise ValueError(f"{kept} transitions are kept of {self.added}")
-        for key, array in arrays.items():
-            if key.startswith("kept."):
-                column = np.zeros((self.capacity, *array.shape[1:]), array.dtype)
-                column[: len(array)] = array
-                self.columns[key.removeprefix("kept.")] = column
-
 
 class DQN(NeuralPolicy):
     """The policy."""
@@ -143,13 +119,13 @@ class DQN(NeuralPolicy):
         generator = seeded(seed)
         sizes = (size, *settings.hidden, actions)
         # The target network starts from weights of its own, as the published one does.
-        self.online = layers(sizes, generator, deviation=settings.deviation)
+        self.network = layers(sizes, generator, deviation=settings.deviation)
         self.target = layers(sizes, generator, deviation=settings.deviation)
-        self.optimizer = adam(self.online.parameters(), settings.learning_rate)
+        self.optimizer = adam(self.network.parameters(), settings.learning_rate)
         self.transitions = Transitions(settings.replay)
 
     def _scores(self, state: Any) -> Any:
-        return self.online(state)
+        return self.network(state)
 
     def _learn(self, dialogue: Sequence[Exchange]) -> None:
         self._keep(dialogue)
@@ -184,12 +160,12 @@ class DQN(NeuralPolicy):
         with torch.no_grad():
             values = allowed_logits(self.target(batch["next_state"]), batch["next_mask"])
             if self.settings.double:
-                chosen = allowed_logits(self.online(batch["next_state"]), batch["next_mask"])
+                chosen = allowed_logits(self.network(batch["next_state"]), batch["next_mask"])
                 best = values.gather(1, chosen.argmax(1, keepdim=True))[:, 0]
             else:
                 best = values.max(1).values
             goal = batch["reward"] + batch["left"] * best
-        values = self.online(batch["state"]).gather(1, batch["action"][:, None])[:, 0]
+        values = self.network(batch["state"]).gather(1, batch["action"][:, None])[:, 0]
         loss = torch.nn.functional.huber_loss(values, goal)
         self.optimizer.zero_grad()
         loss.backward()
@@ -198,41 +174,6 @@ class DQN(NeuralPolicy):
             self.losses.add(loss=loss.detach())
         with torch.no_grad():
             for mine, online in zip(
-                self.target.parameters(), self.online.parameters(), strict=True
+                self.target.parameters(), self.network.parameters(), strict=True
             ):
                 mine.lerp_(online, self.settings.target_rate)
-
-    def _networks(self) -> Arrays:
-        return packed("online", self.online)
-
-    def _restore_networks(self, arrays: Arrays) -> None:
-        unpack("online", self.online, arrays)
-
-    def _pack(self) -> Arrays:
-        return {
-            **packed("target", self.target),
-            **packed_optimizer(self.optimizer),
-            **self.transitions.pack(),
-        }
-
-    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
-        layouts = {
-            **layouts_of(packed("target", self.target)),
-            **optimizer_layouts(self.optimizer, arrays),
-            "kept": Layout(np.int64, ()),
-        }
-        if any(name.startswith("kept.") for name in arrays):
-            layouts |= {
-                "kept.state": Layout(np.float32, ("kept", self.size)),
-                "kept.action": Layout(np.int64, ("kept",), below=self.actions),
-                "kept.reward": Layout(np.float32, ("kept",)),
-                "kept.next_state": Layout(np.float32, ("kept", self.size)),
-                "kept.next_mask": Layout(np.bool_, ("kept", self.actions)),
-                "kept.left": Layout(np.float32, ("kept",)),
-            }
-        return layouts
-
-    def _unpack(self, arrays: Arrays) -> None:
-        unpack("target", self.target, arrays)
-        unpack_optimizer(self.optimizer, arrays)
-        self.transitions.unpack(arrays)

@@ -19,12 +19,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.policies.kept import dialogue_layouts, packed_replay, unpacked_replay
 from mwzeval.pydial.policies.learner import (
-    Arrays,
     Exchange,
     Exploration,
-    Layout,
     best_allowed,
     reaches,
 )
@@ -35,13 +32,8 @@ from mwzeval.pydial.policies.neural import (
     adam,
     discounted,
     layers,
-    optimizer_layouts,
-    packed,
-    packed_optimizer,
     seeded,
     stacked,
-    unpack,
-    unpack_optimizer,
 )
 
 
@@ -190,29 +182,6 @@ class ENAC(NeuralPolicy):
             else:
                 worth[index] = discounted(rewards, self.settings.discount)[0]
         return worth.clip(-1.0, 1.0)
-
-    def _networks(self) -> Arrays:
-        return packed("network", self.network)
-
-    def _restore_networks(self, arrays: Arrays) -> None:
-        unpack("network", self.network, arrays)
-
-    def _pack(self) -> Arrays:
-        kept = ((played.exchanges, played.chances) for played in self.replay)
-        replay = packed_replay("chances", kept, self.size)
-        return {**packed_optimizer(self.optimizer), **replay}
-
-    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
-        return {
-            **optimizer_layouts(self.optimizer, arrays),
-            **dialogue_layouts(self.size, self.actions),
-            "chances": Layout(np.float64, ("exchanges",)),
-        }
-
-    def _unpack(self, arrays: Arrays) -> None:
-        unpack_optimizer(self.optimizer, arrays)
-        self.replay.clear()
-        self.replay.extend(Played(*kept) for kept in unpacked_replay("chances", arrays))
 
 
 def natural_gradient(

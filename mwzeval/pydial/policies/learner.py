@@ -1,13 +1,9 @@
-"""What every policy that learns has in common: its protocol, its exploration and its memory.
-
-A memory is a set of arrays. Each policy declares their types and shapes (`Layout`), which are
-checked before any of them is used.
-"""
+"""What every policy that learns has in common: its protocol and its exploration."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
@@ -22,7 +18,7 @@ from mwzeval.pydial.environments.actions import Mask
 State = NDArray[Any]
 """A belief as a vector, shape (size,): see `mwzeval.pydial.environments.features`."""
 Arrays = dict[str, NDArray[Any]]
-View = Literal["neural", "kernel", "slots"]
+View = Literal["neural", "kernel"]
 
 
 class DivergedError(MwzevalError):
@@ -41,22 +37,14 @@ class Exchange(NamedTuple):
     reward: float
 
 
-class Memory(NamedTuple):
-    """What a policy has learned: arrays, and plain values (JSON) that belong to them."""
-
-    arrays: Arrays
-    about: dict[str, Any]
-
-
 class ActionPolicy(Protocol):
     """A policy that chooses the number of an action."""
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the number of an action that `mask`, shape (actions,), allows.
 
-        `state` has shape (size,). What is drawn is drawn with `rng`, which is the same object in
-        all of a dialogue and in no other one, so that what remembers knows them by it; in
-        `training` the policy may explore.
+        `state` has shape (size,). Random choices are drawn with `rng`; in `training` the policy
+        may explore.
         """
         ...
 
@@ -83,39 +71,13 @@ class Learner(ActionPolicy, Protocol):
         """Learn from the dialogue that is over, or from those that were kept."""
         ...
 
-    def memory(self, *, whole: bool = True) -> Memory:
-        """Return all that is needed to go on learning; not `whole`: only what acting needs."""
+    def weights(self) -> Arrays:
+        """Return what the policy has learned, as far as acting needs it."""
         ...
 
-    def remember(self, memory: Memory, *, whole: bool = True) -> None:
-        """Go on from a memory of the same kind of policy; not `whole`: for acting only.
-
-        Raises `ValueError` or another error of what is read where it is no such memory.
-        """
+    def load(self, arrays: Arrays) -> None:
+        """Replace the weights. Raises `ValueError` for those of another kind of policy."""
         ...
-
-
-class BatchPolicy(Protocol):
-    """A policy that chooses actions of several dialogues at once."""
-
-    def act_together(
-        self,
-        states: State,
-        masks: NDArray[np.bool_],
-        rngs: Sequence[Rng],
-        ahead: Sequence[int] | None = None,
-    ) -> list[int]:
-        """Return an action for each dialogue, as `act` does.
-
-        `states` has shape (dialogues, size), `masks` (dialogues, actions); each of `rngs` is that
-        of a dialogue. In training `ahead` tells how many dialogues will have been learned from
-        before each of them; None: in tests.
-        """
-        ...
-
-
-class BatchLearner(BatchPolicy, Learner, Protocol):
-    """A policy that learns, and can play several dialogues at once before it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,65 +115,3 @@ def best_allowed(values: NDArray[Any], mask: Mask) -> int:
     if not math.isfinite(values[best]):
         raise DivergedError
     return best
-
-
-def generator_state(generator: np.random.Generator) -> dict[str, Any]:
-    """Return where a generator stands, as plain values."""
-    return dict(generator.bit_generator.state)
-
-
-class Layout(NamedTuple):
-    """The type and shape of an array; a size that has a name is the same wherever it is named.
-
-    An array of whole numbers may have to stay between 0 and `below`.
-    """
-
-    dtype: Any
-    shape: tuple[int | str, ...]
-    below: int | None = None
-
-
-Layouts = Mapping[str, Layout]
-
-
-def layouts_of(arrays: Arrays) -> dict[str, Layout]:
-    """Return the layouts that arrays have."""
-    return {name: Layout(array.dtype, array.shape) for name, array in arrays.items()}
-
-
-def check_arrays(arrays: Arrays, layouts: Layouts, *, only: bool = False) -> dict[str, int]:
-    """Return the sizes that have names.
-
-    Raises `ValueError` for the first array that is missing, of another type or shape, or out of
-    its limits, and with `only` for one that is not declared.
-    """
-    sizes: dict[str, int] = {}
-    for name, layout in layouts.items():
-        if name not in arrays:
-            raise ValueError(f"{name} is missing")
-        array = arrays[name]
-        if not _fits(array, layout, sizes):
-            shape = ", ".join(str(sizes.get(str(size), size)) for size in layout.shape)
-            raise ValueError(
-                f"{name} is {array.dtype} of shape {array.shape}, "
-                f"expected {np.dtype(layout.dtype)} of shape ({shape})"
-            )
-        if layout.below is not None and array.size:
-            least, most = array.min(), array.max()
-            if least < 0 or most >= layout.below:
-                raise ValueError(f"{name} has {least} to {most}, expected 0 to {layout.below - 1}")
-    if only and (unknown := sorted(arrays.keys() - layouts.keys())):
-        raise ValueError(f"{unknown[0]} is not a part of it")
-    return sizes
-
-
-def _fits(array: NDArray[Any], layout: Layout, sizes: dict[str, int]) -> bool:
-    if array.dtype != layout.dtype:
-        return False
-    given = array.shape
-    if array.size == 0 and len(given) == 1:  # a list of nothing has no further sizes
-        given += tuple(sizes.get(str(s), 0) if isinstance(s, str) else s for s in layout.shape[1:])
-    return len(given) == len(layout.shape) and all(
-        size == (sizes.setdefault(due, size) if isinstance(due, str) else due)
-        for size, due in zip(given, layout.shape, strict=True)
-    )

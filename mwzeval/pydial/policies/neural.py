@@ -1,6 +1,6 @@
-"""What the neural policies have in common: networks, kept dialogues, exploration, checkpoints.
+"""What the neural policies have in common: networks, recorded dialogues, exploration.
 
-Networks are small and in PyTorch (extra `neural`); arrays stand for them in a memory.
+Networks are small and in PyTorch (extra `neural`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.libraries import required
+from mwzeval.neural.state import set_weights, weights_of
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.in_numpy import layers_class
@@ -23,14 +24,9 @@ from mwzeval.pydial.policies.learner import (
     DivergedError,
     Exchange,
     Exploration,
-    Layout,
-    Memory,
     State,
     View,
     best_allowed,
-    check_arrays,
-    generator_state,
-    layouts_of,
 )
 
 if TYPE_CHECKING:
@@ -112,61 +108,6 @@ def stacked(exchanges: Sequence[Exchange]) -> tuple[Any, Any, Any]:
     return torch.from_numpy(states), torch.from_numpy(masks), torch.from_numpy(actions)
 
 
-def packed(name: str, module: nn.Module) -> Arrays:
-    """Return copies of the parameters of a network in their shapes, by names from `name` on."""
-    return {f"{name}.{k}": v.detach().numpy().copy() for k, v in module.state_dict().items()}
-
-
-def unpack(name: str, module: nn.Module, arrays: Arrays) -> None:
-    """Put packed parameters into a network of the same shape.
-
-    Raises `DependencyError` without PyTorch, `RuntimeError` for other shapes.
-    """
-    torch = required("torch")
-    prefix = f"{name}."
-    module.load_state_dict(
-        {
-            key.removeprefix(prefix): torch.from_numpy(array.copy())
-            for key, array in arrays.items()
-            if key.startswith(prefix)
-        }
-    )
-
-
-def packed_optimizer(optimizer: torch.optim.Optimizer) -> Arrays:
-    """Return what an optimiser remembers of each parameter, in the shape of that."""
-    return {
-        f"optimizer.{index}.{name}": np.asarray(value.detach().numpy()).copy()
-        for index, state in optimizer.state_dict()["state"].items()
-        for name, value in state.items()
-    }
-
-
-def unpack_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
-    """Put back what `packed_optimizer` returned. Raises `DependencyError` without PyTorch."""
-    torch = required("torch")
-    states: dict[int, dict[str, Any]] = {}
-    for key, array in arrays.items():
-        if key.startswith("optimizer."):
-            _, index, name = key.split(".")
-            states.setdefault(int(index), {})[name] = torch.from_numpy(array.copy())
-    state = optimizer.state_dict()
-    optimizer.load_state_dict({**state, "state": states})
-
-
-def optimizer_layouts(optimizer: torch.optim.Optimizer, arrays: Arrays) -> dict[str, Layout]:
-    """Return what `packed_optimizer` returns: nothing before the first step, and after it this."""
-    if not any(name.startswith("optimizer.") for name in arrays):
-        return {}
-    layouts = {}
-    parameters = [each for group in optimizer.param_groups for each in group["params"]]
-    for index, parameter in enumerate(parameters):
-        layouts[f"optimizer.{index}.step"] = Layout(np.float32, ())
-        for name in ("exp_avg", "exp_avg_sq"):
-            layouts[f"optimizer.{index}.{name}"] = Layout(np.float32, tuple(parameter.shape))
-    return layouts
-
-
 def discounted(rewards: NDArray[np.float64], discount: float) -> NDArray[np.float64]:
     """Return from each place on the discounted sum of what follows, shape (n,)."""
     sums = np.zeros(len(rewards))
@@ -206,13 +147,13 @@ REWARD_SCALE = 20.0
 class NeuralPolicy(ABC):
     """A policy that takes the allowed action of the highest score, or any with some probability.
 
-    What differs is in `_scores` (one for each action), `_choice` (for policies that draw), `_learn`
-    (called after each dialogue) and what is to be kept (`_pack`, `_layouts`, `_unpack`).
+    A policy defines `_scores` (a score of each action), `_choice` (if it draws actions), `_learn`
+    (called after each dialogue) and `network`, the module that acts.
     """
 
     view: ClassVar[View] = "neural"
-    in_numpy: ClassVar[bool] = True
-    """Whether `_scores` takes an array of one state, too (as `layers` do)."""
+    network: Any
+    """The module that acts."""
 
     def __init__(
         self,
@@ -247,36 +188,9 @@ class NeuralPolicy(ABC):
 
         `state` has shape (size,), `mask` (actions,).
         """
-        explored = self._explored(mask, rng, 0 if training else None)
-        if explored is not None:
-            return explored
-        return self._choice(self.scores(state), mask, rng, training)
-
-    def act_together(
-        self,
-        states: State,
-        masks: NDArray[np.bool_],
-        rngs: Sequence[Rng],
-        ahead: Sequence[int] | None = None,
-    ) -> list[int]:
-        """Return what `act` does for each dialogue (see `BatchPolicy`)."""
-        training, actions = ahead is not None, []
-        for index, scores in enumerate(self.scores(states)):
-            action = self._explored(masks[index], rngs[index], ahead[index] if ahead else None)
-            if action is None:
-                action = self._choice(scores, masks[index], rngs[index], training)
-            actions.append(action)
-        return actions
-
-    def _explored(self, mask: Mask, rng: Rng, ahead: int | None) -> int | None:
-        """Return any action with the probability of a training dialogue, otherwise None.
-
-        The dialogue is `ahead` of the one that is learned from next; None: it is a test.
-        """
-        share = 0.0 if ahead is None else self.exploration.share(self.dialogues + ahead)
-        if share and rng.random() < share:
+        if training and self.exploring and rng.random() < self.exploring:
             return int(rng.choose(np.flatnonzero(mask).tolist()))
-        return None
+        return self._choice(self.scores(state), mask, rng, training)
 
     def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:
         """Return the action taken unless any is; scores have shape (actions,)."""
@@ -285,16 +199,11 @@ class NeuralPolicy(ABC):
     def scores(self, state: State) -> NDArray[np.float32]:
         """Return a score for each action, shape (actions,) or (states, actions).
 
-        With `in_numpy` those of a state are the same bits, whichever other states are there.
+        The scores of a state have the same bits, whichever other states are given.
         """
-        scores: NDArray[np.float32]
-        if not self.in_numpy:
-            with self.torch.inference_mode():
-                scores = self._scores(self.torch.from_numpy(state)).numpy()
-        elif state.ndim == 2:
-            scores = np.stack([self._scores(each) for each in state])
-        else:
-            scores = self._scores(state)
+        if state.ndim == 2:
+            return np.stack([self._scores(row) for row in state])
+        scores: NDArray[np.float32] = self._scores(state)
         return scores
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
@@ -322,50 +231,16 @@ class NeuralPolicy(ABC):
         final = last.reward - exchanges[0].reward
         return (*kept, before._replace(reward=before.reward + final))
 
-    def memory(self, *, whole: bool = True) -> Memory:
-        """Return networks, and if `whole` all the rest that learning needs."""
-        arrays = self._networks()
-        if not whole:
-            return Memory(arrays, {})
-        arrays.update(self._pack())
-        about = {"dialogues": self.dialogues, "generator": generator_state(self.generator)}
-        return Memory(arrays, about)
+    def weights(self) -> Arrays:
+        """Return the weights of the network."""
+        return weights_of(self.network.state_dict())
 
-    def remember(self, memory: Memory, *, whole: bool = True) -> None:
-        """Go on from a memory; not `whole`: for tests only. Raises `ValueError` and others."""
-        networks = layouts_of(self._networks())
-        if not whole:
-            check_arrays(memory.arrays, networks)
-            self._restore_networks(memory.arrays)
-        else:
-            layouts = {**networks, **self._layouts(memory.arrays)}
-            check_arrays(memory.arrays, layouts, only=True)
-            if type(memory.about["dialogues"]) is not int or memory.about["dialogues"] < 0:
-                raise ValueError("it does not say after how many dialogues it is")
-            self._restore_networks(memory.arrays)
-            self.dialogues = memory.about["dialogues"]
-            self.generator.bit_generator.state = memory.about["generator"]
-            self._unpack(memory.arrays)
-        self.begin()
+    def load(self, arrays: Arrays) -> None:
+        """Replace the weights. Raises `ValueError` for other names, shapes or infinite values."""
+        set_weights(self.network.state_dict(), arrays)
 
     @abstractmethod
     def _scores(self, state: Any) -> Any: ...
 
     @abstractmethod
     def _learn(self, dialogue: Sequence[Exchange]) -> None: ...
-
-    @abstractmethod
-    def _networks(self) -> Arrays: ...
-
-    @abstractmethod
-    def _restore_networks(self, arrays: Arrays) -> None: ...
-
-    @abstractmethod
-    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
-        """Return what `_pack` returns, as far as it depends on what is in the `arrays`."""
-
-    @abstractmethod
-    def _pack(self) -> Arrays: ...
-
-    @abstractmethod
-    def _unpack(self, arrays: Arrays) -> None: ...

@@ -6,7 +6,7 @@ Closer Look at Invalid Action Masking in Policy Gradient Algorithms", 2022.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
-from mwzeval.pydial.policies.kept import dialogue_layouts, packed_dialogues, unpacked_dialogues
 from mwzeval.pydial.policies.learner import (
-    Arrays,
     Exchange,
     Exploration,
-    Layout,
     best_allowed,
 )
 from mwzeval.pydial.policies.neural import (
@@ -30,17 +27,11 @@ from mwzeval.pydial.policies.neural import (
     discounted,
     drawn,
     layers,
-    optimizer_layouts,
-    packed,
-    packed_optimizer,
     seeded,
     stacked,
-    unpack,
-    unpack_optimizer,
 )
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor, nn
 
 
@@ -89,7 +80,13 @@ class PPO(NeuralPolicy):
             seed=seed,
         )
         self.settings = settings
-        self.network = self._new_network(seeded(seed))
+        sizes, generator = (size, *settings.hidden), seeded(seed)
+        self.network: nn.ModuleDict = self.torch.nn.ModuleDict(
+            {
+                name: layers((*sizes, end), generator, activation="Tanh", deviation=None)
+                for name, end in (("policy", actions), ("value", 1))
+            }
+        )
         self.optimizer = adam(self.network.parameters(), settings.learning_rate)
         self.waiting: list[tuple[Exchange, ...]] = []
 
@@ -98,49 +95,13 @@ class PPO(NeuralPolicy):
             return best_allowed(scores, mask)
         return drawn(scores, mask, rng)
 
-    def _new_network(self, generator: torch.Generator) -> nn.ModuleDict:
-        """Return actor and critic, which have learned nothing."""
-        sizes = (self.size, *self.settings.hidden)
-        network: nn.ModuleDict = self.torch.nn.ModuleDict(
-            {
-                name: layers((*sizes, end), generator, activation="Tanh", deviation=None)
-                for name, end in (("policy", self.actions), ("value", 1))
-            }
-        )
-        return network
-
     def _scores(self, state: Any) -> Any:
         return self.network["policy"](state)
 
-    def _values(self, states: Any) -> Any:
+    def _values(self, states: Tensor) -> Tensor:
         """Return what the critic expects of states, shape (states,)."""
-        return self.network["value"](states)[:, 0]
-
-    def values(self, states: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float64]:
-        """Return what the critic expects, shape (exchanges,), of the states of whole dialogues.
-
-        `states` has shape (exchanges, size), `lengths` the numbers of exchanges of the dialogues.
-        """
-        with self.torch.no_grad():
-            values = self._outputs(self.torch.from_numpy(states), lengths)[1]
-            of: NDArray[np.float64] = values.double().numpy()
-        return of
-
-    def _outputs(self, states: Tensor, lengths: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return logits, shape (exchanges, actions), and values, shape (exchanges,).
-
-        `states` are those that `_batches` gave together, with `lengths`, or those of all dialogues.
-        """
-        return self._scores(states), self._values(states)
-
-    def _batches(self, lengths: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], list[int]]]:
-        """Yield the numbers of exchanges to learn from at once, and lengths for `_outputs`.
-
-        `lengths` are those of the dialogues whose exchanges are numbered.
-        """
-        order = self.generator.permutation(sum(lengths))
-        for first in range(0, len(order), self.settings.batch):
-            yield order[first : first + self.settings.batch], []
+        values: Tensor = self.network["value"](states)[:, 0]
+        return values
 
     def _learn(self, dialogue: Sequence[Exchange]) -> None:
         self.waiting.append(tuple(dialogue))
@@ -151,11 +112,11 @@ class PPO(NeuralPolicy):
     def _update(self, dialogues: Sequence[Sequence[Exchange]]) -> None:
         settings, torch = self.settings, self.torch
         states, masks, actions = stacked([e for dialogue in dialogues for e in dialogue])
-        lengths = [len(dialogue) for dialogue in dialogues]
         with torch.no_grad():
-            logits, values = self._outputs(states, lengths)
+            logits, values = self._scores(states), self._values(states)
             before = logs_of(logits, masks, actions)[0]
-        parts = np.split(values.double().numpy(), np.cumsum(lengths)[:-1])
+        ends = np.cumsum([len(dialogue) for dialogue in dialogues])
+        parts = np.split(values.double().numpy(), ends[:-1])
         gains = np.concatenate(
             [
                 advantages(d, v, settings.discount, settings.trace)
@@ -166,9 +127,9 @@ class PPO(NeuralPolicy):
         gains = (gains - gains.mean()) / (gains.std() + 1e-8)
         advantage = torch.from_numpy(gains.astype(np.float32))
         for _ in range(settings.epochs):
-            for numbers, together in self._batches(lengths):
-                part = torch.from_numpy(numbers)
-                logits, values = self._outputs(states[part], together)
+            order = torch.from_numpy(self.generator.permutation(len(actions)))
+            for part in order.split(settings.batch):
+                logits, values = self._scores(states[part]), self._values(states[part])
                 logs, entropy = logs_of(logits, masks[part], actions[part])
                 ratio = (logs - before[part]).exp()
                 held = ratio.clamp(1 - settings.clip, 1 + settings.clip)
@@ -188,25 +149,6 @@ class PPO(NeuralPolicy):
                         value_loss=missed.detach().mean(),
                         entropy=entropy.detach().mean(),
                     )
-
-    def _networks(self) -> Arrays:
-        return packed("network", self.network)
-
-    def _restore_networks(self, arrays: Arrays) -> None:
-        unpack("network", self.network, arrays)
-
-    def _pack(self) -> Arrays:
-        return {**packed_optimizer(self.optimizer), **packed_dialogues(self.waiting, self.size)}
-
-    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
-        return {
-            **optimizer_layouts(self.optimizer, arrays),
-            **dialogue_layouts(self.size, self.actions),
-        }
-
-    def _unpack(self, arrays: Arrays) -> None:
-        unpack_optimizer(self.optimizer, arrays)
-        self.waiting = unpacked_dialogues(arrays)
 
 
 def logs_of(logits: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.pydial.offline import bc, cql
-from mwzeval.pydial.policies import a2c, acer, dqn, enac, ppo, ppo_recurrent, ppo_shared
+from mwzeval.pydial.policies import a2c, dqn, enac, ppo
 from mwzeval.pydial.policies.gaussian import gp_sarsa
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import Learner, View
@@ -32,18 +31,11 @@ class Preset:
     kind: type[Any] | None
     settings: Any = None
     legacy: Any = None
-    offline: bool = False
-    """Whether it learns from a data set of dialogues, and never plays to learn."""
 
     @property
     def learns(self) -> bool:
         """Whether it is trained."""
         return self.kind is not None
-
-    @property
-    def any_domain(self) -> bool:
-        """Whether what was learned in one domain can act in others."""
-        return self.view == "slots"
 
     @property
     def view(self) -> View:
@@ -95,22 +87,9 @@ PRESETS: Mapping[str, Preset] = {
         Preset("dqn-modern", "DQN+", None, dqn.DQN, dqn.MODERN),
         Preset("a2c-modern", "A2C+", None, a2c.A2C, a2c.MODERN),
         Preset("ppo", "PPO", None, ppo.PPO, ppo.MODERN),
-        Preset("ppo-shared", "PPO shared", None, ppo_shared.SharedPPO, ppo_shared.MODERN),
-        Preset(
-            "ppo-recurrent",
-            "PPO recurrent",
-            None,
-            ppo_recurrent.RecurrentPPO,
-            ppo_recurrent.MODERN,
-        ),
-        Preset("acer", "ACER", None, acer.ACER, acer.MODERN),
-        Preset("bc", "BC", None, bc.BC, bc.DEFAULT, offline=True),
-        Preset("cql", "CQL", None, cql.CQL, cql.DEFAULT, offline=True),
     )
 }
 """All policies of the benchmark by name, in the order of the tables."""
-IN_ANY_DOMAIN = tuple(name for name, preset in PRESETS.items() if preset.any_domain)
-"""The policies that act in other domains than they learned in, and learn in several at once."""
 
 
 def preset_named(name: str) -> Preset:

@@ -14,10 +14,10 @@ from mwzeval.errors import UsageError
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.job import JobTimes, read_times
 from mwzeval.pydial.runs.run_folder import TESTS, RunSettings, location_of, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
-from mwzeval.pydial.runs.times import JobTimes, read_times
-from mwzeval.pydial.tasks import find_tasks, in_order, tasks_named
+from mwzeval.pydial.tasks import find_task, in_order, task_named
 from mwzeval.scores.findings import Findings
 
 Figure = Literal["success", "reward"]
@@ -110,20 +110,17 @@ class Results:
 
 
 def groups_of(tasks: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield tasks, and those of each domain and all as means, by name and with their tasks.
-
-    Tasks that are joined are in no mean: theirs is the mean of their own.
-    """
+    """Yield tasks, and those of each domain and all as means, by name and with their tasks."""
     for task in tasks:
         yield task, (task,)
-    of_task = {name: found for name in tasks if len(found := tasks_named(name)) == 1}
-    domains = dict.fromkeys(found.domain for (found,) in of_task.values())
+    domain_of = {name: task_named(name).domain for name in tasks}
+    domains = dict.fromkeys(domain_of.values())
     for domain in domains:
-        of_domain = tuple(name for name, (found,) in of_task.items() if found.domain == domain)
+        of_domain = tuple(name for name in tasks if domain_of[name] == domain)
         if len(of_domain) > 1:
             yield f"mean of {domain}", of_domain
     if len(domains) > 1:
-        yield "mean of all", tuple(of_task)
+        yield "mean of all", tuple(tasks)
 
 
 def read_results(
@@ -144,7 +141,7 @@ def read_results(
     if isinstance(seeds, int):
         seeds = range(seeds)
     settings = run_settings(Path(output))
-    folders = sorted(place.name for place in Path(output).glob("*") if find_tasks(place.name))
+    folders = sorted(place.name for place in Path(output).glob("*") if find_task(place.name))
     for task in in_order(folders):
         for policy in PRESETS:
             for file in sorted((Path(output) / task / policy).glob(TESTS)):

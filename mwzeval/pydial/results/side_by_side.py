@@ -86,7 +86,6 @@ def _settings(results: Results) -> Mapping[str, str]:
     return {
         "environment": "legacy" if settings.legacy else "clean",
         "goodbye": f"goodbyes of the {settings.goodbye or 'user'}",
-        "batch": f"batches of {settings.batch or 1}",
         "tests": f"{settings.tests} tests",
     }
 

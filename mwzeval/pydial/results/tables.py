@@ -26,7 +26,7 @@ from mwzeval.pydial.results.records import (
     seconds_of,
 )
 from mwzeval.pydial.results.run_results import FIGURES, Figure, Results
-from mwzeval.pydial.tasks import Goodbye, tasks_named
+from mwzeval.pydial.tasks import Goodbye, task_named
 from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet, sheet
 from mwzeval.statistics.intervals import CONFIDENCE
 
@@ -119,11 +119,7 @@ def note_on_goodbyes(results: Results) -> Iterator[str]:
     """Yield who says goodbye in a run, where that differs."""
     learned = any(PRESETS[name].learns for name in results.policies)
     goodbye = results.settings.goodbye
-    if (
-        goodbye
-        and learned
-        and any("bye" not in task.masks for name in results.tasks for task in tasks_named(name))
-    ):
+    if goodbye and learned and any("bye" not in task_named(name).masks for name in results.tasks):
         yield NOTES_ON_GOODBYES[goodbye]
 
 

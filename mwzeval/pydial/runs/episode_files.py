@@ -40,7 +40,7 @@ from mwzeval.pydial.runs.run_folder import (
     run_settings,
     selected_files,
 )
-from mwzeval.pydial.tasks import JOINED, TASKS, Task, find_task, find_tasks, in_order, task_named
+from mwzeval.pydial.tasks import TASKS, Task, find_task, in_order, task_named
 from mwzeval.scores.findings import Findings
 
 META = "_meta"
@@ -192,13 +192,11 @@ class _Reader:
         self._findings = findings.of_file(file)
         legacy = {} if settings.legacy is None else {"legacy": settings.legacy}
         self._place = {**said, **legacy}
-        joined = [task.name for task in find_tasks(said.get("task", ""))]
-        self._joined = joined if len(joined) > 1 else []
-        if self._joined:  # each line says of which it is
-            del self._place["task"]
         self._said = dict(self._place)
         self._tests = settings.tests
-        self._numbers: dict[str, list[int]] = {task: [] for task in joined}
+        self._numbers: dict[str, list[int]] = {}
+        if said.get("task"):
+            self._numbers[said["task"]] = []
         self._counted: int | None = None
         self._errors = 0
         self._alike: dict[tuple[Any, ...], tuple[str, int]] = {}
@@ -273,11 +271,11 @@ class _Reader:
 
     def _lacks(self, *, of_run: bool) -> Iterator[str]:
         tests, told = self._tests, False
-        for task, numbers in self._numbers.items() if of_run else ():
+        for numbers in self._numbers.values() if of_run else ():
             due = len(numbers) if tests is None else tests
             # Not `list(range(due))`: a damaged run may ask for any number of tests.
             if len(numbers) != due or any(map(ne, sorted(numbers), range(due))):
-                found = f"{len(numbers)} dialogues" + f" of {task}" * bool(self._joined)
+                found = f"{len(numbers)} dialogues"
                 expected = (
                     "numbered from 0 on" if tests is None else f"the {due} of the run's tests"
                 )
@@ -365,9 +363,6 @@ class _Reader:
         elif not isinstance(name, str) or (task := find_task(name)) is None:
             hint = did_you_mean(str(name), TASKS)
             self._error(where, f'unknown task "{shorten(str(name))}"{hint}', key="task")
-        elif self._joined and name not in self._joined:
-            message = f"the folder of the file says {JOINED.join(self._joined)}, the line {name}"
-            self._error(where, message, "other-place", key="task")
         elif named is not None and name != named:
             message = f"an episode of {name}, not of {named}"
             self._error(where, message, "other-task", key="task")

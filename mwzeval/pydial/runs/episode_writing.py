@@ -23,23 +23,20 @@ from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.scores.findings import Findings
 
 
-def write_episodes(
-    path: Path,
-    episodes: Iterable[Episode],
-    *,
-    say_task: bool = False,
-    about: Mapping[str, Any] | None = None,
-) -> None:
-    """Write dialogues, one a line, which with `say_task` says its task, too, behind their number.
+def write_episodes(path: Path, episodes: Iterable[Episode], about: Mapping[str, Any]) -> None:
+    """Write the file of `episodes_text`. Raises `MwzevalError` if that is impossible."""
+    write_atomically(path, episodes_text(episodes, about))
 
-    What was said in them stands in their lines where it was kept. `about` is what they have in
-    common, such as task and seed, and comes with their number. Raises
-    `MwzevalError` where the file cannot be written.
+
+def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
+    """Return the content of an episode file: a header, and a line for each dialogue.
+
+    A line has the utterances of the dialogue if they were recorded. The header has the number of
+    dialogues and `about`, what they have in common, such as task and seed.
     """
     lines = [
         json.dumps(
             {
-                **({"task": episode.task} if say_task else {}),
                 "dialogue": episode.index,
                 "success": episode.success,
                 "exchanges": episode.exchanges,
@@ -49,8 +46,8 @@ def write_episodes(
         )
         for episode in episodes
     ]
-    header = json.dumps({META: {"format": FORMAT, "episodes": len(lines), **(about or {})}})
-    write_atomically(path, "".join(f"{line}\n" for line in [header, *lines]))
+    header = json.dumps({META: {"format": FORMAT, "episodes": len(lines), **about}})
+    return "".join(f"{line}\n" for line in [header, *lines])
 
 
 def episodes_in(path: str | Path) -> tuple[Episode, ...]:

@@ -56,6 +56,11 @@ class Episode:
         return item_name(self.task, self.seed, self.index)
 
     @property
+    def outcome(self) -> tuple[bool, int, float]:
+        """Success, exchanges and reward."""
+        return self.success, self.exchanges, self.reward
+
+    @property
     def unit(self) -> str:
         """The name of its row."""
         return trial_name(self.item, self.trial)
@@ -148,13 +153,8 @@ class TaskRunner:
             goodbye=goodbye,
         )
         self.actions = len(self.process.actions.names)
-        process = self.process
-        sizes = {
-            "neural": process.neural.size,
-            "kernel": process.kernel.size,
-            "slots": process.slots.size,
-        }
-        self.size = sizes[view]
+        vector = self.process.neural if view == "neural" else self.process.kernel
+        self.size = vector.size
 
     def for_tests(self) -> TaskRunner:
         """Return a stage that begins as this one is, and leaves no trace in it."""
@@ -214,9 +214,6 @@ class TaskRunner:
         """Return the vectors to act on and to learn from, given the neural one."""
         if self.view == "neural":
             return vector, vector
-        if self.view == "slots":
-            seen = self.process.slot_vector()
-            return seen, seen
         seen = self.process.kernel_vector()
         return seen, self.process.kernel_vector(choosing=False) if self.process.legacy else seen
 

@@ -37,10 +37,10 @@ from mwzeval.pydial.dialogue.talk import (
 )
 from mwzeval.pydial.runs.episodes import TEST, check_seeds, item_name, rng_of_phase
 from mwzeval.pydial.runs.play import PolicyAdapter, adapter_for
+from mwzeval.pydial.runs.threads import single_threaded
 from mwzeval.pydial.tasks import Task, task_named
 from mwzeval.pydial.users.choosing import AGENDA, RunUsers
 from mwzeval.pydial.users.own_acts import checked_act
-from mwzeval.pydial.workers.threads import single_threaded
 
 DIALOGUES = 500
 OFFERED = ("domain", "task", "seed", "dialogue")

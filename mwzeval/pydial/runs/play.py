@@ -25,9 +25,9 @@ from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, View
 from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
-from mwzeval.pydial.runs.checkpoints import Origin, diverging, fitting, read_checkpoint
+from mwzeval.pydial.runs.checkpoints import Origin, diverging, load_weights, read_checkpoint
 from mwzeval.pydial.runs.episodes import ActPolicy, Episode, TaskRunner, rng_of
-from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, tasks_named
+from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, task_named
 from mwzeval.pydial.users.human import (
     HumanUser,
     help_text,
@@ -37,7 +37,6 @@ from mwzeval.pydial.users.human import (
 )
 from mwzeval.pydial.users.stand_in import StandInUsers
 
-ANOTHER = "Take another file, or train the policy again (`mwzeval pydial run`)"
 BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
 
@@ -111,7 +110,7 @@ class ActionPolicyAdapter:
         Raises `InputError` where none follows from the weights in its file.
         """
         state, _ = self._runner.views(self.process.observed())
-        with diverging(self._file, ANOTHER):
+        with diverging(self._file):
             return self._policy.act(state, self.process.mask, rng)
 
     def answer(self, belief: Belief) -> Act:
@@ -129,9 +128,8 @@ def adapter_for(
 ) -> PolicyAdapter:
     """Return "handcrafted", "random", or the policy in a checkpoint file, at its place in a task.
 
-    A checkpoint may come from another environment of the same domain, and that of a policy for any
-    domain from another domain. `legacy` has the quirks of
-    the published program, and what sounds alike is drawn from `confusion_seed`. Raises `UsageError`
+    A checkpoint may come from another environment of the same domain. `legacy` has the quirks of
+    the published program; the confusion table is drawn from `confusion_seed`. Raises `UsageError`
     for a name that is neither, `InputError` for a file that is no checkpoint for this domain.
     """
 
@@ -156,26 +154,19 @@ def adapter_for(
     if not Path(name).exists():
         raise UsageError(
             f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, or '
-            "the checkpoint of one that has learned: runs/CR-3/dqn/seed-0/model-004000.npz)"
+            "the checkpoint of one that has learned: runs/CR-3/dqn/seed-0/model-004000.safetensors)"
         )
-    with fitting(name, ANOTHER):
-        checkpoint = read_checkpoint(name)
-    origin = checkpoint.origin
+    origin, weights = read_checkpoint(name)
     preset = preset_named(origin.policy)
-    trained = tasks_named(origin.task)
-    if not preset.any_domain and trained[0].domain != task.domain:
+    if task_named(origin.task).domain != task.domain:
         message = (
             f"a checkpoint of task {origin.task}, which is not about the domain of {task.name}"
         )
         raise InputError([Problem("other-checkpoint", message, file=name)])
-    with fitting(name, ANOTHER):
-        said = _goodbye_of(origin, name)
+    said = _goodbye_of(origin, name)
     runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)
-    with fitting(name, ANOTHER):
-        learner = preset.learner(
-            runner.size, runner.actions, seed=origin.seed, legacy=origin.legacy
-        )
-        learner.remember(checkpoint.memory, whole=False)
+    learner = preset.learner(runner.size, runner.actions, seed=origin.seed, legacy=origin.legacy)
+    load_weights(name, learner, weights)
     return ActionPolicyAdapter(runner, learner, preset, name)
 
 

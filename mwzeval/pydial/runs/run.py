@@ -1,43 +1,50 @@
 """The benchmark run: policies trained and tested in tasks, over seeds, processes and machines.
 
 Source: Casanueva et al. (2017), section 4: 10 seeds, 500 test dialogues after 1,000, 4,000 and
-10,000 of training. Results are files below one folder, and a run that was stopped goes on from them
-to the same result.
+10,000 of training. A run is a folder of files; a run that was interrupted continues with the jobs
+that are not done, to the same result.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from mwzeval.cluster import processors
-from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
+from mwzeval.cluster import pool, processors
+from mwzeval.errors import (
+    InputError,
+    MwzevalError,
+    Problem,
+    UsageError,
+    problems_kept,
+    shorten,
+)
 from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
+from mwzeval.output import counting, tell
 from mwzeval.pydial.arguments import MOST_SEEDS
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS, RANDOM, preset_named
+from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.runs.episodes import check_seeds
-from mwzeval.pydial.runs.job import Job, check_datasets
+from mwzeval.pydial.runs.job import METRICS, Files, Job, files_of, write_files
 from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings
-from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, tasks_named, tasks_of
+from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
 from mwzeval.pydial.training.entries import EVERY
 from mwzeval.pydial.training.log import LogFile
-from mwzeval.pydial.workers.followed import Followed, do_job
-from mwzeval.pydial.workers.on_cluster import on_cluster
-from mwzeval.pydial.workers.processes import in_processes
-from mwzeval.pydial.workers.progress import Progress
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
-FORMAT = 3
+FORMAT = 4
 """Of what is below the folder; raised when the same call would play other dialogues."""
 NOTED = tuple(field.name for field in fields(RunSettings))
 ALL = "all"
+OnProgress = Callable[[int], object]
 
 
 def run(
@@ -45,94 +52,146 @@ def run(
     policies: Sequence[str],
     output: str | Path,
     *,
-    dialogues: Sequence[int] = DIALOGUES,
-    seeds: int | Sequence[int] = 10,
-    tests: int = TESTS,
-    legacy: bool = False,
-    goodbye: str | None = None,
-    data: str | Path | None = None,
-    ontology: str | Path | None = None,
-    entities: str | Path | None = None,
-    batch: int = 1,
-    dataset: str | Path | None = None,
     processes: int | None = None,
     client: Any = None,
     log: str | Path | None = None,
     log_every: int = EVERY,
     progress: bool = False,
+    **plan: Any,
 ) -> tuple[Job, ...]:
-    """Train and test every policy in every task with every seed; return all that was done.
+    """Train and test every policy in every task with every seed; return all jobs.
 
-    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). Names of
-    tasks that are joined, "CR-3+SFR-3", are of one policy for both. `dialogues`
-    are the numbers of training dialogues after which `tests` dialogues are played. `seeds` is a
-    number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program.
-    `goodbye` tells who ends dialogues where no mask tells when (environments 2 and 4): "policy"
-    (as the published program, default with `legacy`) or "user" (default without).
-    `data` is the folder of the domains' files; `ontology` and `entities` are those of a domain of
-    one's own, whose tasks are "Own-NAME-1" to "-6" (and "all", then). `batch` dialogues are played
-    at once (extra `batched`), in rounds after which neural policies learn; with 1, one after the
-    other. `dataset` is the folder of the dialogues that offline policies learn from, which "all"
-    has only with it. `processes`: worker processes, by default one a core; 0: none but this one.
-    With a Dask `client` the jobs run on its workers instead (which need the data and see `dataset`,
-    but no common folder). How training goes is added to the CSV file `log`: means of `log_every`
-    training dialogues, and tests, each once, however often the job was stopped.
-    `progress` tells on standard error how much work it is, what is done and about how long the rest
-    takes: a bar on a terminal, else lines now and then.
+    `tasks`, `policies` and `plan` are the arguments of `planned`. Jobs are done in `processes`, by
+    default one per core (0: in this process), or on the workers of a Dask `client`, which need the
+    data but no common folder. The metrics of training, means of `log_every` dialogues, and those of
+    tests are added to the CSV file `log` when a job is done. `progress` shows a bar on standard
+    error if that is a terminal.
 
-    Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
-    a run of other settings, or `log` has something else or other runs. What is wrong with the files
-    of one job does not stop the others: it is raised with all of that kind in the end. Whatever
-    else stops a job stops the run: `DataError` for the files of a domain, `DependencyError`,
-    `MwzevalError` when it fails on the cluster or a file cannot be written.
+    Raises `UsageError` for unknown names and senseless numbers, and `InputError` if `output` is a
+    run with other settings, or `log` another file or a log of other runs. Errors in the files of a
+    job do not stop the others: they are raised together at the end. All other errors stop the run:
+    `DataError` for the files of a domain, `DependencyError`, `MwzevalError` if a job fails on the
+    cluster or a file cannot be written.
     """
-    jobs = planned(
-        tasks,
-        policies,
-        dialogues=dialogues,
-        seeds=seeds,
-        tests=tests,
-        legacy=legacy,
-        goodbye=goodbye,
-        data=data,
-        ontology=ontology,
-        entities=entities,
-        batch=batch,
-        dataset=dataset,
-    )
-    check_datasets(jobs)
+    jobs = planned(tasks, policies, **plan)
     if log_every < 1:
         raise UsageError(f"training is logged every 1 or more dialogues, not {log_every}")
     if processes is not None and processes < 0:
         raise UsageError(f"the number of processes is 0 or more, not {processes}")
     if client is None:
-        # What is wrong with the data is told before there are any files.
-        for domain in dict.fromkeys(task.domain for job in jobs for task in job.tasks):
-            load_domain(domain, data, own=jobs[0].own)
+        # Errors in the data are raised before there are any files.
+        for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
+            load_domain(domain, jobs[0].data, own=jobs[0].own)
     folder = Path(output)
-    noted = {key: value for key, value in asdict(jobs[0].noted).items() if value is not None}
     log_file = None if log is None else LogFile(log)
+    noted = {key: value for key, value in asdict(jobs[0].settings).items() if value is not None}
+    problems: list[Problem] = []
+    done: list[Job] = []
+    todo: list[Job] = []
+    for job in jobs:
+        with problems_kept(problems):
+            (done if job.is_done(folder) else todo).append(job)
     if log_file is not None:
-        log_file.check_new(*(job.name for job in jobs if not job.folder(folder).exists()))
+        log_file.check_new(*(job.name for job in todo if not job.folder(folder).exists()))
     _settle(folder, {"format": FORMAT, **noted})
-    if client is not None:
-        at_once = sum(client.nthreads().values())
-    else:
-        at_once = processors() if processes is None else processes
-    with closing(Progress(jobs, folder, at_once, shown=progress)) as shown:
-        followed = Followed(shown, log_file, log_every)
-        if client is not None:
-            on_cluster(client, jobs, folder, followed)
-        elif processes == 0:
-            for job in jobs:
-                with followed.kept():
-                    do_job(job, folder, followed.every, followed.take)
-                followed.done(job)
-        else:
-            in_processes(jobs, folder, at_once, followed)
-    if followed.problems:
-        raise InputError(followed.problems)
+    if progress:
+        tell(_plan_text(jobs, len(done), folder))
+    with counting(sum(job.work for job in jobs), "dialogues", shown=progress) as on_progress:
+        on_progress(sum(job.work for job in done))
+        for job in done:
+            metrics = job.folder(folder) / METRICS
+            if log_file is not None and metrics.exists():
+                log_file.add_text(metrics.read_text(encoding="utf-8"))
+        for job, files in _files(todo, processes, client, log_every, on_progress, problems):
+            write_files(job, folder, files)
+            if log_file is not None and METRICS in files:
+                log_file.add_text(str(files[METRICS]))
+    if problems:
+        raise InputError(problems)
     return jobs
+
+
+def _files(
+    jobs: Sequence[Job],
+    processes: int | None,
+    client: Any,
+    log_every: int,
+    on_progress: OnProgress,
+    problems: list[Problem],
+) -> Iterator[tuple[Job, Files]]:
+    """Yield jobs and their files as they are done; add errors in their input to `problems`."""
+    if client is None and processes == 0:
+        for job in jobs:
+            with problems_kept(problems):
+                yield job, files_of(job, on_progress, log_every)
+        return
+    at_once = min(processes or processors(), max(len(jobs), 1))
+    with _executor(client, at_once, on_progress) as (executor, report):
+        job_of: dict[Future[Files], Job] = {
+            executor.submit(_files_in_worker, job, log_every): job for job in jobs
+        }
+        waiting = set(job_of)
+        while waiting:
+            ended, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+            report(sum(job_of[future].work for future in ended))
+            for future in ended:
+                job = job_of[future]
+                try:
+                    yield job, future.result()
+                except InputError as error:
+                    problems += error.problems
+                except MwzevalError:
+                    raise
+                except Exception as error:
+                    raise MwzevalError(f"{job.name} failed in a worker ({error!r})") from error
+
+
+@contextmanager
+def _executor(
+    client: Any, processes: int, on_progress: OnProgress
+) -> Iterator[tuple[Executor, OnProgress]]:
+    """Yield an executor, and what reports progress, given the dialogues of jobs that ended."""
+    if client is not None:
+        with client.get_executor(pure=False) as executor:
+            yield executor, on_progress
+        return
+    played = multiprocessing.get_context("spawn").Value("q", 0)
+    reported = 0
+
+    def report(ended: int) -> None:
+        nonlocal reported
+        now = played.value
+        on_progress(now - reported)
+        reported = now
+
+    with pool(processes, initializer=_begin_worker, initargs=(played,)) as executor:
+        try:
+            yield executor, report
+        except BaseException:
+            # Otherwise running jobs continue to their end.
+            executor.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+class _Worker:
+    """The counter of played dialogues that worker processes share; None on a cluster."""
+
+    played: Any = None
+
+
+def _begin_worker(played: Any) -> None:
+    _Worker.played = played
+
+
+def _files_in_worker(job: Job, log_every: int) -> Files:
+    def count(dialogues: int) -> None:
+        if _Worker.played is not None:
+            with _Worker.played.get_lock():
+                _Worker.played.value += dialogues
+
+    return files_of(job, count, log_every)
 
 
 def planned(
@@ -147,12 +206,18 @@ def planned(
     data: str | Path | None = None,
     ontology: str | Path | None = None,
     entities: str | Path | None = None,
-    batch: int = 1,
-    dataset: str | Path | None = None,
 ) -> tuple[Job, ...]:
     """Return the jobs of a run, all of one seed before those of the next.
 
-    Arguments are those of `run`. Raises `UsageError` for unknown names and senseless numbers.
+    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `dialogues`
+    are the numbers of training dialogues after which `tests` dialogues are played. `seeds` is a
+    number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program.
+    `goodbye` is who ends dialogues where no mask allows it (environments 2 and 4): "policy" (as the
+    published program, default with `legacy`) or "user" (default without). `data` is the folder of
+    the domains' files; `ontology` and `entities` are those of a domain of one's own, whose tasks
+    are "Own-NAME-1" to "-6" (and "all", then).
+
+    Raises `UsageError` for unknown names and senseless numbers.
     """
     if isinstance(seeds, int) and seeds > MOST_SEEDS:
         raise UsageError(
@@ -161,10 +226,16 @@ def planned(
     checkpoints = tuple(sorted(set(dialogues)))
     chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
     own = OwnFiles.given(ontology, entities)
-    every_task = PUBLISHED_TASKS if own is None else tasks_of(own.code)
-    known = [name for name, preset in PRESETS.items() if dataset is not None or not preset.offline]
-    task_names, policy_names = _all(tasks, every_task), _all(policies, known)
-    _check_names(task_names, policy_names)
+    task_names = _all(tasks, PUBLISHED_TASKS if own is None else tasks_of(own.code))
+    policy_names = _all(policies, PRESETS)
+    problems = [
+        *(problem for name in task_names for problem in _unknown(name, task_named)),
+        *(problem for name in policy_names for problem in _unknown(name, preset_named)),
+    ]
+    if not task_names or not policy_names:
+        problems.append("a run needs at least one task and one policy")
+    if problems:
+        raise UsageError(*problems)
     if not checkpoints or checkpoints[0] < 1:
         given = f", not {checkpoints[0]}" if checkpoints else ""
         raise UsageError(f"the numbers of training dialogues are 1 or more{given}")
@@ -173,54 +244,22 @@ def planned(
     check_seeds(*chosen_seeds)
     if tests < 1:
         raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
-    _check_batch(batch, policy_names, legacy=legacy)
     place = None if data is None else str(data)
-    folder = None if dataset is None else str(dataset)
     who = goodbye_of(goodbye, legacy=legacy)
     return tuple(
-        Job(task, policy, seed, checkpoints, tests, legacy, place, who, own, batch, folder)
+        Job(task, policy, seed, checkpoints, tests, legacy, place, who, own)
         for seed in chosen_seeds
         for task in task_names
         for policy in policy_names
     )
 
 
-def _check_batch(batch: int, policies: Sequence[str], *, legacy: bool) -> None:
-    """Raise `UsageError` where dialogues cannot be played so many at once."""
-    if batch < 1:
-        raise UsageError(f"the number of dialogues at once is 1 or more, not {batch}")
-    if batch == 1:
-        return
-    if legacy:
-        raise UsageError(
-            "in the legacy environment dialogues depend on those before them: leave out --batch"
-        )
-    presets = [preset_named(name) for name in policies]
-    alone = [p.name for p in presets if p.view != "neural" or p.offline or p.name == RANDOM]
-    if alone:
-        raise UsageError(
-            f"{', '.join(alone)}: dialogues are played one after the other: train "
-            f"{'them' if len(alone) > 1 else 'it'} without --batch, in a folder of their own"
-        )
-
-
-def _check_names(tasks: Sequence[str], policies: Sequence[str]) -> None:
-    """Raise `UsageError` with everything that is wrong with the names of a run."""
-    problems = [
-        *(problem for name in tasks for problem in _unknown(name, tasks_named)),
-        *(problem for name in policies for problem in _unknown(name, preset_named)),
-    ]
-    if not tasks or not policies:
-        problems.append("a run needs at least one task and one policy")
-    if problems:
-        raise UsageError(*problems)
-    joint = [name for name in tasks if len(tasks_named(name)) > 1]
-    alone = [name for name in policies if not preset_named(name).any_domain]
-    if joint and alone:
-        raise UsageError(
-            f"{', '.join(alone)} cannot be trained in several tasks at once ({shorten(joint[0])}): "
-            f"{', '.join(IN_ANY_DOMAIN)} can"
-        )
+def _plan_text(jobs: Sequence[Job], done: int, folder: Path) -> str:
+    """Return how many jobs and dialogues a run has, and how many jobs were done before."""
+    sizes = (len({getattr(job, key) for job in jobs}) for key in ("task", "policy", "seed"))
+    text = f"{len(jobs):,} jobs (tasks × policies × seeds: {' × '.join(map(str, sizes))}), "
+    text += f"{sum(job.work for job in jobs):,} dialogues"
+    return text + f"; {done:,} jobs are done already in {folder}" * (done > 0)
 
 
 def _unknown(name: str, find: Callable[[str], object]) -> list[str]:

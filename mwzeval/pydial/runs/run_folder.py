@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.reading import read_json
-from mwzeval.pydial.tasks import GOODBYES, Goodbye, find_tasks
+from mwzeval.pydial.tasks import GOODBYES, Goodbye, find_task
 
 PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.xz|\.zst)?")
 TESTS = "seed-*/test-*.jsonl"
@@ -19,10 +19,7 @@ SETTINGS = "run.json"
 
 @dataclass(frozen=True, slots=True)
 class TestLocation:
-    """What the place of a test says of it; `dialogues` of training came before it.
-
-    `task` may join several (`tasks_named`).
-    """
+    """What the place of a test says of it; `dialogues` of training came before it."""
 
     task: str
     policy: str
@@ -33,20 +30,19 @@ class TestLocation:
 def location_of(file: Path) -> TestLocation | None:
     """Return what TASK/POLICY/seed-N/test-M.jsonl says; None for a file that is elsewhere."""
     match = PLACE.fullmatch("/".join(file.absolute().parts[-4:]))
-    if match is None or not find_tasks(match[1]):
+    if match is None or find_task(match[1]) is None:
         return None
     return TestLocation(match[1], match[2], int(match[3]), int(match[4]))
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What a run has noted: dialogues in each of its tests, whether it is legacy, who says goodbye
-    where no mask tells when, and how many dialogues were played at once, if several."""
+    """The settings of a run: dialogues in each of its tests, whether it is legacy, and who says
+    goodbye where no mask allows it."""
 
     tests: int | None = None
     legacy: bool | None = None
     goodbye: Goodbye | None = None
-    batch: int | None = None
 
 
 def run_settings(run: Path) -> RunSettings:
@@ -55,8 +51,7 @@ def run_settings(run: Path) -> RunSettings:
     plain = read_json(file) if file.is_file() else {}
     if not isinstance(plain, Mapping):
         raise InputError([Problem("settings", "expected an object", file=str(file))])
-    keys = ("tests", "legacy", "goodbye", "batch")
-    tests, legacy, goodbye, batch = (plain.get(key) for key in keys)
+    tests, legacy, goodbye = (plain.get(key) for key in ("tests", "legacy", "goodbye"))
     problems = [
         Problem(
             "settings", f"expected {expected}, got {shorten(repr(value))}", key=key, file=str(file)
@@ -65,13 +60,12 @@ def run_settings(run: Path) -> RunSettings:
             ("tests", tests, type(tests) is int and tests > 0, "a number from 1"),
             ("legacy", legacy, isinstance(legacy, bool), "true or false"),
             ("goodbye", goodbye, goodbye in GOODBYES, " or ".join(GOODBYES)),
-            ("batch", batch, type(batch) is int and batch > 1, "a number from 2"),
         )
         if value is not None and not fine
     ]
     if problems:
         raise InputError(problems)
-    return RunSettings(tests, legacy, goodbye, batch)
+    return RunSettings(tests, legacy, goodbye)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +103,6 @@ def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
         hint = "" if policy is None else did_you_mean(policy, policies)
         raise UsageError(f"{shorten(path, 300)}: {say}{hint} ({', '.join(policies)})")
     found = [(file, place) for file, place in found if place.policy == policy]
-    trained = dict.fromkeys(place.task for _, place in found)
-    if len(set(played := [task for name in trained for task in find_tasks(name)])) < len(played):
-        held = ", ".join(trained)
-        raise UsageError(
-            f"{shorten(path, 300)} has tests of {policy} in the same task after training in "
-            f"different ones ({held}): name the folder of one"
-        )
     after = sorted({place.dialogues for _, place in found})
     dialogues = after[-1] if chosen.dialogues is None else chosen.dialogues
     if dialogues not in after and after != [0]:  # a policy that does not learn has one test

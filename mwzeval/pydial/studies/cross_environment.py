@@ -14,7 +14,7 @@ import numpy as np
 
 from mwzeval.errors import InputError, Problem, UsageError, problems_kept
 from mwzeval.pydial.board import published_results
-from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS
+from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means
 from mwzeval.pydial.results.over_seeds import (
     corrected,
@@ -62,12 +62,11 @@ def cross(
     """Test what a run has learned, after its last checkpoint, in other environments.
 
     `jobs` are those of the run. What was learned in `environments` is tested in the others of them
-    in the same domains; with `tested_in` all is tested in these tasks, which may be of any domain
-    for policies that act in any. Tests of `tests` dialogues are kept below `output`, and not done
-    again; `on_progress` is called with their number. Raises `UsageError` when none of the jobs has
-    a model to test, or one is to act where it cannot, `InputError` for damaged models and tests,
-    when all others are tested, `DataError` for the files of a domain and `MwzevalError` where a
-    file cannot be written.
+    in the same domain; with `tested_in` all is tested in these tasks. Tests of `tests` dialogues
+    are kept below `output`, and not done again; `on_progress` is called with their number. Raises
+    `UsageError` when none of the jobs has a model to test, or a task is of another domain,
+    `InputError` for damaged models and tests, when all others are tested, `DataError` for the files
+    of a domain and `MwzevalError` where a file cannot be written.
     """
     means: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
     problems: list[Problem] = []
@@ -95,19 +94,18 @@ def _tasks_of_tests(
     job: Job, environments: Sequence[int], tested_in: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Return the tasks in which what a job has learned is tested. Raises `UsageError`."""
-    domains = dict.fromkeys(task.domain for task in job.tasks)
+    trained = task_named(job.task)
     if tested_in is None:
-        if not any(task.environment in environments for task in job.tasks):
+        if trained.environment not in environments:
             return ()
-        trained = {task.name for task in job.tasks}
-        others = dict.fromkeys(f"{domain}-{n}" for domain in domains for n in environments)
-        return tuple(name for name in others if name not in trained)
+        others = (f"{trained.domain}-{number}" for number in environments)
+        return tuple(name for name in others if name != trained.name)
     tasks = [task_named(name) for name in dict.fromkeys(tested_in)]
-    foreign = [task.name for task in tasks if task.domain not in domains]
-    if foreign and job.preset.learns and not job.preset.any_domain:
+    foreign = [task.name for task in tasks if task.domain != trained.domain]
+    if foreign and job.preset.learns:
         raise UsageError(
             f"what {job.policy} has learned in {job.task} cannot act in {', '.join(foreign)}, of "
-            f"another domain: {', '.join(IN_ANY_DOMAIN)} can (--policies)"
+            "another domain"
         )
     return tuple(task.name for task in tasks)
 

@@ -105,10 +105,10 @@ def _planned(
     for job in jobs:
         if job.preset.learns and not job.model_file(output, job.tested_at[-1]).exists():
             continue
-        for task in job.tasks:
-            for user in (*(users or (task.user_model,)), *own):
-                for rate in errors:
-                    yield job, task.name, varied(task, errors=rate, user=user)
+        task = task_named(job.task)
+        for user in (*(users or (task.user_model,)), *own):
+            for rate in errors:
+                yield job, task.name, varied(task, errors=rate, user=user)
 
 
 def sweep_document(swept: Sequence[Swept]) -> Document:

@@ -15,23 +15,21 @@ from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.user import UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserModel
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.runs.checkpoints import diverging, fitting, read_checkpoint
+from mwzeval.pydial.runs.checkpoints import diverging, load_weights, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episode_writing import write_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.job import (
     Job,
-    batched_runner_of,
     runner_of,
     tests_untrained,
 )
 from mwzeval.pydial.runs.run_folder import TESTS, location_of, run_settings
+from mwzeval.pydial.runs.threads import single_threaded
 from mwzeval.pydial.tasks import USERS, in_order, task_named, varied
-from mwzeval.pydial.workers.threads import single_threaded
 
 FOLDER = "cross"
-OTHERS = "Without the file the same call shows the others"
-MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")
+MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.safetensors")
 Users = Mapping[str, UserModel]
 """Users whose parameters come from files, by name."""
 
@@ -54,10 +52,10 @@ def played_in(
         place = Path(output) / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        with single_threaded(job.preset), diverging(job.model_file(output, at), OTHERS):
+        with single_threaded(job.preset), diverging(job.model_file(output, at)):
             played = _played(job, tested, output, tests, users or {})
-            write_episodes(place, played, about={**job.about, "task": tested})
-    return read_episodes(place, tested, job.seed, settings=replace(job.noted, tests=tests))
+            write_episodes(place, played, {**job.about, "task": tested})
+    return read_episodes(place, tested, job.seed, settings=replace(job.settings, tests=tests))
 
 
 def _played(
@@ -67,7 +65,7 @@ def _played(
     own = users.get(task.user_model)
     if own is not None:
         task = varied(task, user=USERS[0])
-    other = replace(job, task=task.name, tests=tests, batch=job.batch if own is None else 1)
+    other = replace(job, task=task.name, tests=tests)
     runner = runner_of(other, compiled=own is None)
     simulation = runner.process.simulation
     if own is not None:
@@ -76,9 +74,6 @@ def _played(
         yield from tests_untrained(other, runner)
         return
     policy = learned_policy(job, runner, output)
-    if other.batch > 1:
-        yield from batched_runner_of(other).test(policy, job.seed, tests)
-        return
     yield from runner.tests(policy, job.seed, tests)
 
 
@@ -89,8 +84,7 @@ def learned_policy(job: Job, runner: TaskRunner, output: str | Path) -> Any:
     """
     policy = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
     model = job.model_file(output, job.tested_at[-1])
-    with fitting(model, OTHERS):
-        policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
+    load_weights(model, policy, read_checkpoint(model, job.origin)[1])
     return policy
 
 
@@ -106,7 +100,7 @@ def learned_in(output: str | Path, *, untrained: bool = False) -> dict[str, Any]
         raise UsageError(f"there is no folder {output}")
     found = [
         (match[1], match[2], int(match[3]), int(match[4]))
-        for file in sorted(folder.glob("*/*/seed-*/model-*.npz"))
+        for file in sorted(folder.glob("*/*/seed-*/model-*.safetensors"))
         if (match := MODEL.fullmatch(file.relative_to(folder).as_posix()))
     ]
     dialogues = sorted({each[3] for each in found})

@@ -1,17 +1,16 @@
 """The training log: a CSV file with a row for each number, of any number of runs.
 
-The file is also the record of what was written: a training that was stopped and continues reports
-again what it had reported, and only rows that are not in the file are added.
+Rows that a file has are not added again, so that training that continues is logged once.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import Protocol, SupportsFloat
+from typing import Any, Protocol, SupportsFloat
 
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.output import tell
@@ -60,21 +59,21 @@ class LogFile:
                 raise InputError([Problem("other-run", message, file=str(self._path))])
 
     def add(self, run: str, entry: Entry) -> None:
-        """Add the rows of an entry that the file does not have.
+        """Add the rows of an entry that the file does not have."""
+        self._add(rows_of(run, entry))
 
-        After a failure, such as a full disk, a message is printed and nothing more is written; the
-        same run, called again, adds what is missing.
-        """
-        rows = [
-            (run, str(entry.step), name, number)
-            for name, number in entry.numbers.items()
-            if (run, str(entry.step), name) not in self._written
-        ]
+    def add_text(self, text: str) -> None:
+        """Add the rows of a log (see `log_text`) that the file does not have."""
+        self._add(list(csv.reader(StringIO(text, newline="")))[1:])
+
+    def _add(self, rows: Iterable[Sequence[Any]]) -> None:
+        # After a failure, such as a full disk, a message is printed and nothing more is written.
+        rows = [row for row in rows if tuple(row[:3]) not in self._written]
         if self._failed or not rows:
             return
         try:
             self._write(rows)
-            self._written.update(row[:3] for row in rows)
+            self._written.update(tuple(row[:3]) for row in rows)
         except OSError as error:
             self._failed = True
             tell(f"{self._path} is not written any more ({error.strerror}); training goes on")
@@ -82,6 +81,21 @@ class LogFile:
     def _write(self, rows: Iterable[Iterable[object]]) -> None:
         with self._path.open("a", encoding="utf-8", newline="") as stream:
             csv.writer(stream, lineterminator="\n").writerows(rows)
+
+
+def rows_of(run: str, entry: Entry) -> list[tuple[str, str, str, float]]:
+    """Return the rows of an entry of a run."""
+    return [(run, str(entry.step), name, number) for name, number in entry.numbers.items()]
+
+
+def log_text(run: str, entries: Iterable[Entry]) -> str:
+    """Return the content of a log file with the entries of a run."""
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for entry in entries:
+        writer.writerows(rows_of(run, entry))
+    return stream.getvalue()
 
 
 class Played(Protocol):

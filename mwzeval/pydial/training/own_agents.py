@@ -73,5 +73,5 @@ def play_tests(
             about["policy"] = policy
         with named_where_unwritable(file):
             Path(file).parent.mkdir(parents=True, exist_ok=True)
-        write_episodes(Path(file), episodes, about=about)
+        write_episodes(Path(file), episodes, about)
     return episodes

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import resource
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ import numpy as np
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.registration import register_with_gymnasium
@@ -26,7 +23,7 @@ from mwzeval.pydial.offline.behaviour import (
     behaviour_named,
     recordings,
 )
-from mwzeval.pydial.offline.datasets import read_dataset, write_dataset
+from mwzeval.pydial.offline.datasets import write_dataset
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.tasks import task_named
@@ -103,30 +100,6 @@ def test_an_environment_goes_through_the_same_dialogues(
     # Recording did not change what others get from Gymnasium by the same name.
     registered = gymnasium.spec(environment.spec.id).kwargs
     assert registered == {"task": "Demo-CR-3", "legacy": False}
-
-
-def test_what_is_read_to_learn_from_is_what_was_written(folder: Path) -> None:
-    behaviour = behaviour_named("mixed", DOMAIN, TASK, confusion_seed=SEED)
-    data = read_dataset(folder / "mixed", "Demo-CR-3", SIZE, ACTIONS)
-    assert data.source == {
-        "task": "Demo-CR-3",
-        "policy": "mixed",
-        "model": None,
-        "seed": SEED,
-        "goodbye": "user",
-    }
-    for dialogue, played in zip(
-        data.dialogues, recordings(behaviour, SEED, DIALOGUES), strict=True
-    ):
-        for at, exchange in enumerate(dialogue):
-            assert np.array_equal(exchange.state, played.observations[at])
-            assert np.array_equal(exchange.mask, played.infos["action_mask"][at])
-            assert (exchange.action, exchange.reward) == (played.actions[at], played.rewards[at])
-    assert len(read_dataset(folder / "mixed", "Demo-CR-3", SIZE, ACTIONS, 3).dialogues) == 3
-    with pytest.raises(UsageError, match="has 8 dialogues, and 9 are to be learned from"):
-        read_dataset(folder / "mixed", "Demo-CR-3", SIZE, ACTIONS, 9)
-    with pytest.raises(UsageError, match=r"no data set of Demo-CR-1 \(`mwzeval pydial record"):
-        read_dataset(folder / "mixed", "Demo-CR-1", SIZE, ACTIONS)
 
 
 def test_mixed_takes_turns_and_each_part_is_as_good_as_alone() -> None:
@@ -276,77 +249,3 @@ def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path: Path) -> None:
     assert limited.stderr == f"error: cannot write {folder}: File too large\n"
     assert limited.returncode == 2
     assert not list(folder.parent.iterdir())
-
-
-def changed(key: str, value: Callable[[Any], Any]) -> Callable[[Path], object]:
-    """Return what changes an array of the second dialogue of a data set."""
-
-    def change(data: Path) -> None:
-        with h5py.File(data / "main_data.hdf5", "a") as file:
-            group = file["episode_1"]
-            array = group[key][()]
-            del group[key]
-            new = value(array)
-            if new is not None:
-                group[key] = new
-
-    return change
-
-
-def with_metadata(**new: Any) -> Callable[[Path], object]:
-    def change(data: Path) -> None:
-        file = data / "metadata.json"
-        file.write_text(json.dumps(json.loads(file.read_text()) | new))
-
-    return change
-
-
-def cut(data: Path) -> None:
-    file = data / "main_data.hdf5"
-    file.write_bytes(file.read_bytes()[:-2000])
-
-
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "cut": cut,
-    "no file": lambda data: (data / "main_data.hdf5").unlink(),
-    "text": lambda data: (data / "main_data.hdf5").write_text("HDF"),
-    "no metadata": lambda data: (data / "metadata.json").unlink(),
-    "no json": lambda data: (data / "metadata.json").write_text("{"),
-    "a list": lambda data: (data / "metadata.json").write_text("[]"),
-    "of others": with_metadata(mwzeval=None),
-    "other task": with_metadata(mwzeval={"task": "CR-1"}),
-    "fewer": with_metadata(total_episodes=DIALOGUES + 1),
-    "no actions": changed("actions", lambda _: None),
-    "no such action": changed("actions", lambda actions: actions + ACTIONS),
-    "masked": changed("infos/action_mask", np.zeros_like),
-    "mask is short": changed("infos/action_mask", lambda masks: masks[:-1]),
-    "not finite": changed("observations", lambda seen: np.where(seen > 0, np.nan, seen)),
-    "huge": changed("observations", lambda seen: np.where(seen > 0, 3e38, seen)),
-    "huge rewards": changed("rewards", lambda rewards: rewards * 1e300),
-    "observation is short": changed("observations", lambda seen: seen[:, :-1]),
-    "rewards of text": changed("rewards", lambda rewards: [b"x"] * len(rewards)),
-    "no end": changed("terminations", np.zeros_like),
-    "an end in between": changed("terminations", np.ones_like),
-    "truncated": changed("truncations", np.ones_like),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_damaged_is_told_once_and_with_its_place(
-    damage: str, folder: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(folder / "mixed", tmp_path / "mixed")
-    DAMAGES[damage](tmp_path / "mixed/Demo-CR-3-v0/data")
-    with pytest.raises(InputError) as raised:
-        read_dataset(tmp_path / "mixed", "Demo-CR-3", SIZE, ACTIONS)
-    (problem,) = raised.value.problems
-    assert str(problem.file).startswith(str(tmp_path / "mixed/Demo-CR-3-v0/data"))
-    assert len(str(problem)) < 600
-
-
-def test_what_would_not_fit_into_memory_is_refused_unread(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MWZEVAL_MAX_SIZE", "50KB")
-    with pytest.raises(InputError, match=r"main_data\.hdf5: what it holds has more"):
-        read_dataset(folder / "mixed", "Demo-CR-3", SIZE, ACTIONS)

@@ -92,23 +92,11 @@ def test_what_was_never_tried_has_the_prior() -> None:
     assert process.predict(np.array([3.0, 4.0]), 1) == (0.0, 25.0)
 
 
-def test_a_restored_process_learns_on_to_the_same_bits() -> None:
-    played = dialogues(30, seed=8)
-    straight = GPSarsa(SIZE, ACTIONS)
-    learn(straight, played[:20])
-    resumed = GPSarsa(SIZE, ACTIONS)
-    resumed.remember(straight.memory())
-    for policy in (straight, resumed):
-        learn(policy, played[20:])
-    for name, array in straight.memory().arrays.items():
-        assert np.array_equal(array, resumed.memory().arrays[name]), name
-
-
-def test_the_memory_of_tests_is_enough_to_predict() -> None:
+def test_weights_are_enough_to_predict() -> None:
     learned = GPSarsa(SIZE, ACTIONS)
     learn(learned, dialogues(10, seed=4))
     acting = GPSarsa(SIZE, ACTIONS)
-    acting.remember(learned.memory(whole=False), whole=False)
+    acting.load(learned.weights())
     belief = np.ones(SIZE)
     for action in range(ACTIONS):
         assert acting.process.predict(belief, action) == learned.process.predict(belief, action)

@@ -1,13 +1,9 @@
-"""Checkpoints: what goes in comes out, and nothing else is taken for one."""
+"""Checkpoints: a policy that is read acts as the one that was written; other files are refused."""
 
 from __future__ import annotations
 
 import pickle
-import resource
-import signal
-import tracemalloc
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,85 +12,74 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.errors import InputError, MwzevalError
+from mwzeval.cli import main
+from mwzeval.errors import InputError
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.policies.gaussian.gp_temporal_difference import SparseTemporalDifference
-from mwzeval.pydial.policies.learner import Memory
+from mwzeval.pydial.policies.learner import Learner
+from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.checkpoints import (
-    Checkpoint,
     Origin,
+    checkpoint_content,
+    load_weights,
     read_checkpoint,
-    write_checkpoint,
 )
 from mwzeval.pydial.runs.episodes import rng_of
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.play import ActionPolicyAdapter, adapter_for
+from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.studies.cross_environment import cross
 from mwzeval.pydial.studies.sweep import sweep
-from mwzeval.pydial.studies.watched import watched
 from mwzeval.pydial.tasks import task_named
 
+Array = NDArray[Any]
+LEARNERS = [name for name, preset in PRESETS.items() if preset.learns]
+TASK, OTHER = "Demo-CR-1", "Demo-CR-3"
+SIZE, ACTIONS = 5, 3
 ORIGIN = Origin("dqn", "CR-1", 3, False, {"hidden": [300, 100], "discount": 0.99})
-ARRAYS: dict[str, NDArray[Any]] = {
+WEIGHTS: dict[str, Array] = {
     "dense": np.arange(12, dtype=np.float32).reshape(3, 4),
-    "sparse": np.eye(50, dtype=np.float64),
     "none": np.zeros((0, 7)),
-    "one": np.array(5),
-    "masks": np.array([[True, False]]),
+    "columns": np.arange(12.0).reshape(3, 4).T,
 }
-GENERATOR = np.random.default_rng(7).bit_generator.state
-CHECKPOINT = Checkpoint(ORIGIN, 40, True, Memory(ARRAYS, {"generator": GENERATOR}), {"left": True})
+
+
+def new(policy: str) -> Learner:
+    """Return a small policy that has learned nothing."""
+    if PRESETS[policy].view != "kernel":
+        pytest.importorskip("torch").set_num_threads(1)
+    return PRESETS[policy].learner(SIZE, ACTIONS, seed=1)
+
+
+def let_learn(learner: Learner, dialogues: int) -> None:
+    generator = np.random.default_rng(0)
+    mask = np.ones(ACTIONS, dtype=np.bool_)
+    for _ in range(dialogues):
+        learner.begin()
+        for number in range(10):
+            learner.record(generator.random(SIZE, np.float32), mask, number % ACTIONS, -1.0)
+        learner.end()
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
-    write_checkpoint(tmp_path / "a.npz", CHECKPOINT)
-    write_checkpoint(tmp_path / "b.npz", CHECKPOINT)
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    found = read_checkpoint(tmp_path / "a.npz", ORIGIN)
-    assert replace(found, memory=CHECKPOINT.memory) == CHECKPOINT
-    assert found.memory.about == CHECKPOINT.memory.about
-    assert found.memory.arrays.keys() == ARRAYS.keys()
-    for name, array in ARRAYS.items():
-        assert found.memory.arrays[name].dtype == array.dtype
-        assert np.array_equal(found.memory.arrays[name], array)
+    content = checkpoint_content(ORIGIN, 40, WEIGHTS)
+    assert content == checkpoint_content(ORIGIN, 40, dict(reversed(WEIGHTS.items())))
+    (tmp_path / "a").write_bytes(content)
+    origin, weights = read_checkpoint(tmp_path / "a", ORIGIN)
+    assert origin == ORIGIN
+    assert weights.keys() == WEIGHTS.keys()
+    for name, array in WEIGHTS.items():
+        assert weights[name].dtype == array.dtype
+        assert np.array_equal(weights[name], array)
 
 
-def test_numpy_reads_a_checkpoint_without_pickles(tmp_path: Path) -> None:
-    write_checkpoint(tmp_path / "a.npz", CHECKPOINT)
-    with np.load(tmp_path / "a.npz", allow_pickle=False) as archive:
-        assert np.array_equal(archive["dense"], ARRAYS["dense"])
-
-
-def test_part_of_an_array_is_written_without_a_copy_of_it(tmp_path: Path) -> None:
-    part = np.random.default_rng(1).random((7000, 1250))[:, :1000]
-    memory = Memory({"part": part, "columns": ARRAYS["dense"].T}, {})
-    tracemalloc.start()
-    write_checkpoint(tmp_path / "a.npz", replace(CHECKPOINT, memory=memory))
-    assert tracemalloc.get_traced_memory()[1] < 2 * part.nbytes
-    tracemalloc.stop()
-    found = read_checkpoint(tmp_path / "a.npz").memory.arrays
-    assert np.array_equal(found["part"], part)
-    rows = Memory({name: array.copy() for name, array in memory.arrays.items()}, {})
-    write_checkpoint(tmp_path / "b.npz", replace(CHECKPOINT, memory=rows))
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-
-
-def test_all_that_is_other_about_a_checkpoint_is_told(tmp_path: Path) -> None:
-    write_checkpoint(tmp_path / "a.npz", CHECKPOINT)
+def test_every_difference_to_what_is_expected_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(checkpoint_content(ORIGIN, 40, WEIGHTS))
     expected = replace(ORIGIN, task="LAP-6", settings={"discount": 1.0})
     with pytest.raises(InputError) as error:
-        read_checkpoint(tmp_path / "a.npz", expected)
+        read_checkpoint(tmp_path / "a", expected)
     task, settings = error.value.problems
     assert "LAP-6" in task.message
     assert "discount" in settings.message
-
-
-def assert_bad(file: Path) -> None:
-    """Check that a file is refused as no checkpoint."""
-    with pytest.raises(InputError) as error:
-        read_checkpoint(file)
-    (problem,) = error.value.problems
-    assert (problem.kind, problem.file) == ("bad-checkpoint", str(file))
 
 
 class _Harmful:
@@ -102,210 +87,100 @@ class _Harmful:
         return pytest.fail, ("it was run",)
 
 
+CONTENT = checkpoint_content(ORIGIN, 40, WEIGHTS)
+
+
 @pytest.mark.parametrize(
     "content",
     [
         b"",
-        b"not an archive",
-        pickle.dumps({"a": 1}),
+        b"no model",
+        b"PK",
         pickle.dumps(_Harmful()),
-    ],
-    ids=["empty", "text", "pickle", "harmful"],
-)
-def test_other_files_are_refused_unopened(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "a.npz").write_bytes(content)
-    assert_bad(tmp_path / "a.npz")
-
-
-def test_arrays_of_objects_and_foreign_archives_are_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "objects.npz", description=np.array([_Harmful()], dtype=object))
-    np.savez(tmp_path / "foreign.npz", weights=np.ones(3))
-    for name in ("objects.npz", "foreign.npz"):
-        assert_bad(tmp_path / name)
-
-
-@pytest.mark.parametrize("kept", [10, 200, -1])
-def test_half_a_checkpoint_is_refused(kept: int, tmp_path: Path) -> None:
-    write_checkpoint(tmp_path / "a.npz", CHECKPOINT)
-    whole = (tmp_path / "a.npz").read_bytes()
-    (tmp_path / "a.npz").write_bytes(whole[:kept])
-    assert_bad(tmp_path / "a.npz")
-
-
-def test_a_missing_checkpoint_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a\.npz"):
-        read_checkpoint(tmp_path / "a.npz")
-
-
-def test_a_write_that_fails_leaves_the_last_checkpoint(tmp_path: Path) -> None:
-    write_checkpoint(tmp_path / "a.npz", CHECKPOINT)
-    before = (tmp_path / "a.npz").read_bytes()
-    larger = Memory({"noise": np.random.default_rng(0).random(100_000)}, {})
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-    try:
-        with pytest.raises(MwzevalError, match=r"a\.npz"):
-            write_checkpoint(tmp_path / "a.npz", replace(CHECKPOINT, memory=larger))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
-    assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
-    assert (tmp_path / "a.npz").read_bytes() == before
-
-
-def _archived(path: Path, arrays: Mapping[str, bytes]) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in arrays.items():
-            archive.writestr(name, content)
-
-
-def _header(shape: str) -> bytes:
-    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
-    return b"\x93NUMPY\x01\x00\x76\x00" + text.encode().ljust(117) + b"\n"
-
-
-def test_archives_that_claim_more_than_there_is_are_refused(tmp_path: Path) -> None:
-    for shape in ("(10000000000000,)", "(-5,)", "((((", "'x'"):
-        _archived(tmp_path / "a.npz", {"a.npy": _header(shape)})
-        assert_bad(tmp_path / "a.npz")
-    _archived(tmp_path / "a.npz", {"description": b"{}"})
-    assert_bad(tmp_path / "a.npz")
-
-
-def test_an_archive_that_unpacks_to_too_much_is_refused_unread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with (
-        zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("a.npy", "w", force_zip64=True) as stream,
-    ):
-        stream.write(_header(f"({2**17},)"))
-        for _ in range(2**10):
-            stream.write(bytes(2**10))
-    monkeypatch.setenv("MWZEVAL_MAX_SIZE", "500KB")
-    with pytest.raises(InputError, match="1,048,704"):
-        read_checkpoint(tmp_path / "a.npz")
-
-
-def test_a_checkpoint_damaged_anywhere_is_refused_or_as_it_was(tmp_path: Path) -> None:
-    write_checkpoint(tmp_path / "a.npz", CHECKPOINT)
-    whole = (tmp_path / "a.npz").read_bytes()
-    for at in range(0, len(whole), 7):
-        damaged = bytearray(whole)
-        damaged[at] ^= 0x41
-        (tmp_path / "a.npz").write_bytes(damaged)
-        try:
-            found = read_checkpoint(tmp_path / "a.npz")
-        except InputError:
-            continue
-        assert replace(found, memory=CHECKPOINT.memory) == CHECKPOINT
-        for name, array in found.memory.arrays.items():
-            assert np.array_equal(array, ARRAYS[name])
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        replace(CHECKPOINT, dialogues=-3),
-        replace(CHECKPOINT, dialogues=1.5),  # type: ignore[arg-type]
-        replace(CHECKPOINT, whole="yes"),  # type: ignore[arg-type]
-        replace(CHECKPOINT, origin=replace(ORIGIN, policy=None)),  # type: ignore[arg-type]
-        replace(CHECKPOINT, origin=replace(ORIGIN, task=["CR-1"])),  # type: ignore[arg-type]
-        replace(CHECKPOINT, origin=replace(ORIGIN, seed=-1)),
-        replace(CHECKPOINT, memory=Memory(ARRAYS, None)),  # type: ignore[arg-type]
-        replace(CHECKPOINT, memory=Memory({"a": np.array([np.nan])}, {})),
-        replace(CHECKPOINT, memory=Memory({"a": np.array(["text"])}, {})),
+        CONTENT[:10],
+        CONTENT[:200],
+        CONTENT[:-1],
+        checkpoint_content(replace(ORIGIN, policy=None), 3, WEIGHTS),  # type: ignore[arg-type]
+        checkpoint_content(replace(ORIGIN, task=["CR-1"]), 3, WEIGHTS),  # type: ignore[arg-type]
+        checkpoint_content(replace(ORIGIN, seed=-1), 3, WEIGHTS),
+        checkpoint_content(replace(ORIGIN, settings=[]), 3, WEIGHTS),  # type: ignore[arg-type]
     ],
 )
-def test_descriptions_and_arrays_of_other_kinds_are_refused(
-    wrong: Checkpoint, tmp_path: Path
-) -> None:
-    write_checkpoint(tmp_path / "a.npz", wrong)
-    assert_bad(tmp_path / "a.npz")
+def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(InputError) as error:
+        read_checkpoint(tmp_path / "a")
+    (problem,) = error.value.problems
+    assert (problem.kind, problem.file) == ("bad-model", str(tmp_path / "a"))
 
 
-def _points(number: int, **other: Any) -> dict[str, Any]:
-    arrays = {
-        "points": np.eye(number, 5),
-        "owners": np.arange(number) % 3,
-        "means": np.ones(number),
-        "covariance": np.eye(number),
-    }
-    return {**arrays, **other}
+def altered(arrays: dict[str, Array]) -> Iterator[dict[str, Array]]:
+    """Yield arrays of which one is missing, or has another shape or no finite numbers."""
+    for name, array in arrays.items():
+        yield {key: value for key, value in arrays.items() if key != name}
+        yield {**arrays, name: array[np.newaxis]}
+        yield {**arrays, name: np.concatenate([array, array])}
+        if array.dtype.kind == "f":
+            yield {**arrays, name: np.full_like(array, np.nan)}
+        else:
+            yield {**arrays, name: array + 10**9}
+            yield {**arrays, name: array - 10**9}
+    yield {**arrays, "unknown": np.zeros(3)}
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"points": np.eye(4, 6)},
-        {"owners": np.full(4, 10**12)},
-        {"owners": np.full(4, -1)},
-        {"owners": np.full(4, 0.5)},
-        {"means": np.ones(3)},
-        {"covariance": np.eye(3)},
-        {"covariance": np.array(1.0)},
-        {"covariance": None, "squares": np.ones(5)},
-        {"covariance": None},
-    ],
-)
-def test_points_that_do_not_belong_together_are_refused(other: dict[str, Any]) -> None:
-    process = SparseTemporalDifference(5, 3, discount=1.0, noise=5.0, threshold=0.001)
-    process.restore(**_points(4))
-    with pytest.raises(ValueError, match="shapes"):
-        process.restore(**_points(4, **other))
+@pytest.mark.parametrize("policy", LEARNERS)
+def test_a_policy_takes_no_other_weights(policy: str, tmp_path: Path) -> None:
+    learned, learner = new(policy), new(policy)
+    let_learn(learned, 74)
+    arrays = {name: array.copy() for name, array in learned.weights().items()}
+    for other in altered(arrays):
+        with pytest.raises(InputError) as error:
+            load_weights(tmp_path / "a", learner, other)
+        assert error.value.problems[0].file == str(tmp_path / "a")
+    load_weights(tmp_path / "a", learner, arrays)
+    assert all(np.array_equal(learner.weights()[name], array) for name, array in arrays.items())
 
 
-@pytest.mark.integration
-def test_training_does_not_go_on_from_what_is_for_tests_only(tmp_path: Path) -> None:
-    job = Job("Demo-CR-3", "gp-sarsa", 1, (12, 30), tests=2)
-    run_job(job, tmp_path)
-    job.model_file(tmp_path, 30).replace(job.folder(tmp_path) / "progress.npz")
-    with pytest.raises(InputError, match=r"progress\.npz"):
-        run_job(replace(job, checkpoints=(12, 30, 31)), tmp_path)
-
-
-def _overflow(file: Path) -> None:
-    """Make the weights of a checkpoint so large that scores overflow."""
-    found = read_checkpoint(file)
-    huge = {
-        name: np.full_like(array, 1e38) if name.startswith("network.") else array
-        for name, array in found.memory.arrays.items()
-    }
-    write_checkpoint(file, replace(found, memory=Memory(huge, found.memory.about)))
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("policy", ["acer", "a2c", "enac", "ppo", "ppo-recurrent", "ppo-shared"])
-def test_weights_that_overflow_are_told_with_their_file(policy: str, tmp_path: Path) -> None:
-    job = Job("Demo-CR-1", policy, 1, (2,), tests=1)
-    run_job(job, tmp_path)
-    progress = job.folder(tmp_path) / "progress.npz"
-    _overflow(progress)
-    with np.errstate(all="ignore"), pytest.raises(InputError, match=r"progress\.npz"):
-        run_job(replace(job, checkpoints=(2, 20)), tmp_path)
-
-
-@pytest.mark.integration
-def test_whoever_lets_such_weights_act_names_their_file(tmp_path: Path) -> None:
-    job = Job("Demo-CR-1", "ppo", 1, (2,), tests=1)
+@pytest.mark.parametrize("said", [True, "nobody", None])
+def test_a_checkpoint_says_who_says_goodbye(said: object, tmp_path: Path) -> None:
+    job = Job(TASK, "gp-sarsa", 0, (2,), tests=1)
     run_job(job, tmp_path)
     model = job.model_file(tmp_path, 2)
-    _overflow(model)
-    task = task_named(job.task)
-    place = adapter_for(model, load_domain(task.domain), task)
-    assert isinstance(place, ActionPolicyAdapter)
-    place.process.begin(rng_of(1, 0))
-    for act in (lambda: place.choose(rng_of(1, 1)), lambda: watched(job, tmp_path, range(1))):
+    origin, weights = read_checkpoint(model)
+    other = replace(origin, settings={**origin.settings, "goodbye": said})
+    model.write_bytes(checkpoint_content(other, 2, weights))
+    with pytest.raises(InputError, match="goodbye"):
+        adapter_for(model, load_domain("Demo-CR"), task_named(OTHER))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("policy", ["a2c", "enac", "ppo"])
+def test_weights_that_overflow_are_reported_with_their_file(policy: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch").set_num_threads(1)
+    job = Job(TASK, policy, 1, (2,), tests=1)
+    run_job(job, tmp_path)
+    model = job.model_file(tmp_path, 2)
+    origin, weights = read_checkpoint(model)
+    huge = {name: np.full_like(array, 1e38) for name, array in weights.items()}
+    model.write_bytes(checkpoint_content(origin, 2, huge))
+    adapter = adapter_for(model, load_domain("Demo-CR"), task_named(TASK))
+    assert isinstance(adapter, ActionPolicyAdapter)
+    adapter.process.begin(rng_of(1, 0))
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: adapter.choose(rng_of(1, 1)),
+        lambda: cross(tmp_path, [job], environments=(1, 3)),
+    )
+    for use in uses:
         with np.errstate(all="ignore"), pytest.raises(InputError) as raised:
-            act()
+            use()
         (problem,) = raised.value.problems
         assert (problem.kind, problem.file) == ("diverged", str(model))
 
 
 @pytest.mark.integration
-def test_studies_test_all_others_before_they_tell_what_is_damaged(tmp_path: Path) -> None:
-    bad, good = (Job("Demo-CR-1", policy, 1, (2,), tests=1) for policy in ("enac", "ppo"))
+def test_studies_test_all_others_before_they_report_a_damaged_model(tmp_path: Path) -> None:
+    pytest.importorskip("torch").set_num_threads(1)
+    bad, good = (Job(TASK, policy, 1, (2,), tests=1) for policy in ("enac", "ppo"))
     for job in (bad, good):
         run_job(job, tmp_path)
     bad.model_file(tmp_path, 2).write_bytes(b"PK")
@@ -316,3 +191,25 @@ def test_studies_test_all_others_before_they_tell_what_is_damaged(tmp_path: Path
         assert problem.file == str(bad.model_file(tmp_path, 2))
     tested = {file.parent.name for file in tmp_path.glob("cross/ppo/*/*.jsonl")}
     assert {"Demo-CR-1-in-Demo-CR-1@errors=50", "Demo-CR-1-in-Demo-CR-6"} < tested
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("processes", [0, 1])
+def test_a_damaged_test_does_not_stop_the_other_jobs(
+    processes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run([TASK], ["gp-sarsa"], tmp_path, dialogues=[3], seeds=3, tests=2, processes=0)
+    jobs = [Job(TASK, "gp-sarsa", seed, (3, 5), tests=2) for seed in range(3)]
+    damaged = [job.test_file(tmp_path, 3) for job in jobs[:2]]
+    for file in damaged:
+        file.write_bytes(b"PK")
+    command = ["pydial", "run", "--tasks", TASK, "--policies", "gp-sarsa", "--dialogues", "3,5"]
+    command += ["--seeds", "3", "--tests", "2", "--processes", str(processes), "-o", str(tmp_path)]
+    assert main(command) == 2
+    printed = capsys.readouterr().err
+    for file in damaged:
+        assert str(file) in printed
+        file.unlink()
+    assert [job.is_done(tmp_path) for job in jobs] == [False, False, True]
+    assert main(command) == 0
+    assert all(job.is_done(tmp_path) for job in jobs)

@@ -234,7 +234,7 @@ def test_settings_of_a_run_that_are_wrong_are_told(
     noted: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run / "run.json").write_text(noted, encoding="utf-8")
-    (run / "CR-3/gp-sarsa/seed-0/model-000040.npz").touch()
+    (run / "CR-3/gp-sarsa/seed-0/model-000040.safetensors").touch()
     for command in (READERS["evaluate"], READERS["table"], ("pydial", "cross", ".")):
         assert main(list(command)) == 2
         assert "run.json" in capsys.readouterr().err

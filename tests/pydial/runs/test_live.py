@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ from mwzeval.pydial.dialogue.acts import Act, Item
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.learner import Memory
 from mwzeval.pydial.policies.presets import preset_named
-from mwzeval.pydial.runs.checkpoints import read_checkpoint, write_checkpoint
+from mwzeval.pydial.runs.checkpoints import checkpoint_content, read_checkpoint
 from mwzeval.pydial.runs.episode_files import check_records, read_texts
 from mwzeval.pydial.runs.episodes import TEST, Episode, TaskRunner, play, rng_of_phase
 from mwzeval.pydial.runs.run import run
@@ -84,7 +82,7 @@ class Agenda:
 
 class Unmade:
     def __init__(self):
-        open("trained_user.npz")
+        open("trained_user.safetensors")
 
     def answer(self, act):
         return "bye()"
@@ -184,7 +182,7 @@ def test_policies_that_choose_actions_are_tested_as_in_a_run(
     task, folder = "Demo-CR-2", tmp_path / "runs"
     plan: dict[str, Any] = {"dialogues": (20,), "seeds": 1, "tests": 1, "goodbye": goodbye}
     run([task], ["gp-sarsa"], folder, **plan, processes=0)
-    model = folder / task / "gp-sarsa" / "seed-0" / "model-000020.npz"
+    model = folder / task / "gp-sarsa" / "seed-0" / "model-000020.safetensors"
     preset = preset_named("gp-sarsa")
     agents = (("random", "neural", "user"), (str(model), preset.view, goodbye))
     for agent, view, who in agents:
@@ -193,7 +191,7 @@ def test_policies_that_choose_actions_are_tested_as_in_a_run(
         policy: Any = RandomPolicy()
         if agent != "random":
             policy = preset.learner(runner.size, runner.actions, seed=0, legacy=False)
-            policy.remember(read_checkpoint(model).memory, whole=False)
+            policy.load(read_checkpoint(model)[1])
         Path("run.jsonl").unlink(missing_ok=True)
         assert live(agent, f"{task}:12") == 0
         assert episodes() == [runner.test(policy, 0, index) for index in range(12)]
@@ -232,10 +230,10 @@ def test_files_that_are_damaged_or_missing_end_the_run_and_are_no_failure_of_a_s
     assert "learned.npz" in capsys.readouterr().err
     Path("run.jsonl").unlink(missing_ok=True)
     run(["Demo-CR-1"], ["ppo"], "run", dialogues=[2], seeds=1, tests=1, processes=0)
-    model = Path("run/Demo-CR-1/ppo/seed-0/model-000002.npz")
-    found = read_checkpoint(model)
-    huge = {name: np.full_like(array, 1e38) for name, array in found.memory.arrays.items()}
-    write_checkpoint(model, replace(found, memory=Memory(huge, found.memory.about)))
+    model = Path("run/Demo-CR-1/ppo/seed-0/model-000002.safetensors")
+    origin, weights = read_checkpoint(model)
+    huge = {name: np.full_like(array, 1e38) for name, array in weights.items()}
+    model.write_bytes(checkpoint_content(origin, 2, huge))
     with np.errstate(all="ignore"):
         assert live(str(model), "Demo-CR-1:2") == 1
         assert main(["pydial", "cross-users", "run", "--users", "agenda"]) == 2
@@ -364,7 +362,7 @@ def test_a_bad_user_ends_its_own_dialogue_only() -> None:
         ("agend", '"agenda"'),
         ("mine.py:Nobody", "mine.py:Nobody"),
         ("json:JSONDecoder", "answer(act)"),
-        ("mine.py:Unmade", "trained_user.npz"),
+        ("mine.py:Unmade", "trained_user.safetensors"),
     ],
 )
 def test_bad_use_is_told(user: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:

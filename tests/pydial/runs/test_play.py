@@ -268,7 +268,7 @@ def test_another_offer_opens_all_requests_again() -> None:
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     run(["Demo-CR-1"], ["gp-sarsa"], folder, dialogues=(30,), seeds=1, tests=1, processes=0)
-    return folder / "Demo-CR-1" / "gp-sarsa" / "seed-0" / "model-000030.npz"
+    return folder / "Demo-CR-1" / "gp-sarsa" / "seed-0" / "model-000030.safetensors"
 
 
 def test_learned_and_random_policies_can_be_talked_to(learned: Path) -> None:
@@ -289,7 +289,7 @@ def test_a_policy_that_does_not_fit_is_refused(learned: Path, tmp_path: Path) ->
     damaged.write_bytes(learned.read_bytes()[:500])
     with pytest.raises(InputError) as error:
         adapter_for(damaged, DEMO, TASK)
-    assert error.value.problems[0].kind == "bad-checkpoint"
+    assert error.value.problems[0].kind == "bad-model"
 
 
 @pytest.mark.parametrize("code", ["CR", "SFR", "LAP"])

@@ -20,24 +20,15 @@ from mwzeval.files.downloads import embedded
 from mwzeval.pydial.arguments import POLICIES
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.runs.job import TIMES, Job, JobTimes, read_times, run_job
 from mwzeval.pydial.runs.run import planned, run
-from mwzeval.pydial.runs.times import TIMES, JobTimes, read_times
 from mwzeval.pydial.studies.cross_environment import cross, cross_document
 from mwzeval.pydial.studies.transfer import learned_in
-from mwzeval.pydial.workers.on_cluster import job_files, next_part
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
 GP = Job(TASK, "gp-sarsa", 1, (12, 30), tests=8)
-DQN = Job(TASK, "dqn", 1, (60, 140), tests=8)
 NAMES = ("alone", "processes", "cluster")
-PPO = Job(TASK, "ppo", 1, (20, 40), tests=8)
-JOINT = Job(f"{TASK}+Demo-SFR-1", "ppo-shared", 1, (20, 40), tests=4)
-
-
-class Stopped(Exception):  # noqa: N818
-    """As if the process had been killed."""
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -50,39 +41,6 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("legacy", [False, True], ids=["clean", "legacy"])
-@pytest.mark.parametrize("job", [GP, DQN, PPO, JOINT], ids=lambda job: job.policy)
-def test_a_job_that_was_stopped_comes_to_the_same_files(
-    job: Job, legacy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if job.policy != "gp-sarsa":
-        pytest.importorskip("torch").set_num_threads(1)
-    job = Job(job.task, job.policy, job.seed, job.checkpoints, job.tests, legacy)
-    # Every dialogue is told of at once, so that the stop comes when it should.
-    monkeypatch.setattr("mwzeval.pydial.training.progress.REPORT_SECONDS", -1.0)
-    run_job(job, tmp_path / "straight", save_seconds=-1.0)
-    played = 0
-
-    def stop_somewhere(dialogues: int) -> None:
-        nonlocal played
-        played += dialogues
-        if played > stops[0]:
-            stops.pop(0)
-            raise Stopped
-
-    stops = [job.checkpoints[0] - 5, job.checkpoints[1] - 3, 10**9]
-    while True:
-        played = 0
-        try:
-            run_job(job, tmp_path / "stopped", on_progress=stop_somewhere, save_seconds=-1.0)
-            break
-        except Stopped:
-            continue
-    assert len(stops) == 1, "it was stopped in training before either test"
-    assert files(tmp_path / "stopped") == files(tmp_path / "straight")
-
-
-@pytest.mark.integration
 def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
     script = (
         "import sys; from mwzeval.pydial.runs.run import run\n"
@@ -91,7 +49,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> Non
     )
     command = [sys.executable, "-c", script]
     killed = subprocess.Popen([*command, str(tmp_path / "killed")], cwd=ROOT)
-    first = tmp_path / "killed" / TASK / "gp-sarsa" / "seed-0" / "test-000040.jsonl"
+    first = tmp_path / "killed" / TASK / "gp-sarsa" / "seed-0" / "test-000080.jsonl"
     for _ in range(600):
         if first.exists() or killed.poll() is not None:
             break
@@ -112,35 +70,22 @@ def test_further_checkpoints_go_on_from_those_that_are_there(tmp_path: Path) -> 
     assert files(tmp_path / "extended") == files(tmp_path / "straight")
 
 
-@pytest.mark.integration
-def test_seconds_of_training_go_on_where_they_were(tmp_path: Path) -> None:
-    run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path)
-    first = read_times(GP.folder(tmp_path))
-    run_job(GP, tmp_path)
-    whole = read_times(GP.folder(tmp_path))
-    assert list(whole.training) == list(whole.tests) == [12, 30]
-    assert whole.training[12] == first.training[12] < whole.training[30]
-    assert whole.so_far == pytest.approx(whole.training[30], abs=0.001)
-    assert min(whole.tests.values()) > 0
-
-
-@pytest.mark.integration
-def test_seconds_of_training_that_was_not_timed_stay_unknown(tmp_path: Path) -> None:
-    run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path)
-    (GP.folder(tmp_path) / TIMES).unlink()
-    assert read_times(GP.folder(tmp_path)) == JobTimes()
+def test_seconds_of_training_and_tests_are_noted(tmp_path: Path) -> None:
+    assert read_times(tmp_path) == JobTimes()
     run_job(GP, tmp_path)
     times = read_times(GP.folder(tmp_path))
-    assert (times.training, list(times.tests), times.so_far) == ({}, [30], None)
+    assert list(times.training) == list(times.tests) == [12, 30]
+    assert 0 < times.training[12] < times.training[30]
+    assert min(times.tests.values()) > 0
 
 
 @pytest.mark.parametrize(
     "damaged",
     [
         "[]",
-        '{"training": {}, "tests": {}}',
-        '{"training": {"a": 1}, "tests": {}, "so_far": 1}',
-        '{"training": {"1": -1}, "tests": {}, "so_far": 1}',
+        '{"training": {}}',
+        '{"training": {"a": 1}, "tests": {}}',
+        '{"training": {"1": -1}, "tests": {}}',
     ],
 )
 def test_damaged_times_are_told(damaged: str, tmp_path: Path) -> None:
@@ -173,13 +118,6 @@ def test_seeds_are_a_number_or_ranges(said: str, seeds: list[int] | None, tmp_pa
     assert main(command) == 0
     found = {file.name for file in (tmp_path / TASK / "random").iterdir()}
     assert found == {f"seed-{seed}" for seed in seeds}
-
-
-@pytest.mark.integration
-def test_a_test_that_training_has_passed_is_not_made_up(tmp_path: Path) -> None:
-    run_job(Job(TASK, "gp-sarsa", 1, (20,), tests=4), tmp_path)
-    with pytest.raises(InputError, match="10"):
-        run_job(Job(TASK, "gp-sarsa", 1, (10, 30), tests=4), tmp_path)
 
 
 @pytest.fixture
@@ -241,9 +179,7 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, sched
 THREADS = """
 import sys
 from mwzeval.pydial.runs import job as jobs
-from mwzeval.pydial.training import progress
 
-progress.REPORT_SECONDS = -1.0
 assert "torch" not in sys.modules
 seen = set()
 job = jobs.Job("Demo-CR-1", "a2c", 0, (2,), tests=1)
@@ -262,25 +198,14 @@ def test_the_first_job_of_a_process_computes_in_one_thread_too(tmp_path: Path) -
     assert done.stdout == "{1} 2\n", done.stderr
 
 
-def test_a_job_is_done_a_test_at_a_time_on_a_cluster(tmp_path: Path) -> None:
-    part = next_part(GP, tmp_path)
-    assert part is not None
-    assert part.checkpoints == (12,)
-    run_job(part, tmp_path)
-    made = {"progress.npz", "test-000012.jsonl", "training.jsonl", TIMES}
-    assert set(job_files(GP, tmp_path)) == made
-    following = next_part(GP, tmp_path)
-    assert following == GP
-    run_job(following, tmp_path)
-    assert next_part(GP, tmp_path) is None
-
-
 def test_tests_are_of_the_same_dialogues_whatever_was_learned(tmp_path: Path) -> None:
     jobs = [
         Job(TASK, "handcrafted", 1, (5,), tests=10),
         Job(TASK, "handcrafted", 1, (9,), tests=10),
     ]
-    first, second = (run_job(job, tmp_path / str(n)) for n, job in enumerate(jobs))
+    for number, job in enumerate(jobs):
+        run_job(job, tmp_path / str(number))
+    first, second = jobs
     episodes = read_episodes(first.test_file(tmp_path / "0", 0), TASK, 1)
     assert episodes == read_episodes(second.test_file(tmp_path / "1", 0), TASK, 1)
     assert [episode.index for episode in episodes] == list(range(10))
@@ -331,7 +256,7 @@ def test_without_data_there_are_no_files_of_a_run(tmp_path: Path) -> None:
 def test_the_random_policy_is_tested_once_and_finds_little(tmp_path: Path) -> None:
     (job,) = run([TASK], ["random"], tmp_path, dialogues=[5, 9], seeds=1, tests=50, processes=0)
     made = sorted(file.name for file in job.folder(tmp_path).iterdir())
-    assert made == ["test-000000.jsonl", TIMES]
+    assert made == ["metrics.csv", "test-000000.jsonl", TIMES]
     episodes = read_episodes(job.test_file(tmp_path, 0), TASK, 0)
     # Random actions seldom succeed; the handcrafted policy of this task nearly always does.
     assert 0 < sum(episode.success for episode in episodes) < 40

@@ -65,14 +65,6 @@ def test_more_errors_and_less_patience_cost_success(tmp_path: Path) -> None:
     assert success["standard", 0.6] > success["impatient", 0.6] + 10
 
 
-@pytest.mark.integration
-def test_several_dialogues_at_once_are_the_same(tmp_path: Path) -> None:
-    one, many = HANDCRAFTED, Job(TASK, "handcrafted", 1, (1,), tests=30, batch=8)
-    for task in (f"{TASK}@errors=50@user=impatient", f"{TASK}@user=talkative"):
-        alone = played_in(one, task, tmp_path / "one", 10)
-        assert played_in(many, task, tmp_path / "many", 10) == alone
-
-
 def test_users_of_a_file_are_met(tmp_path: Path) -> None:
     (tmp_path / "slow.json").write_text('{"patience": [7, 9], "greeting": [1, 1]}')
     (tmp_path / "same.json").write_text('{"greeting": [1.0, 1.0], "patience": [7, 9]}')

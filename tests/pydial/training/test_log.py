@@ -14,12 +14,9 @@ from mwzeval.cli import main
 from mwzeval.errors import InputError, MwzevalError, UsageError
 from mwzeval.pydial.runs.episode_files import META
 from mwzeval.pydial.runs.episodes import Episode
-from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.training.entries import entry_of
 from mwzeval.pydial.training.log import LogFile, TrainingLog
-from mwzeval.pydial.workers.followed import Followed, Message, Told, do_job
-from mwzeval.pydial.workers.progress import Progress
 
 TASK = "Demo-CR-3"
 NAME = f"{TASK}/gp-sarsa/seed-0"
@@ -85,50 +82,6 @@ def test_a_run_is_in_the_file_once_however_it_was_continued(tmp_path: Path) -> N
     later = tmp_path / "later.csv"
     go(12, 23, log=later)
     assert rows_of(later) == rows
-
-
-class Stopped(Exception):  # noqa: N818
-    """As if the process had been killed."""
-
-
-@pytest.mark.integration
-def test_a_job_that_is_stopped_anywhere_is_logged_once(tmp_path: Path) -> None:
-    """Of losses, those that were taken before the stop and not told of are lost."""
-    pytest.importorskip("torch").set_num_threads(1)
-    job = Job(TASK, "ppo", 1, (20, 40), tests=4)
-    file = tmp_path / "log.csv"
-
-    def go(folder: Path, place: Path, stop: int | None) -> None:
-        shown = Progress([job], folder, 1, shown=False)
-        followed = Followed(shown, LogFile(place), 5)
-        entries = 0
-
-        def take(message: Message) -> None:
-            nonlocal entries
-            if isinstance(message, Told):
-                followed.take(message)
-                entries += 1
-                if entries == stop:
-                    raise Stopped
-
-        do_job(job, folder, followed.every, take)
-
-    straight = tmp_path / "straight.csv"
-    go(tmp_path / "straight", straight, None)
-    for stop in (2, 5, 6, 8):
-        with pytest.raises(Stopped):
-            go(tmp_path / "stopped", file, stop)
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write("Demo-CR-3/ppo/seed")  # a process that was killed while it wrote
-    go(tmp_path / "stopped", file, None)
-    rows, due = rows_of(file), rows_of(straight)
-    named = [
-        {k: v for k, v in each.items() if "loss" not in k[2] and "entropy" not in k[2]}
-        for each in (rows, due)
-    ]
-    assert named[0] == named[1]
-    assert {name for _, _, name in due} >= {"train/loss", "train/value_loss", "train/entropy"}
-    assert expected(tmp_path / "straight", job.name, 5, (20, 40)).items() <= due.items()
 
 
 def test_a_new_run_does_not_add_to_the_rows_of_another(tmp_path: Path) -> None:

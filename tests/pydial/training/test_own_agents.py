@@ -26,8 +26,7 @@ def test_they_are_the_tests_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixtu
     run([task], ["dqn"], tmp_path, dialogues=[5], seeds=1, tests=6, processes=0)
     job = Job(task, "dqn", 0, (5,), tests=6)
     policy = job.preset.learner(268, 16, seed=0, legacy=False)
-    memory = read_checkpoint(job.model_file(tmp_path, 5), job.origin).memory
-    policy.remember(memory, whole=False)
+    policy.load(read_checkpoint(job.model_file(tmp_path, 5), job.origin)[1])
 
     def agent(observation: Any, mask: Any) -> Any:
         return np.int64(policy.act(observation, mask, Rng(0)))

@@ -13,7 +13,7 @@ import numpy as np
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.gaussian.gp_temporal_difference import SparseTemporalDifference
-from mwzeval.pydial.policies.learner import Layout, Memory, State, View, check_arrays
+from mwzeval.pydial.policies.learner import Arrays, State, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,34 +87,13 @@ class GPSarsa:
         self.process.learn(self._beliefs, self._actions, rewards)
         self.begin()
 
-    def memory(self, *, whole: bool = True) -> Memory:
-        """Return the dictionary and its statistics."""
+    def weights(self) -> Arrays:
+        """Return the points of the dictionary and the statistics that predictions need."""
         points, owners = self.process.points
-        arrays = {"points": points, "owners": owners, "means": self.process.means}
-        if whole:
-            arrays["covariance"] = self.process.covariance
-        else:
-            arrays["squares"] = self.process.squares()
-        return Memory(arrays, {})
+        means, squares = self.process.means, self.process.squares()
+        return {"points": points, "owners": owners, "means": means, "squares": squares}
 
-    def remember(self, memory: Memory, *, whole: bool = True) -> None:
-        """Go on from a memory; not `whole`: for tests only. Raises `ValueError`."""
-        arrays = memory.arrays
-        layouts = {
-            "points": Layout(np.float64, ("points", self.process.size)),
-            "owners": Layout(np.intp, ("points",), below=self.process.actions),
-            "means": Layout(np.float64, ("points",)),
-        }
-        if whole or "covariance" in arrays:
-            layouts["covariance"] = Layout(np.float64, ("points", "points"))
-        else:
-            layouts["squares"] = Layout(np.float64, ("numbers",))
-        check_arrays(arrays, layouts, only=whole)
-        self.process.restore(
-            arrays["points"],
-            arrays["owners"],
-            arrays["means"],
-            covariance=arrays.get("covariance"),
-            squares=arrays.get("squares"),
-        )
+    def load(self, arrays: Arrays) -> None:
+        """Replace the dictionary and its statistics. Raises `ValueError` for other shapes."""
+        self.process.restore(**arrays)
         self.begin()

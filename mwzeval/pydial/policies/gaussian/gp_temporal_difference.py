@@ -39,6 +39,10 @@ class Block:
         """Where the points are among those of all actions, shape (n,)."""
         return self._places[: self.number]
 
+    def restore(self, points: Vector, places: NDArray[np.intp]) -> None:
+        """Replace the points, for predictions only."""
+        self.number, self._points, self._places = len(points), points, places
+
     def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
         """Add a point.
 
@@ -244,45 +248,33 @@ class SparseTemporalDifference:
     def restore(
         self,
         points: Vector,
-        owners: NDArray[np.intp],
+        owners: NDArray[np.int64],
         means: Vector,
-        *,
-        covariance: Vector | None = None,
-        squares: Vector | None = None,
+        squares: Vector,
     ) -> None:
-        """Put points (in their order), their actions and weights in place of what is.
+        """Replace the posterior by one that predicts, and cannot learn.
 
-        `points` have shape (n, size), `owners` (their actions) and `means` (n,).
-
-        With `covariance` learning goes on to the same bits; `squares` are enough to predict.
-        Raises `ValueError` for arrays that do not belong together.
+        `points` have shape (n, size), their actions `owners` and their weights `means` (n,);
+        `squares` are those of the method of this name. Raises `ValueError` for arrays that do not
+        fit each other.
         """
         number = len(points)
-        sizes = [int(np.sum(owners == action)) for action in range(self.actions)]
+        sizes = np.array([np.count_nonzero(owners == action) for action in range(self.actions)])
         if (
             points.shape != (number, self.size)
             or not means.shape == owners.shape == (number,)
-            or sum(sizes) != number
-            or (covariance is None and squares is None)
-            or (covariance is not None and covariance.shape != (number, number))
-            or (squares is not None and squares.shape != (sum(size**2 for size in sizes),))
+            or sizes.sum() != number
+            or squares.shape != (np.sum(sizes**2),)
+            or not all(np.isfinite(array).all() for array in (points, means, squares))
         ):
-            raise ValueError("arrays of other shapes than a memory of this task has")
-        self.number = 0
-        self.blocks = [Block(self.size) for _ in range(self.actions)]
-        for point, owner in zip(points, owners.tolist(), strict=True):
-            pair = self._seen(point, owner)
-            self.blocks[owner].add(point, self.number, pair.coefficients, pair.novelty)
-            self.number += 1
-        self._squares = [None] * self.actions
-        self._means = means.copy()
-        self._covariance = np.zeros((0, 0)) if covariance is None else covariance.copy()
-        if squares is not None:
-            at = 0
-            for action, block in enumerate(self.blocks):
-                size = block.number**2
-                self._squares[action] = squares[at : at + size].reshape(block.number, block.number)
-                at += size
+            raise ValueError("the arrays have other shapes than those of this task")
+        self.number = number
+        self._means = means
+        parts = np.split(squares, np.cumsum(sizes**2)[:-1])
+        self._squares = [p.reshape(size, size) for p, size in zip(parts, sizes, strict=True)]
+        for action, block in enumerate(self.blocks):
+            places = np.flatnonzero(owners == action)
+            block.restore(points[places], places)
 
 
 def _remains(carried: float, discount: float, noise: float) -> float:
