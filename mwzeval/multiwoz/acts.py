@@ -54,58 +54,39 @@ def giving_up(domain: str) -> Act:
     return Act(GIVE_UP, GENERAL, NONE, domain)
 
 
-_VENUE = {
+_GOAL_SLOTS: Mapping[str, str] = {
     "addr": "address",
-    "area": "area",
-    "choice": "choice",
-    "name": "name",
-    "phone": "phone",
-    "post": "postcode",
-    "price": "pricerange",
-    NONE: NONE,
-}
-_JOURNEY = {
     "arrive": "arriveBy",
+    "car": "car type",
     "depart": "departure",
     "dest": "destination",
+    "fee": "entrance fee",
+    "id": "trainID",
     "leave": "leaveAt",
-    NONE: NONE,
+    "post": "postcode",
+    "price": "pricerange",
+    "ticket": "price",
 }
-_SERVICE = {"addr": "address", "phone": "phone", "post": "postcode", NONE: NONE}
-
+"""Slot of an act → slot of a goal, where they differ."""
+_VENUE = f"addr area choice name phone post price {NONE}"
+_JOURNEY = f"arrive depart dest leave {NONE}"
+_SERVICE = f"addr phone post {NONE}"
 SYSTEM_SLOTS: Mapping[str, Mapping[str, str]] = {
-    "attraction": {**_VENUE, "fee": "entrance fee", "type": "type"},
-    "hotel": {
-        **_VENUE,
-        "internet": "internet",
-        "parking": "parking",
-        "ref": "ref",
-        "stars": "stars",
-        "type": "type",
-    },
-    "restaurant": {**_VENUE, "food": "food", "ref": "ref"},
-    "train": {
-        **_JOURNEY,
-        "choice": "choice",
-        "day": "day",
-        "id": "trainID",
-        "people": "people",
-        "ref": "ref",
-        "time": "duration",
-        "ticket": "price",
-    },
-    "taxi": {**_JOURNEY, "car": "car type", "phone": "phone"},
-    "booking": {
-        "day": "day",
-        "name": "name",
-        "people": "people",
-        "ref": "ref",
-        "stay": "stay",
-        "time": "time",
-        NONE: NONE,
-    },
-    "hospital": {**_SERVICE, "department": "department"},
-    "police": _SERVICE,
+    domain: {
+        # The time of a train is that which it takes.
+        slot: "duration" if (domain, slot) == ("train", "time") else _GOAL_SLOTS.get(slot, slot)
+        for slot in slots.split()
+    }
+    for domain, slots in {
+        "attraction": f"{_VENUE} fee type",
+        "hotel": f"{_VENUE} internet parking ref stars type",
+        "restaurant": f"{_VENUE} food ref",
+        "train": f"{_JOURNEY} choice day id people ref time ticket",
+        "taxi": f"{_JOURNEY} car phone",
+        "booking": f"day name people ref stay time {NONE}",
+        "hospital": f"{_SERVICE} department",
+        "police": _SERVICE,
+    }.items()
 }
 """Domain → slot of a system's act (both in lower case) → slot of a goal. No others are known."""
 

@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mwzeval.errors import DependencyError
 from mwzeval.multiwoz.choices import Rules
@@ -102,6 +103,12 @@ REMEMBERED = 2**14
 """Answers kept before they are forgotten: bounds memory on hostile input."""
 
 
+def chosen(rows: int, count: int) -> NDArray[np.bool_]:
+    """Return which of so many rows are in a bit set."""
+    packed = np.frombuffer(rows.to_bytes(count // 8 + 1, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, count=count, bitorder="little").view(np.bool_)
+
+
 def minutes(time: str) -> int:
     """Return minutes since midnight; 0 for a text that does not begin with `HH:MM`."""
     match = re.match(r"([0-9]{2}):([0-9]{2})", time)
@@ -167,9 +174,7 @@ class _Venues:
             column = self._columns.get(slot)
             if column is not None and value not in NO_CONSTRAINT:
                 rows &= column(value)
-        packed = np.frombuffer(rows.to_bytes(len(self._ids) // 8 + 1, "little"), dtype=np.uint8)
-        chosen = np.unpackbits(packed, count=len(self._ids), bitorder="little").view(np.bool_)
-        return tuple(self._ids[chosen].tolist())
+        return tuple(self._ids[chosen(rows, len(self._ids))].tolist())
 
 
 class Database:

@@ -1,9 +1,9 @@
 """One spelling for slots and values, as databases spell them, and the active domains of turns.
 
 Every published figure depends on these rules, the odd ones too, so none of them may be "repaired";
-a rule that must change becomes a new rule set. An alias is a spelling that means the same; to add
-one, add a line, which changes scores and so belongs into a new rule set too. The slots that states
-can have are listed for warnings only: systems that predict others are scored as they are.
+a rule that must change becomes a new rule set. `data/words/aliases.tsv` has the spellings that mean
+the same. The slots that states can have are listed for warnings only: systems that predict others
+are scored as they are.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.schema import (
     FLAG_SLOTS,
@@ -21,31 +23,40 @@ from mwzeval.multiwoz.schema import (
     TIME_SLOTS,
 )
 
-SPOKEN_TIMES = {
-    "afternoon": "13:00",
-    "lunch": "12:00",
-    "noon": "12:00",
-    "mid-day": "12:00",
-    "around lunch time": "12:00",
-    "morning": "08:00",
-    "seven o'clock tomorrow evening": "07:00",  # (odd) not 19:00
-    "three forty five p.m": "15:45",
-    "one thirty p.m.": "13:30",
-    "six fourty five": "06:45",
-    "eight thirty": "08:30",
+State = Mapping[str, Mapping[str, str]]
+"""Domain → slot → value."""
+
+_ALIASES: dict[str, dict[str, str]] = {}
+for _kind, _spelling, _meaning in table_rows(embedded("words", "aliases.tsv"), 3):
+    _ALIASES.setdefault(_kind, {})[_spelling] = _meaning
+
+NAME_ALIASES: Mapping[Rules, Mapping[str, str]] = {
+    "2021": _ALIASES["name"],
+    "2023": _ALIASES["name"] | _ALIASES["name 2023"],
 }
-SPOKEN_BEGINNINGS = {"one o'clock p.m": "13:00", "ten o'clock a.m": "10:00"}
+ONTOLOGY = {
+    domain: frozenset(slots).union(
+        # Many systems write booking slots without `book` in front; neither form is scored.
+        *({slot, slot.removeprefix("book")} for slot in STATE_BOOKING_SLOTS.get(domain, ()))
+    )
+    for domain, slots in SEARCH_SLOTS.items()
+}
 
 
 def normalize_time(time: str) -> str:
     """Return `HH:MM` where the text can be read as a time, else the text; never raises."""
     time = time.strip().lower()
-    if time in SPOKEN_TIMES:
-        return SPOKEN_TIMES[time]
-    for beginning, spoken in SPOKEN_BEGINNINGS.items():
+    if time in _ALIASES["time"]:
+        return _ALIASES["time"][time]
+    for beginning, spoken in _ALIASES["time beginning"].items():
         if time.startswith(beginning):
             return spoken
-    time = _without_preposition(time)
+    if time.startswith("by"):
+        time = time[3:]
+    if time.startswith("after"):
+        time = time[5:].strip()
+    if time.startswith("afer"):  # "afer 14:00"
+        time = time[4:].strip()
     for ending in ("am", "a.m."):
         if time.endswith(ending):
             time = time.removesuffix(ending).strip()
@@ -61,16 +72,6 @@ def normalize_time(time: str) -> str:
     if time[-1] in ".,?":
         time = time[:-1]
     return _with_two_digits(time)
-
-
-def _without_preposition(time: str) -> str:
-    if time.startswith("by"):
-        time = time[3:]
-    if time.startswith("after"):
-        time = time[5:].strip()
-    if time.startswith("afer"):  # "afer 14:00"
-        time = time[4:].strip()
-    return time
 
 
 def _after_noon(time: str) -> str | None:
@@ -98,91 +99,6 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 1000
 
 
-NAME_ALIASES_2021 = {
-    "hotel du vin bistro": "hotel du vin and bistro",
-    "the river bar and grill": "the river bar steakhouse and grill",
-    "nando's": "nandos",
-    "city center b and b": "city center north b and b",
-    "acorn house": "acorn guest house",
-    "caffee uno": "caffe uno",
-    "cafe uno": "caffe uno",
-    "rosa's": "rosas bed and breakfast",
-    "restaurant called two two": "restaurant two two",
-    "restaurant 2 two": "restaurant two two",
-    "restaurant two 2": "restaurant two two",
-    "restaurant 2 2": "restaurant two two",
-    "restaurant 1 7": "restaurant one seven",
-    "restaurant 17": "restaurant one seven",
-    "lime house": "limehouse",
-    "cityrooms": "cityroomz",
-    "whale of time": "whale of a time",
-    "huntingdon hotel": "huntingdon marriott hotel",
-    "holiday inn exlpress, cambridge": "express by holiday inn cambridge",
-    "university hotel": "university arms hotel",
-    "arbury guesthouse and lodge": "arbury lodge guesthouse",
-    "arbury guesthouse": "arbury lodge guesthouse",
-    "bridge house": "bridge guest house",
-    "nandos in the city centre": "nandos city centre",
-    "broughton gallery": "broughton house gallery",
-    "scudamores punt co": "scudamores punting co",
-    "cambridge botanic gardens": "cambridge university botanic gardens",
-    "the botanical gardens at cambridge university": "cambridge university botanic gardens",
-    "the junction": "junction theatre",
-    "trinity street college": "trinity college",
-    "christ college": "christ's college",
-    "christs": "christ's college",
-    "history of science museum": "whipple museum of the history of science",
-    "parkside pools": "parkside swimming pool",
-    "cafe jello museum": "cafe jello gallery",
-}
-NAME_ALIASES: dict[Rules, dict[str, str]] = {
-    "2021": NAME_ALIASES_2021,
-    "2023": NAME_ALIASES_2021
-    | {
-        "a and b guest house": "a and b guesthouse",
-        "acorn guesthouse": "acorn guest house",
-    },
-}
-
-TYPE_ALIASES = {
-    "swimming pool": "swimmingpool",
-    "mutliple sports": "multiple sports",
-    "night club": "nightclub",
-    "guest house": "guesthouse",
-}
-
-FOOD_ALIASES = {
-    "eriterean": "mediterranean",
-    "brazilian": "portuguese",
-    "sea food": "seafood",
-    "portugese": "portuguese",
-    "modern american": "north american",
-    "americas": "north american",
-    "intalian": "italian",
-    "italain": "italian",
-    "asian or oriental": "asian",
-    "english": "british",
-    "brutish": "british",
-    "bristish": "british",
-    "australasian": "australian",
-    "gastropod": "gastropub",
-    "europeon": "european",
-}
-
-
-ONTOLOGY = {
-    domain: frozenset(slots).union(
-        # Many systems write booking slots without `book` in front; neither form is scored.
-        *({slot, slot.removeprefix("book")} for slot in STATE_BOOKING_SLOTS.get(domain, ()))
-    )
-    for domain, slots in SEARCH_SLOTS.items()
-}
-
-
-State = Mapping[str, Mapping[str, str]]
-"""Domain → slot → value."""
-
-
 @lru_cache(maxsize=2**12)
 def normalize_slot(slot: str) -> str:
     """Return the slot name as database columns spell it."""
@@ -196,10 +112,10 @@ def normalize_value(slot: str, value: str, rules: Rules) -> str:
     if slot in NAME_SLOTS:
         return normalize_name(value, rules)
     if slot == "type":
-        return TYPE_ALIASES.get(value, value)
+        return _ALIASES["type"].get(value, value)
     if slot == "food":
         food = value.strip().lower()
-        return FOOD_ALIASES.get(food, food)
+        return _ALIASES["food"].get(food, food)
     if slot in TIME_SLOTS:
         return normalize_time(value)
     if slot in FLAG_SLOTS and value == "free":
@@ -234,29 +150,23 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
     """
     normal: list[State] = []
     before: State = {}
+    normal_before: State = {}
     for state in states:
         if state is not before:
-            normal.append(_normalize_after(state, before, normal[-1] if normal else {}, rules))
-        else:
-            normal.append(normal[-1])
-        before = state
+            changed = len(state) != len(before)
+            after = {}
+            for domain, slots in state.items():
+                known = normal_before.get(domain, {})
+                # Where two slots became one, the later one counts, and equal slots may come in
+                # another order.
+                if slots == before.get(domain) and len(known) == len(slots):
+                    after[domain] = known
+                else:
+                    after[domain] = normalize_slots(slots, rules)
+                    changed = True
+            before, normal_before = state, after if changed else normal_before
+        normal.append(normal_before)
     return normal
-
-
-def _normalize_after(state: State, before: State, normal_before: State, rules: Rules) -> State:
-    normal = {}
-    changed = len(state) != len(before)
-    for domain, slots in state.items():
-        if slots == before.get(domain):
-            known = normal_before[domain]
-            # Where two slots became one, the later one counts, and equal slots may come in
-            # another order.
-            if len(known) == len(slots):
-                normal[domain] = known
-                continue
-        normal[domain] = normalize_slots(slots, rules)
-        changed = True
-    return normal if changed else normal_before
 
 
 def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:

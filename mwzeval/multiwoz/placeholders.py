@@ -1,7 +1,6 @@
 """Delexicalised responses in one spelling: canonical placeholders, and natural spacing.
 
-To teach the evaluator a placeholder, add its name to the right row of `CANONICAL`. That changes
-scores, so it also raises the scoring revision.
+`data/words/placeholders.tsv` has the names of placeholders.
 
 Natural spacing is Moses tokenisation and detokenisation, one after the other: all systems come out
 alike, whatever spaces they put around punctuation. Source: the Moses scripts in their Python port,
@@ -15,57 +14,16 @@ library gets the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
 from mwzeval.libraries import required
-from mwzeval.multiwoz.schema import PLACE_DOMAINS, VENUE_DOMAINS
-
-
-def _each(domains: Iterable[str], slot: str) -> list[str]:
-    return [f"{domain}_{slot}" for domain in domains]
-
 
 CANONICAL: dict[str, list[str]] = {
-    "ADDRESS": ["address", *_each([*PLACE_DOMAINS, "value"], "address")],
-    "AREA": ["area", *_each([*VENUE_DOMAINS, "value"], "area")],
-    "TIME": [
-        *["booktime", "value_time", "time", "duration", "value_duration", "train_duration"],
-        *["arriveby", "taxi_arriveby", "value_arrive", "arrive by", "train_arriveby"],
-        *["leaveat", "value_leave", "leave at", "train_leaveat", "train_leave"],
-        *["train_arrive", "taxi_leaveat"],
-    ],
-    "DAY": ["day", "value_day", "bookday", "train_day"],
-    "PLACE": [
-        *["destination", "value_destination", "train_destination", "taxi_destination"],
-        *["departure", "value_departure", "train_departure", "taxi_departure", "value_place"],
-    ],
-    "FOOD": ["food", "value_food", "restaurant_food"],
-    "NAME": ["name", *_each([*PLACE_DOMAINS, "value"], "name")],
-    "PHONE": ["phone", *_each([*PLACE_DOMAINS, "taxi", "value"], "phone")],
-    "POST": ["postcode", *_each([*PLACE_DOMAINS, "value"], "postcode")],
-    "PRICE": [
-        *["price", "value_price", "train_price", "attraction_price"],
-        *["entrancefee", "entrance fee", "attraction_entrancefee"],
-        *["pricerange", "price range", *_each([*VENUE_DOMAINS, "value"], "pricerange")],
-    ],
-    "REFERENCE": ["ref", "reference", *_each([*VENUE_DOMAINS, "train", "value"], "reference")],
-    "COUNT": [
-        *["stars", "value_stars", "hotel_stars", "bookstay", "value_stay", "stay"],
-        *["bookpeople", "value_people", "people", "value_count"],
-        *["choice", *_each([*VENUE_DOMAINS, "train", "value"], "choice")],
-    ],
-    "TYPE": [
-        *["type", *_each([*VENUE_DOMAINS, "taxi", "value"], "type")],
-        *["car", "taxi_car", "value_car"],
-    ],
-    "TRAINID": ["trainid", "train_id", "value_id", "id", "train", "train_trainid"],
-    "INTERNET": ["internet", "hotel_internet"],
-    "PARKING": ["parking", "hotel_parking"],
-    "ID": ["hospital_id", "attraction_id", "restaurant_id"],
-    "DEPARTMENT": ["value_department", "department", "hospital_department"],
-    "OPEN": ["openhours"],
+    canonical: names.split(", ")
+    for canonical, names in table_rows(embedded("words", "placeholders.tsv"), 2)
 }
 PLACEHOLDERS = {name: canonical for canonical, names in CANONICAL.items() for name in names}
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import shorten
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
 from mwzeval.metrics.measure import Measure, Sign, percentage
-from mwzeval.multiwoz.acts import INFORMING, SYSTEM_SLOTS, Act, checked_acts
+from mwzeval.multiwoz.acts import INFORMING, Act, checked_acts
 from mwzeval.multiwoz.convlab.resources import (
     ANYTHING,
     REFERENCE,
@@ -37,43 +39,27 @@ from mwzeval.multiwoz.convlab.resources import (
 from mwzeval.multiwoz.convlab.user import UserBookings
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun, is_complete
 from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, ALL_DOMAINS, BOOKING_SLOTS, DAYS
+from mwzeval.scores.score import WHOLE
 from mwzeval.statistics.bootstrap import Sums
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
 TAXI_BOOKED = "booked"
 """What stands for the reference of a taxi, which has none."""
 
-_NEVER_INFORMED = frozenset({"choice", "none", "people", "ref"})
-_NOT_INFORMED = {
-    "attraction": frozenset({"price"}),
-    "taxi": frozenset({"arrive", "depart", "dest", "leave"}),
-}
+_SLOTS = [*table_rows(embedded("live", "convlab_slots.tsv"), 5)]
 INFORMED: Mapping[str, Mapping[str, str]] = {
-    domain: {
-        slot: name
-        for slot, name in SYSTEM_SLOTS[domain].items()
-        if slot not in _NEVER_INFORMED | _NOT_INFORMED.get(domain, frozenset())
-    }
+    domain: {act_slot: slot for of, act_slot, slot, _, _ in _SLOTS if of == domain}
     for domain in DOMAINS
 }
 """Domain → slot of an act, in lower case → slot of a goal. Others do not count."""
-
-SUPERFLUOUS: Mapping[str, frozenset[str]] = {
-    "attraction": frozenset({"phone", "area", "type"}),
-    "restaurant": frozenset({"phone", "area", "food"}),
-    "train": frozenset(),
-    "hotel": frozenset({"phone", "internet", "parking", "area", "type", "stars"}),
-    "taxi": frozenset({"phone"}),
-    "hospital": frozenset({"phone"}),
-    "police": frozenset({"phone"}),
-}
-"""Slots that are superfluous when nobody asked for them, as far as the published names fit."""
-CORRECTED_SUPERFLUOUS: Mapping[str, frozenset[str]] = {
-    # The others say which venue or train is spoken of.
-    domain: frozenset(slots.values()) - {"name", "day", "departure", "destination", "department"}
-    for domain, slots in INFORMED.items()
-}
-"""The same by corrected rules."""
+SUPERFLUOUS, CORRECTED_SUPERFLUOUS = (
+    {
+        domain: frozenset(slot for of, _, slot, by, _ in _SLOTS if of == domain and by in rules)
+        for domain in DOMAINS
+    }
+    for rules in (("both", "published"), ("both", "corrected"))
+)
+"""Domain → slots that are superfluous when nobody asked for them."""
 
 BOOKING_ACTS = frozenset(
     {
@@ -86,27 +72,25 @@ BOOKING_ACTS = frozenset(
 """Domain, intent and slot of the acts that report a booking."""
 UNSCORED_IN_BOOKINGS = frozenset({"departure", "destination"})
 
-_TIME, _FLAG = r"(?:[01]\d|2[0-4]):\d\d$", r"(?:yes|no|none)\Z"
-PLAUSIBLE: Mapping[str, re.Pattern[str]] = {
-    slot: re.compile(pattern)
-    for slot, pattern in {
-        "area": r"(?ai:centre|east|south|west|north)\Z",
-        "arriveBy": _TIME,
-        "day": rf"(?ai:{'|'.join(DAYS)})\Z",
-        "duration": r"(?s:.*minute)",
-        "internet": _FLAG,
-        "leaveAt": _TIME,
-        "parking": _FLAG,
-        "phone": r"\d{11}$",
-        "postcode": r"(?:cb\d{1,3}[a-z]{2,3}|pe296fl)$",
-        "price": r"(?s:.*pound)",
-        "pricerange": r"(?:cheap|expensive|moderate|free)\Z",
-        "stars": r"\d$",
-        "trainID": r"(?i:tr)\d{4}$",
-    }.items()
+_PATTERNS = {
+    "area": r"(?ai:centre|east|south|west|north)\Z",
+    "day": rf"(?ai:{'|'.join(DAYS)})\Z",
+    "digit": r"\d$",
+    "duration": r"(?s:.*minute)",
+    "flag": r"(?:yes|no|none)\Z",
+    "phone": r"\d{11}$",
+    "postcode": r"(?:cb\d{1,3}[a-z]{2,3}|pe296fl)$",
+    "price": r"(?s:.*pound)",
+    "pricerange": r"(?:cheap|expensive|moderate|free)\Z",
+    "time": r"(?:[01]\d|2[0-4]):\d\d$",
+    "train id": r"(?i:tr)\d{4}$",
 }
-"""Slot → the form of its values; a value of any other slot is plausible."""
-ANY_FORM = frozenset({("restaurant", "phone"), ("attraction", "pricerange")})
+FORMS = {
+    (domain, slot): re.compile(_PATTERNS[form])
+    for domain, _, slot, _, form in _SLOTS
+    if form != "-"
+}
+"""Domain and slot → the form of its values; a value of any other slot is plausible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +129,19 @@ class PublicEvaluator:
 
     def system(self, acts: Sequence[Act]) -> None:
         """Take note of a turn of the system, once the user has heard it."""
-        for act in acts:
-            intent, domain, slot = map(str.lower, act[:3])
+        for raw_intent, raw_domain, raw_slot, value in acts:
+            intent, domain, slot = raw_intent.lower(), raw_domain.lower(), raw_slot.lower()
             if domain in DOMAINS:
                 self.current_domain = domain
             if (domain, intent, slot) in BOOKING_ACTS:
                 if domain == "taxi":
                     self._booked.setdefault(domain, None)
                 else:
-                    self._refer(self.current_domain, act.value)
-            if intent in INFORMING and act.value.strip() not in ANYTHING:
+                    self._refer(self.current_domain, value)
+            if intent in INFORMING and value.strip() not in ANYTHING:
                 name = INFORMED.get(domain, {}).get(slot)
                 if name is not None:
-                    self._inform(domain, name, act.value)
+                    self._inform(domain, name, value)
 
     def user(self, acts: Sequence[Act]) -> None:
         """Take note of a turn of the user."""
@@ -170,11 +154,12 @@ class PublicEvaluator:
         """Return the outcome of the dialogue so far."""
         goal, domains = self.goal, self.goal[ORDERING]
         book = self._book_scores(domain for domain in DOMAINS if domain in goal)
-        found, superfluous, missing = map(sum, zip(*map(self._inform_counts, DOMAINS), strict=True))
+        counts = {domain: self._inform_counts(domain) for domain in DOMAINS}
+        found, superfluous, missing = map(sum, zip(*counts.values(), strict=True))
         matches = sum(map(self._is_satisfied, domains))
         success = {}
         for domain in domains:
-            of_domain, _, not_found = self._inform_counts(domain)
+            of_domain, _, not_found = counts[domain]
             success[domain] = self._succeeds(self._book_scores([domain]), of_domain, not_found)
         return Outcome(
             complete=is_complete(goal),
@@ -321,10 +306,11 @@ class CorrectedEvaluator(PublicEvaluator):
         return all(score == 1 for score in book) and not missing
 
 
+@lru_cache(maxsize=2**14)
 def is_plausible(domain: str, slot: str, value: str) -> bool:
     """Return whether a text has the form of the values of a slot."""
-    form = PLAUSIBLE.get(slot)
-    return form is None or (domain, slot) in ANY_FORM or form.match(value) is not None
+    form = FORMS.get((domain, slot))
+    return form is None or form.match(value) is not None
 
 
 def has(row: Record, slot: str, wanted: str) -> bool:
@@ -433,13 +419,14 @@ def shares(
     sums: Mapping[str, float],
     sign: Sign,
     places: int = 2,
+    scope: str = WHOLE,
 ) -> Iterator[Measure]:
     """Yield those of `SHARES` that have a value for these sums of columns, in percent."""
     for name, label, part, whole in names:
         if sums[whole]:
-            outcome = part if part in OUTCOMES else None
+            outcome = part if part.partition(".")[0] in OUTCOMES else None
             score = percentage(part, of=whole)
-            yield Measure(name, label, sign(name), score, places, cases=whole, outcome=outcome)
+            yield Measure(name, label, sign(name), score, places, scope, whole, outcome)
 
 
 def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
@@ -458,12 +445,8 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
                 is_description=True,
             )
     for domain in ALL_DOMAINS:
-        part, whole = f"success.{domain}", f"dialogues.{domain}"
-        if sums[whole]:
-            score, signed = percentage(part, of=whole), sign("success")
-            yield Measure(
-                "success", "Success", signed, score, scope=domain, cases=whole, outcome=part
-            )
+        of_domain = ("success", "Success", f"success.{domain}", f"dialogues.{domain}")
+        yield from shares([of_domain], sums, sign, scope=domain)
 
 
 def _ratio(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:

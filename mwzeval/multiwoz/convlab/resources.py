@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from Levenshtein import distance
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import expecting, read_data
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.database import partial_ratio
+from mwzeval.multiwoz.database import chosen, partial_ratio
 from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN
 
 Record = Mapping[str, Any]
@@ -103,8 +104,7 @@ class ActDatabase:
         rows = (1 << len(table)) - 1
         for slot, wanted in constraints:
             rows &= self._fitting(domain, slot, wanted)
-        bits = reversed(f"{rows:b}")
-        found = [row for row, bit in zip(table, bits, strict=False) if bit == "1"]
+        found = [table[row] for row in np.flatnonzero(chosen(rows, len(table))).tolist()]
         # Only for these, because texts are slow to compare.
         for slot, wanted in soft:
             found = [row for row in found if _fits(row.get(slot), slot, wanted, _resemble)]

@@ -22,17 +22,12 @@ from mwzeval.multiwoz.acts import (
 )
 from mwzeval.multiwoz.convlab.resources import (
     REFERENCE,
-    ActDatabase,
     ActResources,
     Record,
-    Spelling,
 )
 from mwzeval.multiwoz.convlab.user import Draws, Pairs, UserBookings
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, BOOKING_SLOTS
-
-Semi = Mapping[str, Mapping[str, str]]
-"""Domain → slot → value, "" where the user has said nothing (see `RuleTracker.semi`)."""
 
 BOOKING = ("Booking", "Book")
 BOOKS = frozenset({BOOKING, ("Train", "OfferBooked")})
@@ -67,21 +62,37 @@ _ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class RuleTracker:
-    """The belief state of one dialogue: domain → slot → value, "" where the user said nothing.
+class ActSystem(Protocol):
+    """A system that hears and says dialogue acts, one dialogue long."""
 
-    `semi` describes what is looked for, `book` the booking; `normalized` spells values as the
-    database does.
+    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
+        """Return what the system says to the acts of the user."""
+
+
+class RuleSystem:
+    """The rule tracker and the rule policy, one dialogue long.
+
+    The belief state is domain → slot → value, "" where the user said nothing: `semi` describes what
+    is looked for, `book` the booking.
 
     (odd) "same area as the hotel" is a value like any other, and no record has it.
     """
 
-    def __init__(self, normalized: Spelling) -> None:
-        self._normalized = normalized
+    def __init__(self, resources: ActResources, draws: Draws) -> None:
         self.semi = {domain: dict.fromkeys(slots, "") for domain, slots in SEMI_SLOTS.items()}
         self.book = {domain: dict.fromkeys(slots, "") for domain, slots in BOOKING_SLOTS.items()}
+        self._normalized = resources.user_values
+        self._database = resources.database
+        self._draws = draws
+        self._found: dict[str, Sequence[Record]] = {}
+        self._answer: dict[tuple[str, str], Pairs] = {}
 
-    def update(self, user_acts: Iterable[Act]) -> None:
+    def answer(self, acts: Sequence[Act], /) -> list[Act]:
+        """Return what the policy says to the acts of the user."""
+        self.track(acts)
+        return self.respond(acts)
+
+    def track(self, user_acts: Iterable[Act]) -> None:
         """Take in what the user informs of; other intents and domains change nothing."""
         for intent, raw_domain, raw_slot, value in user_acts:
             domain = raw_domain.lower()
@@ -94,43 +105,25 @@ class RuleTracker:
             elif slot in self.book.get(domain, ()):
                 self.book[domain][slot] = value
 
-
-def policy_acts(
-    database: ActDatabase, draws: Draws, semi: Semi, user_acts: Iterable[Act]
-) -> list[Act]:
-    """Return the policy's answer to the user's acts, which `semi` already takes into account."""
-    slots_of: dict[tuple[str, str], list[str]] = {}
-    for intent, domain, slot, _ in user_acts:
-        slots_of.setdefault((domain, intent), []).append(slot)
-    answer = _Answer(database, draws, semi)
-    for (domain, intent), slots in slots_of.items():
-        answer.add(domain, intent, slots)
-    return answer.acts()
-
-
-class _Answer:
-    def __init__(self, database: ActDatabase, draws: Draws, semi: Semi) -> None:
-        self._database, self._draws, self._semi = database, draws, semi
-        self._found: dict[str, Sequence[Record]] = {}
-        self._answer: dict[tuple[str, str], Pairs] = {}
-
-    def add(self, domain: str, intent: str, slots: Sequence[str]) -> None:
-        """Add what answers the user's acts of one domain and intent."""
-        if domain == GENERAL:
-            if intent == "bye":
-                self._say(GENERAL, "bye")
-            if intent == "thank" or (intent == "bye" and self._draws.random() < 0.3):
-                self._say(GENERAL, "welcome")
-        elif domain == "Taxi":
-            self._order_taxi()
-        elif domain == "Train":
-            self._find_train(intent, slots)
-        elif domain.lower() in self._semi:
-            self._find_venue(domain, intent, slots)
-        self._book(domain, slots)
-
-    def acts(self) -> list[Act]:
-        """Return the answer so far."""
+    def respond(self, user_acts: Iterable[Act]) -> list[Act]:
+        """Return the answer to acts that the belief state already takes into account."""
+        slots_of: dict[tuple[str, str], list[str]] = {}
+        for intent, domain, slot, _ in user_acts:
+            slots_of.setdefault((domain, intent), []).append(slot)
+        self._found, self._answer = {}, {}
+        for (domain, intent), slots in slots_of.items():
+            if domain == GENERAL:
+                if intent == "bye":
+                    self._say(GENERAL, "bye")
+                if intent == "thank" or (intent == "bye" and self._draws.random() < 0.3):
+                    self._say(GENERAL, "welcome")
+            elif domain == "Taxi":
+                self._order_taxi()
+            elif domain == "Train":
+                self._find_train(intent, slots)
+            elif domain.lower() in self.semi:
+                self._find_venue(domain, intent, slots)
+            self._book(domain, slots)
         if not any(pairs or key[1] == "NoOffer" for key, pairs in self._answer.items()):
             # (odd) A goodbye, too, is answered by a greeting.
             return [Act("greet", GENERAL, NONE, NONE)]
@@ -148,7 +141,7 @@ class _Answer:
         return self._draws.pick(WHOLE_NUMBERS)
 
     def _order_taxi(self) -> None:
-        wanted = self._semi["taxi"]
+        wanted = self.semi["taxi"]
         # (odd) Nobody asks where the taxi goes.
         if not wanted["leaveAt"] and not wanted["arriveBy"]:
             asked = ("Leave", "Arrive")[: self._number() % 2 + 1]
@@ -159,7 +152,7 @@ class _Answer:
         self._say("Taxi", "Inform", [("Car", car), ("Phone", phone)])
 
     def _find_train(self, intent: str, slots: Sequence[str]) -> None:
-        wanted, names = self._semi["train"], _ACT_SLOTS["train"]
+        wanted, names = self.semi["train"], _ACT_SLOTS["train"]
         constraints = [(slot, wanted[slot]) for slot in ("leaveAt", "arriveBy") if wanted[slot]]
         asked: list[str] = []
         if not constraints:
@@ -191,7 +184,7 @@ class _Answer:
     def _find_venue(self, domain: str, intent: str, slots: Sequence[str]) -> None:
         name = domain.lower()
         names = _ACT_SLOTS[name]
-        constraints = [(slot, value) for slot, value in self._semi[name].items() if value]
+        constraints = [(slot, value) for slot, value in self.semi[name].items() if value]
         found = self._found[domain] = self._database.query(name, constraints)
         if not found:
             wanted = [(names[slot], value) for slot, value in constraints if value != "dontcare"]
@@ -240,27 +233,6 @@ def _value(record: Record, domain: str, slot: str, missing: str) -> str:
     if field is None:
         return missing
     return str(record.get(REFERENCE if field == "ref" else field, missing))
-
-
-class ActSystem(Protocol):
-    """A system that hears and says dialogue acts, one dialogue long."""
-
-    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
-        """Return what the system says to the acts of the user."""
-
-
-class RuleSystem:
-    """The rule tracker and the rule policy, one dialogue long; draws follow from the arguments."""
-
-    def __init__(self, resources: ActResources, seed: int, item: str, trial: int) -> None:
-        self.tracker = RuleTracker(resources.user_values)
-        self._database = resources.database
-        self._draws = Draws(seed, item, trial, "system")
-
-    def answer(self, acts: Sequence[Act], /) -> list[Act]:
-        """Return what the policy says to the acts of the user."""
-        self.tracker.update(acts)
-        return policy_acts(self._database, self._draws, self.tracker.semi, acts)
 
 
 class RefusedBookings:

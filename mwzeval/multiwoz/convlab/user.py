@@ -244,19 +244,9 @@ class AgendaUser:
         for domain, _ in heard:
             if domain in self._domains:
                 self.current_domain = domain
-        later = []
-        for (domain, intent), pairs in heard.items():
-            if "nooffer" in intent:
-                self._follow(domain, intent, pairs)
-            elif "nobook" in intent:
-                self._follow_booking(intent, pairs)
-            else:
-                later.append((domain, intent, pairs))
-        for domain, intent, pairs in later:
-            if _is_of_booking(domain, intent):
-                self._follow_booking(intent, pairs)
-            elif domain != GENERAL and GENERAL not in intent:
-                self._follow(domain, intent, pairs)
+        # Refusals come first.
+        for (domain, intent), pairs in sorted(heard.items(), key=_is_other):
+            self._follow(domain, intent, pairs)
         for (domain, intent), pairs in heard.items():
             # A name makes the choice, and a booking that is not wanted is refused.
             if ("inform" in intent or "recommend" in intent) and "name" in dict(pairs):
@@ -267,27 +257,23 @@ class AgendaUser:
         self._go_on()
 
     def _follow(self, domain: str, intent: str, pairs: Pairs) -> None:
+        of_booking = "nooffer" not in intent and (
+            "nobook" in intent or _is_of_booking(domain, intent)
+        )
+        if of_booking:
+            domain = self.current_domain or ""
         if domain not in self._domains:
             return
-        if intent in INFORMING:
+        if intent in (("book", INFORM) if of_booking else INFORMING):
             self._on_inform(domain, intent, pairs)
         elif intent == REQUEST:
             self._on_request(domain, pairs)
         elif intent == "nooffer":
             self._fall_back(domain, "info", "reqt")
-        elif intent == "select":
-            self._on_select(domain, pairs)
-
-    def _follow_booking(self, intent: str, pairs: Pairs) -> None:
-        domain = self.current_domain
-        if domain is None:
-            return
-        if intent in ("book", INFORM):
-            self._on_inform(domain, intent, pairs)
         elif intent == "nobook":
             self._fall_back(domain, "book", "booked")
-        elif intent == REQUEST:
-            self._on_request(domain, pairs)
+        elif intent == "select" and not of_booking:
+            self._on_select(domain, pairs)
 
     def _on_inform(self, domain: str, intent: str, pairs: Pairs) -> None:
         wanted = self.goal[domain]
@@ -363,6 +349,11 @@ class AgendaUser:
                     for slot, value in slots.items():
                         self.agenda.push(intent, domain, slot, value)
                 return
+
+
+def _is_other(group: tuple[tuple[str, str], Pairs]) -> bool:
+    (_, intent), _ = group
+    return "nooffer" not in intent and "nobook" not in intent
 
 
 def _is_of_booking(domain: str, intent: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from mwzeval.multiwoz.acts import GENERAL, NONE, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.resources import ActResources
 from mwzeval.multiwoz.convlab.system import RuleSystem
+from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.live.rule_agent import Call, Calling, Response
 from mwzeval.multiwoz.live.understanding import (
     ENDS,
@@ -47,7 +48,7 @@ class ConvlabPolicy:
     ) -> None:
         self._vocabulary = vocabulary
         self._database = resources.database
-        self._system = RuleSystem(resources, seed, item, trial)
+        self._system = RuleSystem(resources, Draws(seed, item, trial, "system"))
         self._state = BeliefState()
         self._wordings = SystemWordings()
         self._rng = Random(f"{seed}/{item}/{trial} words")
@@ -77,7 +78,7 @@ class ConvlabPolicy:
     def _book(self, acts: Sequence[Act], said: Iterable[Act]) -> Booking:
         reference = int(next(act.value for act in acts if act.intent == "Book"))
         domain = self._booked(said, reference)
-        booking = self._system.tracker.book[domain]
+        booking = self._system.book[domain]
         missing = [slot for slot in map(plain, STATE_BOOKING_SLOTS[domain]) if not booking[slot]]
         if missing:
             return [Act("Request", "Booking", slot.capitalize(), "?") for slot in missing]
@@ -101,7 +102,7 @@ class ConvlabPolicy:
         return next(name for name in names if reference < len(self._database.records(name)))
 
     def _order_taxi(self, acts: Sequence[Act]) -> Booking:
-        ride = self._system.tracker.semi["taxi"]
+        ride = self._system.semi["taxi"]
         missing = [
             Act("Request", "Taxi", _ACT_SLOTS["taxi"][end], "?") for end in ENDS if not ride[end]
         ]

@@ -319,7 +319,8 @@ class ActSetting:
     def _system(self, planned: Planned) -> ActSystem:
         system: ActSystem
         if self._own is None:
-            system = RuleSystem(self._resources, planned.seed, planned.item, planned.trial)
+            draws = Draws(planned.seed, planned.item, planned.trial, "system")
+            system = RuleSystem(self._resources, draws)
         else:
             offered = {"seed": planned.number, "dialogue": planned.name}
             system = self._own(**given(self._own, offered))

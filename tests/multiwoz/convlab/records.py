@@ -18,7 +18,7 @@ from mwzeval.multiwoz.convlab.resources import (
     system_values,
     user_values,
 )
-from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, ActSystem, RuleTracker, hold_in_acts
+from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, ActSystem, RuleSystem, hold_in_acts
 from mwzeval.multiwoz.convlab.user import SAME, AgendaUser, Draws
 from mwzeval.multiwoz.goals.goal import Goal
 from tests.places import read_json, shared
@@ -74,10 +74,10 @@ def acts(raw: Sequence[Sequence[str]]) -> list[Act]:
     return [Act(*act) for act in raw]
 
 
-def belief(tracker: RuleTracker) -> dict[str, dict[str, dict[str, str]]]:
-    """Return the filled slots of a tracker, as traces have them."""
+def belief(system: RuleSystem) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the filled slots of the belief state, as traces have them."""
     filled: dict[str, dict[str, dict[str, str]]] = {}
-    for part, domains in (("semi", tracker.semi), ("book", tracker.book)):
+    for part, domains in (("semi", system.semi), ("book", system.book)):
         for domain, slots in domains.items():
             values = {slot: value for slot, value in slots.items() if value}
             if values:

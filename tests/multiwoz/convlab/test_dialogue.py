@@ -30,6 +30,7 @@ from mwzeval.multiwoz.convlab.evaluator import (
 )
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem
+from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import select_goals
@@ -70,7 +71,7 @@ def held(goal: Goal, system: ActSystem, seed: int = 0, trial: int = 1) -> Trajec
 
 
 def of_rules(item: str, goal: Goal, seed: int = 0, trial: int = 1) -> Trajectory:
-    system = RuleSystem(town(), seed, item, trial)
+    system = RuleSystem(town(), Draws(seed, item, trial, "system"))
     return hold_dialogue(goal, system, town(), seed=seed, item=item, trial=trial)
 
 
@@ -171,7 +172,7 @@ def endless() -> Iterator[Act]:
 def test_bookings_that_the_goal_says_fail_are_refused_and_then_made(refuses: bool) -> None:
     complete = 0
     for item, goal in goals_of_the_town("corpus").items():
-        rules: ActSystem = RuleSystem(town(), 0, item, 1)
+        rules: ActSystem = RuleSystem(town(), Draws(0, item, 1, "system"))
         system = RefusedBookings(rules, goal) if refuses else rules
         dialogue = hold_dialogue(goal, system, town(), seed=0, item=item)
         said = [act.intent for _, answer in dialogue.acts for act in answer]
@@ -286,7 +287,7 @@ def figures_of(setting: str, seed: int, resources: ActResources) -> dict[str, fl
     goals = select_goals(SOURCES[setting], corpus=CORPUS, root=root, database=database, seed=seed)
     rows = []
     for item, goal in goals.goals.items():
-        system = RuleSystem(resources, seed, item, 1)
+        system = RuleSystem(resources, Draws(seed, item, 1, "system"))
         dialogue = hold_dialogue(goal, system, resources, seed=seed, item=item)
         rows.append((item, row(judged(dialogue, database))))
     assert len(rows) == 1000

@@ -9,100 +9,88 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.acts import Act
-from mwzeval.multiwoz.convlab.resources import ActDatabase, user_values
-from mwzeval.multiwoz.convlab.system import SEMI_SLOTS, WHOLE_NUMBERS, RuleTracker, policy_acts
+from mwzeval.multiwoz.convlab.resources import (
+    ActDatabase,
+    ActResources,
+    system_values,
+    user_values,
+)
+from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, RuleSystem
 from mwzeval.multiwoz.convlab.user import SAME, Draws
 from tests.cases import tabled
-from tests.multiwoz.convlab.records import (
-    RecordedDraws,
-    belief,
-    golden,
-    real_database,
-    real_resources,
+from tests.multiwoz.convlab.records import RecordedDraws, acts, belief, golden, real_resources
+
+SMALL = ActResources(
+    ActDatabase(
+        {
+            "restaurant": [
+                {"name": "alpha", "food": "thai", "area": "north", "pricerange": "cheap"},
+                {"name": "beta", "food": "thai", "area": "south", "phone": "01223"},
+            ],
+            "attraction": [
+                {"name": "gamma", "area": "north", "pricerange": "free"},
+                {"name": "delta", "area": "north", "pricerange": "cheap"},
+            ],
+            "hospital": [{"department": "neurology"}, {"department": "paediatrics"}],
+            "train": [
+                {**{"departure": "ely", "destination": "cambridge"}, "day": day, "leaveAt": time}
+                for day, time in (("monday", "09:00"), ("sunday", "11:00"))
+            ],
+            "police": [{"name": "station", "phone": "999"}],
+        }
+    ),
+    system_values({}),
+    user_values(
+        {"hotel": {"area": ["east", "west"]}, "train": {"leaveat": ["17:21"], "day": ["monday"]}}
+    ),
 )
-
-SMALL = ActDatabase(
-    {
-        "restaurant": [
-            {"name": "alpha", "food": "thai", "area": "north", "pricerange": "cheap"},
-            {"name": "beta", "food": "thai", "area": "south", "phone": "01223"},
-        ],
-        "attraction": [
-            {"name": "gamma", "area": "north", "pricerange": "free"},
-            {"name": "delta", "area": "north", "pricerange": "cheap"},
-        ],
-        "hospital": [{"department": "neurology"}, {"department": "paediatrics"}],
-        "train": [
-            {"departure": "ely", "destination": "cambridge", "day": "monday", "leaveAt": "09:00"},
-            {"departure": "ely", "destination": "cambridge", "day": "sunday", "leaveAt": "11:00"},
-        ],
-        "police": [{"name": "station", "phone": "999"}],
-    }
-)
-TO_CAMBRIDGE = {"departure": "ely", "destination": "cambridge"}
-GREETING = ["greet general none none"]
+Filled = Mapping[str, Mapping[str, str]]
 
 
-def semi(**filled: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    return {
-        domain: {slot: filled.get(domain, {}).get(slot, "") for slot in slots}
-        for domain, slots in SEMI_SLOTS.items()
-    }
-
-
-def act(text: str) -> Act:
-    return Act(*text.split(" ", 3))
-
-
-def answers(
-    said: Sequence[str], state: Mapping[str, Mapping[str, str]], drawn: Sequence[Sequence[Any]]
-) -> list[str]:
+def answers(said: Sequence[str], filled: Filled, drawn: Sequence[Sequence[Any]]) -> list[str]:
+    """Return what the policy says in a belief state."""
     draws = RecordedDraws()
     draws.load(drawn)
-    answer = policy_acts(SMALL, draws, state, [act(text) for text in said])
+    system = RuleSystem(SMALL, draws)
+    for domain, slots in filled.items():
+        system.semi[domain].update(slots)
+    answer = system.respond(Act(*text.split(" ", 3)) for text in said)
     draws.check_used_up()
-    return [" ".join(one) for one in answer]
+    return [" ".join(act) for act in answer]
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    ("name", "turns"), [("traces_pair.jsonl", 217), ("traces_pair_corpus.jsonl", 141)]
-)
+@pytest.mark.parametrize(("name", "turns"), [("traces_pair", 217), ("traces_pair_corpus", 141)])
 def test_replays_the_system_side_of_recorded_dialogues(name: str, turns: int) -> None:
     seen = 0
-    for dialogue in golden(name.removesuffix(".jsonl")):
+    for dialogue in golden(name):
         draws = RecordedDraws()
-        tracker = RuleTracker(real_resources().user_values)
+        system = RuleSystem(real_resources(), draws)
         for number, turn in enumerate(dialogue["turns"]):
-            place = dialogue["id"], number
-            acts = [Act(*raw) for raw in turn["user"]]
             draws.load(turn["system_draws"])
-            tracker.update(acts)
-            assert belief(tracker) == turn["belief"], place
-            answer = policy_acts(real_database(), draws, tracker.semi, acts)
-            assert [list(one) for one in answer] == turn["answer"], place
+            answer = system.answer(acts(turn["user"]))
+            assert belief(system) == turn["belief"], (dialogue["id"], number)
+            assert answer == acts(turn["answer"]), (dialogue["id"], number)
             draws.check_used_up()
             seen += 1
     assert seen == turns
 
 
 @tabled
+def test_answers(
+    said: list[str], filled: Filled, drawn: list[list[Any]], answer: list[str]
+) -> None:
+    assert answers(said, filled, drawn) == answer
+
+
+@tabled
 def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[str]) -> None:
-    acts = answers([said], semi(train={**TO_CAMBRIDGE, **filled}), [])
+    train = {"departure": "ely", "destination": "cambridge", **filled}
+    acts = answers([said], {"train": train}, [])
     assert [act.split(" ", 2)[2] for act in acts] == answer
     offered = "OfferBook" if "day" in filled else "NoOffer"
     expected = "Inform" if said.startswith("Request") else offered
     assert {act.split()[0] for act in acts} == {expected}
-
-
-@tabled
-def test_answers(
-    said: list[str], filled: dict[str, dict[str, str]], drawn: list[list[Any]], answer: list[str]
-) -> None:
-    assert answers(said, semi(**filled), drawn) == answer
-
-
-NAMES = ("area", "food", "name")
 
 
 def test_choices_are_the_same_for_the_same_dialogue_and_others_for_another() -> None:
@@ -119,7 +107,7 @@ def test_choices_are_the_same_for_the_same_dialogue_and_others_for_another() -> 
 
 def test_choices_are_as_likely_as_they_should_be() -> None:
     draws = Draws(7, "goal", 0, "user")
-    orders = Counter(tuple(draws.shuffle(NAMES)) for _ in range(6000))
+    orders = Counter(tuple(draws.shuffle(("area", "food", "name"))) for _ in range(6000))
     assert len(orders) == 6
     assert all(abs(count - 1000) < 150 for count in orders.values())
     assert abs(sum(draws.random() < SAME for _ in range(6000)) - 1800) < 180
@@ -129,14 +117,9 @@ def test_choices_are_as_likely_as_they_should_be() -> None:
     assert 980_000 < max(numbers) < 1_000_000
 
 
-VALUES = user_values(
-    {"hotel": {"area": ["east", "west"]}, "train": {"leaveat": ["17:21"], "day": ["monday"]}}
-)
-
-
 def test_the_belief_is_what_the_user_informed_of() -> None:
-    tracker = RuleTracker(VALUES)
-    tracker.update(
+    system = RuleSystem(SMALL, Draws(0, "goal", 1, "system"))
+    system.track(
         [
             Act("Inform", "Hotel", "none", "none"),
             Act("inform", "Hotel", "Area", "EAST"),
@@ -152,11 +135,11 @@ def test_the_belief_is_what_the_user_informed_of() -> None:
             Act("Inform", "UNK", "Area", "east"),
         ]
     )
-    tracker.update([Act("Inform", "Restaurant", "Time", "18:00")])
-    tracker.update([Act("Inform", "Hotel", "Area", "west")])
-    assert belief(tracker) == {
+    system.track([Act("Inform", "Restaurant", "Time", "18:00")])
+    system.track([Act("Inform", "Hotel", "Area", "west")])
+    assert belief(system) == {
         "hotel": {"semi": {"area": "west"}, "book": {"stay": " 2 Nights"}},
         "train": {"semi": {"destination": "ely"}},
         "restaurant": {"book": {"time": "18:00"}},
     }
-    assert belief(RuleTracker(VALUES)) == {}
+    assert belief(RuleSystem(SMALL, Draws(0, "goal", 1, "system"))) == {}

@@ -215,7 +215,7 @@ def test_the_rule_system_gets_it_what_it_wants() -> None:
     for line in list(golden("corpus_goals"))[::10]:
         goal = without(line["goal"], "fail_info", line["drop_fail_info"])
         user = LiveUser(goal, Draws(1, line["dialogue"], 0, "user"))
-        system = RuleSystem(real_resources(), 1, line["dialogue"], 0)
+        system = RuleSystem(real_resources(), Draws(1, line["dialogue"], 0, "system"))
         evaluator = PublicEvaluator(user.goal, real_database())
         heard: list[Act] = []
         while not user.is_done:

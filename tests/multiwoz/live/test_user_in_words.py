@@ -191,7 +191,7 @@ class RuleSystemInWords:
 
     def __init__(self, talking: list[UserInWords], seed: int) -> None:
         self._talking = talking
-        self._system = RuleSystem(real_resources(), seed, "any", 1)
+        self._system = RuleSystem(real_resources(), Draws(seed, "any", 1, "system"))
         self._rng = Random(seed)
 
     def answer(self, said: str, /) -> AgentTurn:
