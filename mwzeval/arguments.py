@@ -97,6 +97,17 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_prices(parser: argparse._ActionsContainer) -> None:
+    """Add the option that names a file of prices."""
+    parser.add_argument(
+        "--prices",
+        type=InputFile,
+        metavar="FILE",
+        help='JSON: what the models of live dialogues cost, {"MODEL": {"in": USD per million '
+        'tokens, "out": …, "cached_in": …}}',
+    )
+
+
 def add_intervals(parser: argparse.ArgumentParser) -> None:
     """Add `--ci`."""
     parser.add_argument(

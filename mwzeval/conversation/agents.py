@@ -1,12 +1,13 @@
-"""Agents and users of one's own, as they take part in dialogues in words.
+"""Agents and users that are somebody's own code, as they take part in dialogues in words.
 
-An agent is a function `respond(messages)` or `respond(messages, tools)` that returns text, a
-message or a list of messages; or a class, of which an object is made for each dialogue, that is
-called with the messages, or has a method `respond(utterance)` that returns text; each of these may
-be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Both get what they
-name among `tools` (the schema), `goal` (users only), `seed` (a number of 31 bits) and `dialogue`
-(its name). Where tools are served, an agent that has a client of its own also gets their address,
-`tools_url`, and what it calls there is recorded as if it had asked for it in a message.
+They are found by name: `package.module:Name`, or `path/to/file.py:Name`. An agent is a function
+`respond(messages)` or `respond(messages, tools)` that returns text, a message or a list of
+messages; or a class, of which an object is made for each dialogue, that is called with the
+messages, or has a method `respond(utterance)` that returns text; each of these may be asynchronous.
+A user is a class with `begin()`, `answer(turn)` and `is_done`. Both get what they name among
+`tools` (the schema), `goal` (users only), `seed` (a number of 31 bits) and `dialogue` (its name).
+Where tools are served, an agent that has a client of its own also gets their address, `tools_url`,
+and what it calls there is recorded as if it had asked for it in a message.
 
 They get copies: what they change of a message does not change the record.
 """
@@ -14,24 +15,32 @@ They get copies: what they change of a message does not change the record.
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
-from inspect import isawaitable, isclass
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import Parameter, isawaitable, isclass, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.conversation.loop import TOOL_ROUNDS, ToolSession
-from mwzeval.conversation.messages import (
-    MOST_CHARACTERS,
-    AgentTurn,
-    Message,
-    plain_text,
+from mwzeval.conversation.messages import AgentTurn, Message, plain_json, plain_text
+from mwzeval.conversation.protocols import (
+    AnswerError,
+    ConversationError,
+    Tools,
+    User,
+    described,
 )
-from mwzeval.conversation.own_code import check_call, given
-from mwzeval.conversation.protocols import AnswerError, ConversationError, Tools, User
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError, shorten
+from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.conversation.mcp import AgentServer
@@ -41,6 +50,13 @@ MakeAgent = Callable[[Planned, Tools | None, Record], ToolSession]
 MakeUser = Callable[[Planned, Record], User]
 """Returns the user of a dialogue; messages that no agent hears go to the record."""
 
+SUFFIX = ".py"
+NOTICE_SECONDS = 5.0
+"""After so long an import is reported."""
+IMPORT_LIMIT = "MWZEVAL_IMPORT_SECONDS"
+"""The environment variable with the seconds after which an import is ended (default: never)."""
+LONGEST_LIMIT = 1e6
+BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 RESPOND, BOOKINGS = "respond", "bookings"
 AN_AGENT = (
     "an agent is respond(messages), respond(messages, tools), or a class whose objects are called "
@@ -51,6 +67,132 @@ A_USER = "a user is a class whose objects have begin(), answer(turn) and is_done
 
 class NotAUserError(ConversationError):
     """What a user says is nothing that can be said."""
+
+
+def is_own_code(name: str) -> bool:
+    """Tell whether a name means somebody's own code."""
+    return ":" in name
+
+
+def imported(name: str) -> Callable[..., Any]:
+    """Return the class or function that a name means.
+
+    As with `python -m`, modules of the current folder are found; as with `python file.py`, so are
+    those beside the file. Raises `UsageError` when it cannot be imported or called.
+    """
+    place, _, attribute = name.rpartition(":")
+    with _watched(place), failing_as_usage(name, "imported"):
+        found = getattr(_module(place), attribute)
+    if not callable(found):
+        raise UsageError(f'"{name}" cannot be called: expected a class or function')
+    return found  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _watched(place: str) -> Iterator[None]:
+    """Report an import that takes long, and end it after the seconds of `IMPORT_LIMIT`.
+
+    Raises `UsageError` then. Only an import in the main thread can be ended.
+    """
+    given = os.environ.get(IMPORT_LIMIT, "").strip()
+    try:
+        limit = float(given) if given else None
+        if limit is not None and not 0 < limit < LONGEST_LIMIT:
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f'{IMPORT_LIMIT} is a number of seconds above 0, not "{shorten(given)}"'
+        ) from None
+    is_late = False
+
+    def report() -> None:
+        tell(
+            f"still importing {place} after {NOTICE_SECONDS:g} seconds (Ctrl-C ends it, as does a "
+            f"limit in seconds in {IMPORT_LIMIT})"
+        )
+
+    def end(*_: object) -> None:
+        nonlocal is_late
+        is_late = True
+        raise KeyboardInterrupt
+
+    notice = threading.Timer(NOTICE_SECONDS, report)
+    notice.daemon = True
+    notice.start()
+    # SIGALRM also interrupts a program that was started with Ctrl-C ignored.
+    is_main = threading.current_thread() is threading.main_thread()
+    can_end = limit is not None and is_main and hasattr(signal, "SIGALRM")
+    if can_end:
+        before = signal.signal(signal.SIGALRM, end)
+        signal.setitimer(signal.ITIMER_REAL, limit or 0)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if is_late:
+            raise UsageError(f"{place} was not imported within {limit:g} seconds") from None
+        raise
+    finally:
+        notice.cancel()
+        if can_end:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def failing_as_usage(name: str, done: str) -> Iterator[None]:
+    """Turn whatever somebody's own code raises, and its end, into a `UsageError`."""
+    try:
+        yield
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # libraries in other languages raise more than `Exception`
+        raise UsageError(f'"{name}" cannot be {done}: {described(error)}') from error
+
+
+def given(called: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a class or function names among its parameters of what is offered."""
+    try:
+        parameters = signature(called).parameters
+    except (TypeError, ValueError):  # code that is not Python does not say
+        return {}
+    return {
+        name: value
+        for name, value in offered.items()
+        if name in parameters and parameters[name].kind in BY_NAME
+    }
+
+
+def check_call(
+    name: str, called: Callable[..., Any], positional: int, offered: Iterable[str], expected: str
+) -> None:
+    """Raise `UsageError`, with what is `expected`, when a call of it would fail.
+
+    It has so many `positional` arguments, and those among the `offered` that it names.
+    """
+    try:
+        signed = signature(called)
+    except (TypeError, ValueError):
+        return
+    try:
+        signed.bind(*[None] * positional, **given(called, dict.fromkeys(offered)))
+    except TypeError as error:
+        raise UsageError(f'"{name}" cannot be called: {error}; {expected}') from None
+
+
+def _module(place: str) -> Any:
+    path = Path(place).resolve()
+    folder = str(path.parent) if place.endswith(SUFFIX) else ""
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    if not place.endswith(SUFFIX):
+        return import_module(place)
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None  # as its name ends like a module's
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def own_agent(
@@ -108,7 +250,7 @@ def _text_answer(agent: Any, utterance: str, record: Record) -> str:
     answer = _awaited(agent.respond(utterance))
     bookings = getattr(agent, BOOKINGS, None)
     if bookings is not None:
-        copy = _plain(bookings, BOOKINGS)
+        copy = plain_json(bookings, BOOKINGS)
         if not isinstance(copy, list) or not all(isinstance(booking, dict) for booking in copy):
             raise AnswerError(
                 f'{BOOKINGS} is a list of {{"domain": …, "slots": {{…}}}}, found '
@@ -135,17 +277,6 @@ def _awaited(answer: Any) -> Any:
 def _event_loop() -> asyncio.AbstractEventLoop:
     """Return the loop of this process: what an agent has opened in one turn serves the next."""
     return asyncio.new_event_loop()
-
-
-def _plain(value: Any, what: str) -> Any:
-    """Return a copy of a JSON value. Raises `AnswerError`."""
-    try:
-        text = json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise AnswerError(f"{what} is no JSON value: {shorten(str(error))}") from None
-    if len(text) > MOST_CHARACTERS:
-        raise AnswerError(f"{what} is longer than {MOST_CHARACTERS:,} characters")
-    return json.loads(text)
 
 
 def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
@@ -191,7 +322,7 @@ class CheckedUser:
         Raises whatever it raises, and `AnswerError` for what is no JSON.
         """
         report = getattr(self._user, "report", None)
-        return None if report is None else _plain(report(), "report")
+        return None if report is None else plain_json(report(), "report")
 
 
 def _checked_text(said: Any) -> str:

@@ -13,8 +13,8 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
@@ -146,27 +146,32 @@ class Endpoint:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.model:
-            raise UsageError(f"a model behind an endpoint is named {PREFIX}MODEL")
+        url, key = self.base_url, self.key or ""
         try:
-            parts = urlsplit(self.base_url)
+            parts = urlsplit(url)
             _ = parts.port  # is checked when it is read
-        except ValueError:  # whose text has a part of a password
-            raise UsageError("the base URL has no host and port that can be read") from None
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(
-                "a base URL begins with http:// or https:// and a host, and ends mostly in /v1, "
-                f'not "{shorten(self.hide(self.base_url))}"'
-            )
-        if not (self.base_url.isascii() and self.base_url.isprintable()) or " " in self.base_url:
-            raise UsageError("a base URL has no spaces, and letters of ASCII only")
-        if parts.username is not None or parts.password is not None:
-            raise UsageError("the base URL has a password: keys are read from the environment only")
+            is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
+            has_password = parts.username is not None or parts.password is not None
+        except ValueError:
+            is_url = has_password = False
         taken = sorted(set(OURS).intersection(self.arguments))
-        if taken:
-            raise UsageError(f"{taken[0]} is no argument: it follows from the conversation")
-        if self.key is not None and not (self.key.isascii() and self.key.isprintable()):
-            raise UsageError("the key in the environment has characters that no key has")
+        for is_wrong, problem in (
+            (not self.model, f"a model behind an endpoint is named {PREFIX}MODEL"),
+            # No part of the URL is shown: it may have a password.
+            (
+                not is_url or not (url.isascii() and url.isprintable()) or " " in url,
+                "a base URL begins with http:// or https:// and a host, has letters of ASCII only "
+                "and no spaces, and mostly ends in /v1",
+            ),
+            (has_password, "the base URL has a password: keys are read from the environment only"),
+            (taken, f"{''.join(taken[:1])} is no argument: it follows from the conversation"),
+            (
+                not (key.isascii() and key.isprintable()),
+                "the key in the environment has characters that no key has",
+            ),
+        ):
+            if is_wrong:
+                raise UsageError(problem)
 
     @property
     def host(self) -> str:
@@ -251,13 +256,8 @@ class FolderCache:
             found = Completion(raw["message"], raw["finish_reason"], raw["usage"])
         except (InputError, ValueError, RecursionError, TypeError, KeyError):
             return None
-        is_whole = (
-            isinstance(found.message, dict)
-            and isinstance(found.finish_reason, str | None)
-            and isinstance(found.usage, dict)
-            and all(type(count) is int for count in found.usage.values())
-        )
-        return found if is_whole else None
+        shapes = isinstance(found.message, dict), isinstance(found.usage, dict)
+        return found if all(shapes) else None
 
     def put(self, request: str, trial: int, completion: Completion) -> None:
         """Keep a completion. Raises `MwzevalError` when it cannot be written."""
@@ -331,28 +331,17 @@ class Client:
         self, planned: Planned, side: str, tools: Sequence[Mapping[str, Any]] = ()
     ) -> Callable[[Sequence[Message]], Completion]:
         """Return what completes the messages of one side of a dialogue, which begins now."""
-        texts = _Texts()
-        rng = Random(f"{planned.key}/{side}")
-        schema = tools_text(tools)
-        deadline = None
-        if self._dialogue_seconds is not None:
-            deadline = self.clock.now() + self._dialogue_seconds
-        more = {}
-        if self._sends_seed:
-            more["seed"] = planned.number if side == "agent" else planned.number_of(side)
-
-        def complete(messages: Sequence[Message]) -> Completion:
-            return self.complete(
-                messages,
-                schema,
-                rng=rng,
-                trial=planned.trial,
-                deadline=deadline,
-                more=more,
-                texts=texts,
-            )
-
-        return complete
+        seconds = self._dialogue_seconds
+        seed = planned.number if side == "agent" else planned.number_of(side)
+        return partial(
+            self.complete,
+            tools=tools_text(tools),
+            rng=Random(f"{planned.key}/{side}"),
+            trial=planned.trial,
+            deadline=None if seconds is None else self.clock.now() + seconds,
+            more={"seed": seed} if self._sends_seed else {},
+            texts=_Texts(),
+        )
 
     def complete(
         self,
@@ -587,24 +576,19 @@ def _error_text(answer: Answer) -> str:
 
 
 def _seconds_to_wait(retry: int, answer: Answer | None, rng: Random) -> float:
-    """Return how long to wait before a request is made for the `retry`-th time again, from 1.
+    """Return the time before a request is made for the `retry`-th time again, from 1.
 
     Twice as long each time, up to twice that by chance, so that many that were refused at once do
     not come back at once; or as long as the server asks for, and up to a second more.
     """
-    asked = None if answer is None else _asked_for(answer)
-    if asked is not None:
-        return min(asked, MOST_ASKED_FOR - 1) + rng.random()
-    return min(LONGEST, SHORTEST * 2.0 ** (retry - 1) * (1 + rng.random()))
-
-
-def _asked_for(answer: Answer) -> float | None:
-    text = answer.headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d*)?", text):
-        return float(text)
-    try:  # a date, of which only the distance to the server's own clock says something
-        then: datetime = parsedate_to_datetime(text)
-        distance = (then - parsedate_to_datetime(answer.headers["date"])).total_seconds()
+    headers: Mapping[str, str] = {} if answer is None else answer.headers
+    text = headers.get("retry-after", "").strip()
+    try:
+        if re.fullmatch(r"\d{1,9}(\.\d*)?", text):
+            asked = float(text)
+        else:  # a date, of which only the distance to the server's own clock says something
+            then = parsedate_to_datetime(text) - parsedate_to_datetime(headers["date"])
+            asked = max(0.0, then.total_seconds())
     except (ValueError, TypeError, KeyError):
-        return None
-    return max(0.0, distance)
+        return min(LONGEST, SHORTEST * 2.0 ** (retry - 1) * (1 + rng.random()))
+    return min(asked, MOST_ASKED_FOR - 1) + rng.random()

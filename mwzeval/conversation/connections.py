@@ -16,8 +16,7 @@ import ssl
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
 from typing import Any, NamedTuple
@@ -87,36 +86,70 @@ class Connections:
             if not is_encrypted:
                 self._target, self._headers = url, proxy.headers
         self._of_thread = threading.local()
-        self._deadlines = _Deadlines()
+        self._lock = threading.Lock()
+        self._requests: set[_Request] = set()
+        self._watcher: threading.Thread | None = None
+        self._closed = threading.Event()
 
     def post(self, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
         """Return the answer to a request, whatever its status.
 
         Raises `UnreachableError` when there is no connection, and `NoAnswerError` when there is no
-        answer, or only a part of it, after so many seconds.
+        answer, or only a part of it, after so many seconds, and after `close`.
         """
-        deadline = time.monotonic() + seconds
-        answer = None
+        request = self._of_thread.request = _Request(time.monotonic() + seconds)
+        is_answered = False
         try:
-            with self._deadlines.at(deadline):
-                found = self._answer(body, {**headers, **self._headers}, seconds)
-            answer = found
+            self._watch(request)
+            try:
+                answer = self._answer(body, {**headers, **self._headers}, seconds)
+            finally:
+                with self._lock:
+                    in_time = request in self._requests
+                    self._requests.discard(request)
+            if not in_time:  # it was ended, and the answer seems to be whole
+                raise TimeoutError
+            is_answered = True
             return answer
         except UnreachableError:
             raise
         except (NoAnswerError, OSError, HTTPException, ValueError, AttributeError) as error:
             # The last two where it is closed meanwhile. What is ended in time seems to be cut off.
-            if time.monotonic() >= deadline or isinstance(error, TimeoutError):
+            if time.monotonic() >= request.deadline or isinstance(error, TimeoutError):
                 raise NoAnswerError(f"no answer within {seconds:g} seconds") from None
             is_told = isinstance(error, NoAnswerError)
             raise NoAnswerError(str(error) if is_told else _described(error)) from None
         finally:
-            if answer is None:
+            if not is_answered:
                 self._drop()
 
     def close(self) -> None:
-        """End all requests, and allow no other."""
-        self._deadlines.close()
+        """End all requests, and what is connected meanwhile; allow no other."""
+        self._closed.set()
+
+    def _watch(self, request: _Request) -> None:
+        """End the request at its deadline: a server may send a byte now and then for ever."""
+        with self._lock:
+            if self._closed.is_set():
+                raise NoAnswerError("the run has ended")
+            self._requests.add(request)
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._end_late, daemon=True)
+                self._watcher.start()
+
+    def _end_late(self) -> None:
+        while True:
+            is_closed = self._closed.wait(LATE_SECONDS)
+            now = time.monotonic()
+            with self._lock:
+                for request in list(self._requests):
+                    is_late = is_closed or request.deadline <= now
+                    if is_late and request.handle is not None and request.handle.shut_down():
+                        self._requests.discard(request)
+                if is_closed and not self._requests:
+                    return
+            if is_closed:  # there are some without a socket yet
+                time.sleep(LATE_SECONDS)
 
     def _answer(self, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
         connection = self._connection(seconds)
@@ -138,7 +171,7 @@ class Connections:
         """Return the connection of this thread, a new one where the server has ended it."""
         known: HTTPConnection | None = getattr(self._of_thread, "connection", None)
         if known is not None and known.sock is not None and _is_idle(known.sock, seconds):
-            self._deadlines.watch(self._of_thread.handle)
+            self._of_thread.request.handle = self._of_thread.handle
             return known
         self._drop()
         proxy = self._proxy
@@ -151,8 +184,7 @@ class Connections:
 
         def connected(*arguments: Any) -> socket.socket:
             sock = socket.create_connection(*arguments)
-            self._of_thread.handle = _Handle(sock)
-            self._deadlines.watch(self._of_thread.handle)
+            self._of_thread.request.handle = self._of_thread.handle = _Handle(sock)
             return sock
 
         # The deadline is for all that follows, tunnel and handshake among them.
@@ -219,64 +251,6 @@ class _Request:
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
         self.handle: _Handle | None = None
-
-
-class _Deadlines:
-    """Ends what takes too long as a whole: a server may send a byte now and then."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._of_thread = threading.local()
-        self._requests: set[_Request] = set()
-        self._thread: threading.Thread | None = None
-        self._closed = threading.Event()
-
-    @contextmanager
-    def at(self, deadline: float) -> Iterator[None]:
-        """End the request of this thread at the deadline, unless this is left before.
-
-        Raises `TimeoutError` where it was ended and nothing else has come of that, such as an
-        answer that seems to be whole, and `NoAnswerError` after `close`.
-        """
-        request = self._of_thread.request = _Request(deadline)
-        with self._lock:
-            if self._closed.is_set():
-                raise NoAnswerError("the run has ended")
-            self._requests.add(request)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._end_late, daemon=True)
-                self._thread.start()
-        in_time = False
-        try:
-            yield
-        finally:
-            with self._lock:
-                in_time = request in self._requests
-                self._requests.discard(request)
-        if not in_time:
-            raise TimeoutError
-
-    def watch(self, handle: _Handle) -> None:
-        """Let the request of this thread end with this socket."""
-        self._of_thread.request.handle = handle
-
-    def close(self) -> None:
-        """End all requests, and what is connected meanwhile; allow no other."""
-        self._closed.set()
-
-    def _end_late(self) -> None:
-        while True:
-            is_closed = self._closed.wait(LATE_SECONDS)
-            now = time.monotonic()
-            with self._lock:
-                for request in list(self._requests):
-                    is_late = is_closed or request.deadline <= now
-                    if is_late and request.handle is not None and request.handle.shut_down():
-                        self._requests.discard(request)
-                if is_closed and not self._requests:
-                    return
-            if is_closed:  # there are some without a socket yet
-                time.sleep(LATE_SECONDS)
 
 
 def proxy_before(url: str) -> Proxy | None:

@@ -13,12 +13,10 @@ from typing import Any, TextIO
 
 from mwzeval.conversation.loop import ToolSession
 from mwzeval.conversation.messages import (
-    ASSISTANT_ROLE,
     TOOL_ROLE,
     USER_ROLE,
     AgentTurn,
     Message,
-    calls_in,
 )
 from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.trajectory import Planned, Record
@@ -72,15 +70,11 @@ class Terminal:
 
 
 class HumanUser:
-    """A person who is shown a goal and talks to an agent in words.
+    """A person who is shown a goal, a line a wish, and talks to an agent in words."""
 
-    `goal` has a line a wish. With `calls` the person sees which functions the agent calls.
-    """
-
-    def __init__(self, goal: Sequence[str], terminal: Terminal, *, calls: bool = False) -> None:
+    def __init__(self, goal: Sequence[str], terminal: Terminal) -> None:
         self._goal = goal
         self._terminal = terminal
-        self._shows_calls = calls
         self.is_done = False
 
     def begin(self) -> str:
@@ -91,8 +85,6 @@ class HumanUser:
 
     def answer(self, heard: AgentTurn, /) -> str:
         """Return what the person says to a turn of the agent."""
-        for call in _shown_calls(heard) if self._shows_calls else ():
-            self._terminal.show(f"  {call}")
         self._terminal.show(f"\nagent> {heard.text}\n")
         return self._asked()
 
@@ -139,7 +131,8 @@ class HumanAgent:
         if last["role"] == USER_ROLE:
             terminal.show(f"\nuser> {last['content']}\n")
         elif last["role"] == TOOL_ROLE:
-            terminal.show(_readable(last["content"]))
+            text = json.dumps(json.loads(last["content"]), ensure_ascii=False, indent=2)
+            terminal.show(text if len(text) <= LONGEST_RESULT else f"{text[:LONGEST_RESULT]}\n…")
         while True:
             line = terminal.ask()
             if not line.startswith(COMMAND):
@@ -152,7 +145,9 @@ class HumanAgent:
             elif command.removeprefix(COMMAND) in self._functions:
                 arguments = self._arguments(line)
                 if arguments is not None:
-                    return _call(command.removeprefix(COMMAND), arguments)
+                    text = json.dumps(arguments, ensure_ascii=False)
+                    function = {"name": command.removeprefix(COMMAND), "arguments": text}
+                    return {"tool_calls": [{"function": function}]}
             else:
                 known = ("/tools", "/quit", *(COMMAND + name for name in self._functions))
                 _explain(terminal, command, known, AGENT_HELP)
@@ -185,38 +180,7 @@ def human_agent(planned: Planned, tools: Tools | None, record: Record) -> ToolSe
     return ToolSession(person, tools, record.message, tool_rounds=MANY, tool_errors=MANY)
 
 
-def _call(name: str, arguments: Mapping[str, Any]) -> Message:
-    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    call = {"type": "function", "function": function}
-    return {"role": ASSISTANT_ROLE, "content": "", "tool_calls": [call]}
-
-
-def _readable(result: str) -> str:
-    try:
-        text = json.dumps(json.loads(result), ensure_ascii=False, indent=2)
-    except ValueError:
-        text = result
-    return text if len(text) <= LONGEST_RESULT else f"{text[:LONGEST_RESULT]}\n…"
-
-
 def _explain(terminal: Terminal, command: str, known: Sequence[str], text: str) -> None:
     if command != "/help":
         terminal.show(f'unknown command "{shorten(command)}"{did_you_mean(command, known)}')
     terminal.show(text)
-
-
-def _shown_calls(turn: AgentTurn) -> list[str]:
-    """Return the calls of a turn, a line each."""
-    return [
-        f"{call.name}({', '.join(f'{k}={v}' for k, v in _parsed(call.arguments).items())})"
-        for message in turn.messages
-        for call in calls_in(message)
-    ]
-
-
-def _parsed(arguments: str) -> Mapping[str, Any]:
-    try:
-        parsed = json.loads(arguments)
-    except ValueError:
-        return {"": arguments}
-    return parsed if isinstance(parsed, dict) else {"": parsed}

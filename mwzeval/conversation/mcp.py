@@ -88,8 +88,19 @@ class CallLog:
     def __init__(self, path: str | Path) -> None:
         self._name = shorten(str(path), 300)
         with named_where_unwritable(self._name):
-            self._stream = Path(path).open("ab+", buffering=0)  # noqa: SIM115 - as long as we run
-            self._begin()
+            stream = self._stream = Path(path).open("ab+", buffering=0)  # noqa: SIM115 - as long as we run
+            size = stream.seek(0, os.SEEK_END) if stream.seekable() else 0  # no pipe or device
+            if not size:
+                return
+            stream.seek(0)
+            first = stream.read(FIRST_CHARACTERS).partition(b"\n")[0]
+            begin = b'{"session":'
+            if not first.startswith(begin) and not (len(first) == size and begin.startswith(first)):
+                stream.close()
+                raise UsageError(f"{self._name} is no log of calls: name another file")
+            stream.seek(size - 1)
+            if stream.read(1) != b"\n":  # a killed server has not ended its line
+                self._append(b"\n")
 
     def add(self, session: str, number: int, name: str, arguments: str, result: Any) -> None:
         """Add a call; it is with the system when this returns. Raises `MwzevalError`."""
@@ -113,27 +124,8 @@ class CallLog:
     def __exit__(self, *raised: object) -> None:
         self._stream.close()
 
-    def _begin(self) -> None:
-        """Check what is there, and end a line that a killed server has not ended."""
-        if not self._stream.seekable():  # a pipe or device
-            return
-        size = self._stream.seek(0, os.SEEK_END)
-        if not size:
-            return
-        self._stream.seek(0)
-        first = self._stream.read(FIRST_CHARACTERS).partition(b"\n")[0]
-        begin = b'{"session":'
-        was_cut_off = len(first) == size and begin.startswith(first)
-        if not (first.startswith(begin) or was_cut_off):
-            self._stream.close()
-            raise UsageError(f"{self._name} is no log of calls: name another file")
-        self._stream.seek(size - 1)
-        if self._stream.read(1) != b"\n":
-            self._append(b"\n")
-
     def _append(self, line: bytes) -> None:
-        written = self._stream.write(line)
-        if written != len(line):
+        if self._stream.write(line) != len(line):
             raise OSError("the line was not written whole: is the disk full?")
 
 
@@ -285,12 +277,16 @@ class Address(NamedTuple):
     @classmethod
     def of(cls, text: str) -> Address:
         """Return the address `HOST:PORT`, `HOST`, `PORT` or `[HOST]:PORT`. Raises `UsageError`."""
-        host, _, port = text.rpartition(":")
         if text.isdecimal():
             host, port = "", text
-        elif text.count(":") != 1 and not (host.startswith("[") and host.endswith("]")):
-            host, port = text, "0"  # a name, or an address of IPv6
+        elif text.count(":") > 1 and "]" not in text:
+            host, port = text, ""  # an address of IPv6
+        else:
+            host, colon, port = text.rpartition(":")
+            if not colon or port.endswith("]"):
+                host, port = text, ""
         host = host.removeprefix("[").removesuffix("]")
+        port = port or "0"
         if not (port.isascii() and port.isdecimal() and int(port[:6]) < 2**16):
             raise UsageError(f'an address is HOST:PORT, HOST or PORT, not "{shorten(text)}"')
         return cls(host or LOOPBACK[0], int(port))
@@ -301,22 +297,13 @@ class Address(NamedTuple):
     def listening(self) -> socket.socket:
         """Return a socket that listens there. Raises `UsageError`."""
         try:
-            family, kind, protocol, _, place = socket.getaddrinfo(
-                self.host, self.port, type=socket.SOCK_STREAM
-            )[0]
-            listening = socket.socket(family, kind, protocol)
-            try:
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listening.bind(place)
-                listening.listen(128)
-            except BaseException:
-                listening.close()
-                raise
+            family, *_, place = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
+            is_both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+            return socket.create_server(place, family=family, backlog=128, dualstack_ipv6=is_both)
         except (OSError, UnicodeError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             hint = ": choose another port, or none for one that is free" if self.port else ""
             raise UsageError(f"cannot listen at {self} ({reason}){hint}") from None
-        return listening
 
 
 class HttpServer:
@@ -402,19 +389,21 @@ class HttpServer:
 
 def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
     """Return an application that finds the session of each request before `app` has its turn."""
+    from starlette.datastructures import MutableHeaders
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse
 
     without_connection = made_up_name()
 
     async def named(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            raw = [
-                (name, _plain_host(value) if name == b"host" else value)
-                for name, value in scope["headers"]
-            ]
-            scope = {**scope, "headers": raw}
-        if scope["type"] != "http" or scope["path"] != PATH:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        headers = MutableHeaders(scope=scope)
+        # A host's name has no case and may end in a dot; anything else is no host, and refused.
+        host = HOST.fullmatch(headers.get("host", "").lower())
+        headers["host"] = "?" if host is None else f"{host['name']}{host['port'] or ''}"
+        if scope["path"] != PATH:
             await app(scope, receive, send)
             return
         request = Request(scope)
@@ -423,41 +412,28 @@ def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
             refused = PlainTextResponse("POST", status_code=405, headers={"Allow": "POST"})
             await refused(scope, receive, send)
             return
-        headers = request.headers
         given = headers.get(HEADER) or request.query_params.get("session") or default
         name = given or headers.get(MCP_SESSION)
-        if name is None and MCP_VERSION in headers:  # newer clients know no connections
-            name = without_connection
-        if name is None:  # the client gives it back with each later request of the connection
-            name = made_up_name()
-            send = _with_header(send, MCP_SESSION, name)
+        is_new = name is None and MCP_VERSION not in headers
+        if name is None:  # newer clients know no connections
+            name = made_up_name() if is_new else without_connection
         if len(name) > LONGEST_NAME or not name.isprintable():
             problem = f"the name of a session is 1 to {LONGEST_NAME} printable characters\n"
             await PlainTextResponse(problem, status_code=400)(scope, receive, send)
             return
-        scope[_SESSION] = name
-        await app(scope, receive, send)
+
+        session = name
+
+        async def with_name(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                # The client gives it back with each later request of the connection.
+                MutableHeaders(scope=message)[MCP_SESSION] = session
+            await send(message)
+
+        scope[_SESSION] = session
+        await app(scope, receive, with_name if is_new else send)
 
     return named
-
-
-def _plain_host(value: bytes) -> bytes:
-    """Return the value of a Host header in lower case and without a dot at the end of the name.
-
-    What is no name or address, perhaps with a port, is no host, so that it is refused.
-    """
-    found = HOST.fullmatch(value.decode("latin-1").lower())
-    return b"?" if found is None else f"{found['name']}{found['port'] or ''}".encode("latin-1")
-
-
-def _with_header(send: Send, name: str, value: str) -> Send:
-    async def with_header(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = [*message["headers"], (name.encode(), value.encode())]
-            message = {**message, "headers": headers}
-        await send(message)
-
-    return with_header
 
 
 class AgentServer(HttpServer):

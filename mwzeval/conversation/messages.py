@@ -332,72 +332,59 @@ def answer_messages(answer: Any, calls_before: int) -> list[Message]:
     give them ids, or different ones. Raises `AnswerError` for anything else.
     """
     if isinstance(answer, str):
-        answer = {"role": ASSISTANT_ROLE, "content": answer}
+        answer = {"content": answer}
     if isinstance(answer, Mapping):
         answer = [answer]
     if not isinstance(answer, Sequence) or isinstance(answer, bytes) or not answer:
         raise AnswerError(f"expected text, a message or a list of messages, found {_kind(answer)}")
     messages: list[Message] = []
-    ids: dict[Any, str] = {}
-    for message in answer:
-        if not isinstance(message, Mapping):
-            raise AnswerError(f"a message is an object, found {_kind(message)}")
-        role = message.get("role", ASSISTANT_ROLE)
-        if role == TOOL_ROLE:
-            messages.append(_own_result(message, ids))
-        elif role == ASSISTANT_ROLE:
-            messages.append(_own_message(message, ids, calls_before))
-        else:
+    new_ids: dict[Any, str] = {}
+    for raw in answer:
+        if not isinstance(raw, Mapping):
+            raise AnswerError(f"a message is an object, found {_kind(raw)}")
+        role = raw.get("role", ASSISTANT_ROLE)
+        is_result = role == TOOL_ROLE
+        if not is_result and role != ASSISTANT_ROLE:
             raise AnswerError(
                 f'an agent sends messages of role assistant, not "{shorten(str(role))}"'
             )
+        message: Message = {"role": TOOL_ROLE if is_result else ASSISTANT_ROLE}
+        if is_result:
+            asked = _hashable(raw.get("tool_call_id"))
+            if asked not in new_ids:
+                raise AnswerError(f'the result of a call "{shorten(str(asked))}" that was not made')
+            message["tool_call_id"] = new_ids[asked]
+        message["content"] = _text(raw.get("content"))
+        messages.append(message)
+        if is_result:
+            continue
+        calls = raw.get("tool_calls") or ()
+        if not isinstance(calls, Sequence) or isinstance(calls, str | bytes):
+            raise AnswerError(f"tool_calls is a list, found {_kind(calls)}")
+        if calls:
+            message["tool_calls"] = []
+        for call in calls:
+            calls_before += 1
+            function = _called(call)
+            new_id = new_ids[_hashable(call.get("id"))] = f"call_{calls_before}"
+            plain = {"id": new_id, "type": "function", "function": function}
+            message["tool_calls"].append(plain)
+        message |= {key: plain_json(raw[key], key) for key in KEPT if raw.get(key) is not None}
     return messages
 
 
-def _own_message(message: Mapping[str, Any], ids: dict[Any, str], calls_before: int) -> Message:
-    kept: Message = {"role": ASSISTANT_ROLE, "content": _text(message.get("content"))}
-    raw_calls = message.get("tool_calls") or ()
-    if not isinstance(raw_calls, Sequence) or isinstance(raw_calls, str | bytes):
-        raise AnswerError(f"tool_calls is a list, found {_kind(raw_calls)}")
-    calls = []
-    for call in raw_calls:
-        new_id = f"call_{calls_before + len(ids) + 1}"
-        calls.append(_own_call(call, new_id))
-        ids[_hashable(call.get("id")), len(ids)] = new_id
-    if calls:
-        kept["tool_calls"] = calls
-    for key in KEPT:
-        if message.get(key) is not None:
-            kept[key] = _plain(message[key], key)
-    return kept
-
-
-def _own_call(call: Any, new_id: str) -> dict[str, Any]:
+def _called(call: Any) -> dict[str, str]:
+    """Return name and arguments of a call, as text."""
     function = call.get("function") if isinstance(call, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(name, str):
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise AnswerError(
             'a call is {"id": …, "type": "function", "function": {"name": …, "arguments": …}}, '
             f"found {shorten(repr(call))}"
         )
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
-        arguments = json.dumps(_plain({} if arguments is None else arguments, "arguments"))
-    function = {"name": plain_text(name), "arguments": plain_text(arguments)}
-    return {"id": new_id, "type": "function", "function": function}
-
-
-def _own_result(message: Mapping[str, Any], ids: dict[Any, str]) -> Message:
-    """Return the result of a call that the agent has executed itself."""
-    asked = _hashable(message.get("tool_call_id"))
-    known = [new_id for (old_id, _), new_id in ids.items() if old_id == asked]
-    if not known:
-        raise AnswerError(f'the result of a call "{shorten(str(asked))}" that was not made')
-    return {
-        "role": TOOL_ROLE,
-        "tool_call_id": known[-1],
-        "content": _text(message.get("content")),
-    }
+        arguments = json.dumps(plain_json({} if arguments is None else arguments, "arguments"))
+    return {"name": plain_text(function["name"]), "arguments": plain_text(arguments)}
 
 
 def _text(content: Any) -> str:
@@ -432,8 +419,8 @@ def _check_length(text: str) -> None:
         )
 
 
-def _plain(value: Any, key: str) -> Any:
-    """Return a copy of a JSON value."""
+def plain_json(value: Any, key: str) -> Any:
+    """Return a copy of a JSON value. Raises `AnswerError`."""
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -165,24 +165,21 @@ def add_model_options(
         f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY where the URL is "
         "that of OPENAI_BASE_URL or the public one",
     )
-    group.add_argument(
+    add = group.add_argument
+    add(
         f"--{side}-base-url",
         metavar="URL",
         help=f"such as http://localhost:8000/v1 (default: MWZEVAL_{side.upper()}_BASE_URL, "
         "OPENAI_BASE_URL, the public one)",
     )
-    group.add_argument(
+    add(
         f"--{side}-args",
         metavar="JSON",
         help='arguments of all requests, such as {"max_tokens": 512}; null leaves one out '
         "(default: temperature 0)",
     )
-    group.add_argument(
-        f"--{side}-prompt",
-        type=InputFile,
-        metavar="FILE",
-        help="the system message (default: one comes along)",
-    )
+    prompt = "the system message (default: one comes along)"
+    add(f"--{side}-prompt", type=InputFile, metavar="FILE", help=prompt)
 
 
 def add_request_options(parser: _ActionsContainer) -> None:
@@ -192,11 +189,8 @@ def add_request_options(parser: _ActionsContainer) -> None:
         metavar="FOLDER",
         help="keep what models answer: the same request of the same trial is not made again",
     )
-    parser.add_argument(
-        "--send-seed",
-        action="store_true",
-        help="requests have a seed, which follows from that of the dialogue",
-    )
+    seed = "requests have a seed, which follows from that of the dialogue"
+    parser.add_argument("--send-seed", action="store_true", help=seed)
     parser.add_argument(
         "--request-seconds",
         type=float,
@@ -320,9 +314,18 @@ class ModelUser:
         completion = self._complete(self._request)
         message = completion.charge({"role": USER_ROLE, "content": ""})
         try:
-            said = written_turn(_content(completion))
+            (written,) = answer_messages(completion.message, 0)
+            if "tool_calls" in written:
+                called = written["tool_calls"][0]["function"]["name"]
+                raise NotAUserError(f"the user calls a function ({called}), and has none")
+            said = written_turn(written["content"])
             if not (said.text or said.token):
-                raise NotAUserError(_why_nothing(completion))
+                why = "its message is empty"
+                if completion.finish_reason == CUT_OFF:
+                    why = "its message was cut off for its length"
+                elif written["content"]:
+                    why = "it only thinks, or speaks as the agent"
+                raise NotAUserError(f"the user says nothing: {why}")
         except ConversationError:
             self._unheard(message)
             raise
@@ -334,24 +337,6 @@ class ModelUser:
         self._messages.append(message)
         self._request.append({"role": ASSISTANT_ROLE, "content": said.text})
         return message
-
-
-def _content(completion: Completion) -> str:
-    """Return the content of a message as text. Raises `ConversationError`."""
-    (message,) = answer_messages(completion.message, 0)
-    if "tool_calls" in message:
-        called = message["tool_calls"][0]["function"]["name"]
-        raise NotAUserError(f"the user calls a function ({called}), and has none")
-    content: str = message["content"]
-    return content
-
-
-def _why_nothing(completion: Completion) -> str:
-    if completion.finish_reason == CUT_OFF:
-        return "the user's message was cut off for its length before anything was said"
-    if completion.message.get("content"):
-        return "the user says nothing of its own: it only thinks, or speaks as the agent"
-    return "the user says nothing: its message is empty"
 
 
 class Written(NamedTuple):

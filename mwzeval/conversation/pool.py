@@ -42,7 +42,6 @@ SECONDS_TO_END = 5.0
 """How long threads may take to notice that the run has ended."""
 SPARE = 1
 """Dialogues that a process is given before it has a thread for them: it never waits for more."""
-_READY, _EVENT, _ENDED, _REFUSED, _RAISED = "ready", "event", "ended", "refused", "raised"
 _NEVER = float("inf")
 
 Done = tuple[Planned, Trajectory]
@@ -108,12 +107,7 @@ NO_LIMITS = TimeLimits(None, None)
 def add_pool_options(parser: _ActionsContainer) -> None:
     """Add processes, threads, and how long sides may take."""
     parser.add_argument(
-        "-j",
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes; changes no result",
+        "-j", "--jobs", type=int, default=1, metavar="N", help="processes; changes no result"
     )
     parser.add_argument(
         "--concurrency",
@@ -122,27 +116,28 @@ def add_pool_options(parser: _ActionsContainer) -> None:
         help="dialogues at a time in threads of all processes, where a server is waited for; "
         "changes no result (default: 4 where a model is asked, else 1)",
     )
-    parser.add_argument(
-        "--turn-seconds",
-        type=float,
-        default=TURN_SECONDS,
-        metavar="S",
-        help="a side of your own that takes longer for a turn has failed (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--dialogue-seconds",
-        type=float,
-        default=DIALOGUE_SECONDS,
-        metavar="S",
-        help="a dialogue that takes longer has met its limit (default: %(default)g)",
-    )
+    for option, seconds, what in (
+        (
+            "--turn-seconds",
+            TURN_SECONDS,
+            "a side of your own that takes longer for a turn has failed",
+        ),
+        ("--dialogue-seconds", DIALOGUE_SECONDS, "a dialogue that takes longer has met its limit"),
+    ):
+        parser.add_argument(
+            option,
+            type=float,
+            default=seconds,
+            metavar="S",
+            help=f"{what} (default: %(default)g)",
+        )
 
 
 class Threads:
     """Holds dialogues in threads of this process, without any for a count of 1; a context.
 
     Entering raises what `RunSetting.begin` raises. There are never more dialogues than threads of
-    which the trajectory was not taken yet. `tell` is called with all that happens in dialogues of
+    which the trajectory was not taken yet. `on_event` gets all that happens in dialogues of
     somebody's own code. At the end `RunSetting.stop` is called, and threads that hang are left.
     """
 
@@ -150,11 +145,11 @@ class Threads:
         self,
         setting: RunSetting,
         count: int = 1,
-        tell: Callable[[Event], object] | None = None,
+        on_event: Callable[[Event], object] | None = None,
     ) -> None:
         self._setting = setting
         self._count = count
-        self._tell = tell
+        self._on_event = on_event
         self._waiting: SimpleQueue[Planned | None] = SimpleQueue()
         self._held: SimpleQueue[Done | BaseException] = SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -170,9 +165,7 @@ class Threads:
         sys.setswitchinterval(self._switch_seconds)
         for _ in self._threads:
             self._waiting.put(None)
-        stop = getattr(self._setting, "stop", None)
-        if stop is not None:
-            stop()
+        getattr(self._setting, "stop", lambda: None)()
         end = time.monotonic() + SECONDS_TO_END  # of all of them, which may be many
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
@@ -189,7 +182,10 @@ class Threads:
                 yield self._next()
                 busy -= 1
             elif busy == len(self._threads):
-                self._start()
+                name = f"dialogue-{busy + 1}"
+                # What waits for a name server receives no signal; the program ends none the less.
+                self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+                self._threads[-1].start()
             self._waiting.put(planned)
             busy += 1
         for _ in range(busy):
@@ -209,29 +205,20 @@ class Threads:
             raise done
         return done
 
-    def _start(self) -> None:
-        name = f"dialogue-{len(self._threads) + 1}"
-        # What waits for a name server receives no signal; the program ends none the less.
-        thread = threading.Thread(target=self._work, name=name, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
     def _work(self) -> None:
         while (planned := self._waiting.get()) is not None:
-            self._held.put(self._tried(planned))
-
-    def _tried(self, planned: Planned) -> Done | BaseException:
-        try:
-            return self._hold(planned)
-        except BaseException as error:
-            return error
+            try:
+                done: Done | BaseException = self._hold(planned)
+            except BaseException as error:
+                done = error
+            self._held.put(done)
 
     def _hold(self, planned: Planned) -> Done:
-        record = Record(self._tell)
+        record = Record(self._on_event)
         try:
             ending = self._setting.hold(planned, record)
         except BaseException as error:
-            if self._tell is None or isinstance(error, Exception):
+            if self._on_event is None or isinstance(error, Exception):
                 raise
             # A cancelled task, or a panic of a library in another language.
             ending = failed(record.ending.end, record.ending.user_turns, error)
@@ -359,8 +346,7 @@ class _Worker:
         self.busy += 1
         self._planned, self._record = planned, Record()
         self.send(planned)
-        if self._is_ready:
-            self._begin_dialogue()
+        self._begin_dialogue()
 
     def send(self, planned: Planned | None) -> None:
         """Send a dialogue, or None after the last; a process that has died is noticed later."""
@@ -376,8 +362,7 @@ class _Worker:
         match kind:
             case "ready":
                 self._is_ready = True
-                if self.busy:
-                    self._begin_dialogue()
+                self._begin_dialogue()
             case "event":
                 self._record.add(value)
                 if value[0] == "note":
@@ -423,9 +408,10 @@ class _Worker:
         self.connection.close()
 
     def _begin_dialogue(self) -> None:
-        now = time.monotonic()
-        self._turn_ends = now + (self._limits.turn or _NEVER)
-        self._dialogue_ends = now + (self._limits.dialogue or _NEVER)
+        if self.busy and self._is_ready:
+            now = time.monotonic()
+            self._turn_ends = now + (self._limits.turn or _NEVER)
+            self._dialogue_ends = now + (self._limits.dialogue or _NEVER)
 
     def _finished(self, ending: Ending) -> Done:
         planned, record = self._planned, self._record
@@ -493,26 +479,26 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
     process = os.getpid()
     lock = threading.Lock()  # calls of a server of tools are recorded by the server's thread
 
-    def tell(event: Event) -> None:
+    def send(event: Event) -> None:
         if os.getpid() != process:
             os._exit(1)  # a copy that the agent has made of this process, and not ended
         with lock:
-            connection.send((_EVENT, event))
+            connection.send(("event", event))
 
     try:
-        with Threads(setting, threads, None if setting.trusts else tell) as pool:
-            connection.send((_READY, None))
+        with Threads(setting, threads, None if setting.trusts else send) as pool:
+            connection.send(("ready", None))
             for planned, held in pool.held(iter(connection.recv, None)):
                 # What was reported while it was held is not sent again.
                 whole = (planned, held) if setting.trusts else None
-                connection.send((_ENDED, whole or Ending(held.end, held.turns, held.problem)))
+                connection.send(("ended", whole or Ending(held.end, held.turns, held.problem)))
             connection.recv()  # until the parent has all of them, and kills this process
     except (KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionError):
         pass
     except MwzevalError as error:
-        connection.send((_REFUSED, error))
+        connection.send(("refused", error))
     except Exception:
         # What user and agent raise is theirs, and noted; this is a mistake of the setting.
         with suppress(OSError):  # an agent has closed the connection: that is its end
-            connection.send((_RAISED, traceback.format_exc()))
+            connection.send(("raised", traceback.format_exc()))
     os._exit(1)  # threads that wait for something are not waited for

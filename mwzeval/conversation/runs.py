@@ -143,7 +143,10 @@ def run(
         earlier = len(plan) - len(waiting)
         is_stopped = False
         if waiting:
-            pool = _pool(setting, jobs, concurrency, limits, len(waiting))
+            processes, threads = (min(number, len(waiting)) for number in (jobs, concurrency))
+            pool: Threads | Processes = Processes(setting, processes, threads, limits)
+            if processes == 1 and (setting.trusts or limits == NO_LIMITS):
+                pool = Threads(setting, threads)
             stack.enter_context(pool)
             log.begin()
             shown = stack.enter_context(_Progress(setting, log, len(plan), progress, trials))
@@ -207,16 +210,6 @@ def _concurrency(concurrency: int | None, jobs: int, setting: RunSetting) -> int
     if 1 < concurrency < jobs:
         raise UsageError(f"{jobs} processes hold at least {jobs} dialogues, not {concurrency}")
     return concurrency
-
-
-def _pool(
-    setting: RunSetting, jobs: int, concurrency: int, limits: TimeLimits, waiting: int
-) -> Threads | Processes:
-    """Return what holds dialogues."""
-    jobs, concurrency = min(jobs, waiting), min(concurrency, waiting)
-    if jobs == 1 and (setting.trusts or limits == NO_LIMITS):
-        return Threads(setting, concurrency)
-    return Processes(setting, jobs, concurrency, limits)
 
 
 def run_as_asked(arguments: Namespace, setting: RunSetting, output: str) -> RunSummary:

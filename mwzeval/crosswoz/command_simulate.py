@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import InputFile
-from mwzeval.conversation.own_code import failing_as_usage, imported, is_own_code
+from mwzeval.conversation.agents import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.command_models import checksum_of
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database

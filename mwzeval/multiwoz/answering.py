@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal, NamedTuple
 
-from mwzeval.conversation.agents import BOOKINGS
+from mwzeval.conversation.agents import BOOKINGS, is_own_code
 from mwzeval.conversation.models import is_endpoint
-from mwzeval.conversation.own_code import is_own_code
 from mwzeval.conversation.protocols import (
     AGENT_ERROR,
     FAILURES,

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.arguments import InputFile, add_data, files_of
+from mwzeval.arguments import InputFile, add_data, add_prices, files_of
 from mwzeval.multiwoz.choices import (
     AUTO,
     CONVLAB2,
@@ -145,8 +145,6 @@ def add_compat(parser: argparse.ArgumentParser) -> None:
 
 def add_accounting(parser: argparse.ArgumentParser) -> None:
     """Add what tokens of live dialogues cost, and scores without faults of the user."""
-    from mwzeval.conversation.usage import add_prices
-
     add_prices(parser)
     parser.add_argument(
         "--exclude-user-faults",

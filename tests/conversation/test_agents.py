@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation import own_code
-from mwzeval.conversation.agents import own_agent, own_user
+from mwzeval.conversation import agents
+from mwzeval.conversation.agents import IMPORT_LIMIT, imported, own_agent, own_user
 from mwzeval.conversation.messages import AgentTurn
-from mwzeval.conversation.own_code import IMPORT_LIMIT, imported
 from mwzeval.conversation.protocols import ConversationError
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError
@@ -220,8 +219,8 @@ def test_an_import_that_takes_long_is_reported(
         begun.write_text(message, "utf-8")
         begun.rename(told)
 
-    monkeypatch.setattr(own_code, "NOTICE_SECONDS", 0.01)
-    monkeypatch.setattr(own_code, "tell", tell)
+    monkeypatch.setattr(agents, "NOTICE_SECONDS", 0.01)
+    monkeypatch.setattr(agents, "tell", tell)
     (tmp_path / "slow_agent.py").write_text(WAITING.format(told=str(told)), encoding="utf-8")
     assert imported(f"{tmp_path / 'slow_agent.py'}:agent")([]) == "hello"
     assert "slow_agent.py" in told.read_text("utf-8")

@@ -20,6 +20,7 @@ from mwzeval.conversation.runs import MOST_IN_A_ROW, run
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import MwzevalError, UsageError
 from tests.conversation.toy import ToySetting, broken, echo, held, toy
+from tests.waiting import wait_until
 
 MANY = {str(number): "one two" for number in range(40)}
 
@@ -237,9 +238,13 @@ def test_what_has_ended_can_be_taken_after_an_interruption() -> None:
     with Processes(toy(trusts=True), 2, 8) as pool:
         taken = pool.held(iter(plan))
         first = [next(taken) for _ in range(5)]
-        pool._workers[0].connection.poll(5)
-        pool._workers[1].connection.poll(5)
-        rest = list(pool.finished())
+        rest: list[Any] = []
+
+        def is_taken() -> bool:
+            rest.extend(pool.finished())
+            return bool(rest)
+
+        wait_until("a dialogue that has ended", is_taken)
     names = [planned.name for planned, _ in (*first, *rest)]
     assert len(names) == len(set(names)) > 5
 

@@ -41,8 +41,11 @@ def _scripted(*answers: Any) -> Respond:
     return lambda messages: next(left)
 
 
-def test_text_is_an_answer() -> None:
-    session, recorded = _session(_scripted("hello"))
+@pytest.mark.parametrize(
+    "answer", ["hello", {"content": [{"type": "text", "text": "hello"}], "reasoning": "none"}]
+)
+def test_text_is_an_answer(answer: Any) -> None:
+    session, recorded = _session(_scripted(answer))
     turn = session.answer("hi")
     assert turn.text == "hello"
     assert recorded == [

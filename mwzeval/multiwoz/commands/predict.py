@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.arguments import add_data
+from mwzeval.arguments import add_data, add_prices
 from mwzeval.conversation.loop import TOOL_ROUNDS
 from mwzeval.conversation.models import (
     add_model_options,
@@ -21,7 +21,6 @@ from mwzeval.conversation.models import (
 )
 from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.trajectory import LiveFile, check_live, live_text
-from mwzeval.conversation.usage import add_prices
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, LEXICALIZED, SAMPLE, known_name
 from mwzeval.output import tell, warnings_behind
@@ -185,8 +184,7 @@ def _predictions(
 
 def _tell_used(held: LiveFile, prices: Prices | None) -> None:
     """Tell what the model of the agent has used and, at these prices, what that cost."""
-    from mwzeval.conversation.accounts import Accounts, usage_text
-    from mwzeval.conversation.usage import AGENT
+    from mwzeval.conversation.usage import AGENT, Accounts, usage_text
     from mwzeval.scores.findings import Findings
 
     findings = Findings()

@@ -16,7 +16,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from mwzeval.conversation.agents import MakeAgent, MakeUser, own_agent, own_user
+from mwzeval.conversation.agents import (
+    MakeAgent,
+    MakeUser,
+    check_call,
+    given,
+    imported,
+    is_own_code,
+    own_agent,
+    own_user,
+)
 from mwzeval.conversation.human import HumanUser, Terminal, human_agent
 from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode, Respond, ToolSession, hold
 from mwzeval.conversation.mcp import AgentServer, check_installed
@@ -28,7 +37,6 @@ from mwzeval.conversation.models import (
     is_endpoint,
     read_prompt,
 )
-from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
 from mwzeval.conversation.pool import RunSetting
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, USER_STOP, End, Ending, Tools
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory, header, json_line

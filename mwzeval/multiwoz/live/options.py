@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from mwzeval.arguments import InputFile
+from mwzeval.conversation.agents import SUFFIX, is_own_code
 from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS
 from mwzeval.conversation.mcp import Address
 from mwzeval.conversation.models import (
@@ -21,7 +22,6 @@ from mwzeval.conversation.models import (
     model_options,
     refuse_without_model,
 )
-from mwzeval.conversation.own_code import SUFFIX, is_own_code
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded

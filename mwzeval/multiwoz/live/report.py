@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.conversation.accounts import Accounts
 from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_ERROR
 from mwzeval.conversation.trajectory import GOAL, LiveFile, Trajectory, check_live
-from mwzeval.conversation.usage import Prices
+from mwzeval.conversation.usage import Accounts, Prices
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.libraries import no_garbage_collection

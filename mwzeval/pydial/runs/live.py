@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from mwzeval.conversation.agents import check_call, given, imported, is_own_code
 from mwzeval.conversation.models import ModelOptions
-from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
 from mwzeval.conversation.protocols import Ending, InfrastructureError
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import InputError, UsageError, shorten

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mwzeval.conversation.agents import failing_as_usage, is_own_code
 from mwzeval.conversation.models import ModelOptions, is_endpoint
-from mwzeval.conversation.own_code import failing_as_usage, is_own_code
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.dialogue.rng import Rng

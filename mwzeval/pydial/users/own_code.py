@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from inspect import isclass
 from typing import Any
 
-from mwzeval.conversation.own_code import check_call, given, imported
+from mwzeval.conversation.agents import check_call, given, imported
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import InputError, UsageError

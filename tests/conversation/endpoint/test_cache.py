@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,25 +9,9 @@ import pytest
 
 from mwzeval.conversation.completions import Completion, FolderCache, request_of, tools_text
 from mwzeval.errors import MwzevalError
-from tests.places import ROOT
 
 URL = "http://localhost/v1"
 FOUND = Completion({"role": "assistant", "content": "ä\ud800"}, "stop", {"in": 1, "ms": 2})
-KILLED = """
-import os, signal, sys
-from mwzeval.conversation.completions import FolderCache
-from mwzeval.conversation.completions import Completion
-cache = FolderCache(sys.argv[1], "http://localhost/v1")
-real = os.fsync
-def fsync(file):
-    if os.path.getsize(f"/proc/self/fd/{file}") > 1000:
-        os.kill(os.getpid(), signal.SIGKILL)
-    real(file)
-os.fsync = fsync
-for number in range(100):
-    content = "x" * 100 * number
-    cache.put(str(number), 1, Completion({"content": content}, None, {"ms": number}))
-"""
 
 
 def test_what_was_kept_is_found_for_this_server_request_and_trial(tmp_path: Path) -> None:
@@ -85,19 +65,6 @@ def test_many_threads_write_and_read_at_once(tmp_path: Path) -> None:
             assert found is not None
             assert found.message == {"content": str(number % 7) * 5000}
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 7
-
-
-@pytest.mark.integration
-def test_a_process_that_is_killed_leaves_whole_completions(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, tmp_path],
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == -signal.SIGKILL
-    cache = FolderCache(tmp_path, URL)
-    found = [cache.get(str(number), 1) for number in range(100)]
-    assert [each is not None for each in found] == [number < 10 for number in range(100)]
 
 
 def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:

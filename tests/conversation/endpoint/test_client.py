@@ -161,47 +161,35 @@ CONTEXTS = [
     (413, {}, {"object": "error", "message": CONTEXT}),
     {"error": {"message": CONTEXT, "code": 400}},
 ]
-
-
-@pytest.mark.parametrize("fault", CONTEXTS, ids=str)
-def test_too_long_a_conversation_is_the_agent_s_fault(fault: Any) -> None:
-    with asked(fault) as ask:
-        with pytest.raises(ContextError):
-            ask()
-        assert len(ask.server.bodies) == 1
-
-
-def test_what_the_server_refuses_is_the_agent_s_fault() -> None:
-    spoken = [*SAID, {"role": "assistant", "content": "Hm."}, *SAID]
-    with asked(400, 422) as ask:
-        for status in (400, 422):
-            with pytest.raises(AnswerError, match=f"{status}"):
-                ask(spoken)
-        assert len(ask.server.bodies) == 2
-
-
+"""A conversation that is too long."""
 REFUSED: list[Any] = [
     (400, {}, {"error": {"message": "gemma:latest does not support tools"}}),
     (400, {}, {"object": "error", "message": '"auto" tool choice requires --enable-auto-tool-…'}),
     (400, {}, {"error": {"message": "Unsupported value: 'temperature' does not support 0"}}),
     422,
 ]
+"""Servers that parse no calls, or do not know an argument, refuse every first request."""
+SPOKEN = [*SAID, {"role": "assistant", "content": "Hm."}, *SAID]
 
 
-@pytest.mark.parametrize("fault", REFUSED, ids=["Ollama", "vLLM", "argument", "422"])
-def test_a_model_that_has_not_spoken_has_no_fault(fault: Any) -> None:
-    """Servers that parse no calls, or do not know an argument, refuse every first request."""
+@pytest.mark.parametrize(
+    ("fault", "messages", "error"),
+    [
+        *((fault, SAID, ContextError) for fault in CONTEXTS),
+        *((status, SPOKEN, AnswerError) for status in (400, 422)),
+        *((fault, SAID, InfrastructureError) for fault in REFUSED),
+        # A wrong key, or no money left.
+        *((status, SPOKEN, InfrastructureError) for status in (301, 401, 402, 403, 404)),
+    ],
+    ids=str,
+)
+def test_what_is_refused_is_asked_once_and_the_fault_of_one_side(
+    fault: Any, messages: Any, error: type[Exception]
+) -> None:
     with asked(fault) as ask:
-        with pytest.raises(InfrastructureError):
-            ask()
-        assert len(ask.server.bodies) == 1
-
-
-@pytest.mark.parametrize("status", [301, 401, 402, 403, 404])
-def test_a_wrong_key_is_nobody_s_fault_and_not_tried_again(status: int) -> None:
-    with asked(status) as ask:
-        with pytest.raises(InfrastructureError):
-            ask()
+        with pytest.raises(error) as raised:
+            ask(messages)
+        assert raised.type is error
         assert len(ask.server.bodies) == 1
 
 
@@ -228,10 +216,9 @@ def test_what_is_unusual_about_url_and_key_is_told(
 
 def test_no_text_has_the_key() -> None:
     echo = {"error": {"message": f"bad key {KEY}, or sk-proj-abcdefghijkl"}}
-    spoken = [*SAID, {"role": "assistant", "content": "Hm."}]
     with asked((400, {}, echo), reply=lambda _: {"content": f"my key is {KEY}"}) as ask:
         with pytest.raises(AnswerError) as raised:
-            ask(spoken)
+            ask(SPOKEN)
         assert str(raised.value).count("[key]") == 2
         assert ask().message["content"] == "my key is [key]"
         assert KEY not in repr(ask.client.endpoint)

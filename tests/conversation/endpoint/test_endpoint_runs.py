@@ -164,27 +164,3 @@ def test_behind_a_server_with_faults_an_agent_is_what_it_is() -> None:
     files = [path for path in Path().rglob("*") if path.is_file()]
     assert len(files) > len(usage)
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("after", "pool"), [(1, ()), (30, ("-j", "2")), (75, ()), (90, ())])
-def test_a_run_without_a_cache_that_was_killed_anywhere_is_the_same_but_for_times(
-    after: int, pool: tuple[str, ...]
-) -> None:
-    _, *here = live("rule", "here.jsonl")
-    server = Server(RuleServer([line["dialogue"] for line in here]))
-    with serving(server):
-        goals = ("--goals", f"corpus:test:{GOALS}", "--corpus", "sample")
-        options = ("--agent-base-url", server.url, "--send-seed", "--concurrency", "4", *pool)
-        command = ["live", "--agent", "openai:rule", *goals, "-q", "-o", "run.jsonl", *options]
-        server.hang(after=after, until=4 if after < 80 else 1)
-        killed = subprocess.Popen((sys.executable, "-m", "mwzeval", *command))
-        assert server.hangs.wait(60)
-        killed.kill()
-        killed.wait(60)
-        before = Path("run.jsonl").read_bytes().splitlines()[1:]
-        server.go_on()
-        _, *there = live("openai:rule", "run.jsonl", *options)
-    assert list(map(talk, there)) == list(map(talk, here))
-    whole = Path("run.jsonl").read_bytes().splitlines()
-    assert set(before) <= set(whole)  # what was finished is not held again

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from tests.conversation.endpoint.served import number_of
 from tests.conversation.endpoint.server import Server, completion, serving, shorten_waits
 from tests.report.pages import readable
 
@@ -41,7 +40,7 @@ class Echo:
         self.count += 1
         told = f"Authorization: Bearer {KEY}"
         error = {"error": {"message": told, "code": KEY, "type": told}}
-        match number_of(self.count) % 12:
+        match self.count % 12:
             case 1:
                 return 503, {"x-echo": KEY}, error
             case 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -177,40 +177,40 @@ def test_what_is_no_turn_is_the_fault_of_the_user(
     assert [message["usage"]["in"] for message in line["messages"]] == [7] * (problem != "longer")
 
 
-def test_the_text_before_a_token_is_heard_and_answered() -> None:
-    line, _ = one(says("I need a hotel.", "Thank you!\n[DONE]"))
-    roles = [message["role"] for message in line["messages"]]
-    assert [m["content"] for m in line["messages"] if m["role"] == "user"] == [
-        "I need a hotel.",
-        "Thank you!",
-    ]
-    assert roles[-1] == "assistant"
-    assert (line["end"], line["turns"]) == ("user_stop", 2)
-    assert line["user"]["token"] == "[DONE]"
-    assert line["user"]["complete"] is True
-
-
-def test_who_leaves_without_a_word_is_not_answered() -> None:
-    line, _ = one(says("I need a hotel.", "[GIVE UP]"))
-    assert (line["end"], line["turns"]) == ("user_stop", 1)
-    assert line["user"]["token"] == "[GIVE UP]"
-    assert line["user"]["complete"] is False
-    last = line["messages"][-1]
-    assert (last["role"], last["content"], last["usage"]["out"]) == ("user", "", 3)
-    plain = scores("one.jsonl")
-    assert plain["live"]["user_turns"] == 1
-
-
-def test_what_is_said_in_the_name_of_the_agent_is_cut_off() -> None:
-    line, bodies = one(says("A hotel.\nAssistant: Which one?", "Bye.\n[GIVE UP]"))
-    assert line["messages"][0]["content"] == "A hotel."
-    assert bodies[1]["messages"][2] == {"role": "assistant", "content": "A hotel."}
-
-
-def test_a_message_that_is_cut_off_is_said_as_far_as_it_goes() -> None:
-    line, _ = one(says("I am looking for a", "Bye.\n[GIVE UP]", reason="length"))
-    assert line["messages"][0]["content"] == "I am looking for a"
-    assert line["messages"][0]["finish_reason"] == "length"
+@pytest.mark.parametrize(
+    ("contents", "reason", "said", "token"),
+    [
+        (("A hotel.", "Thanks!\n[DONE]"), "stop", ["A hotel.", "Thanks!"], "[DONE]"),
+        # A message of nothing but a token is no turn, and not answered; but it was paid for.
+        (("A hotel.", "[GIVE UP]"), "stop", ["A hotel.", ""], "[GIVE UP]"),
+        (
+            ("A hotel.\nAssistant: Which?", "Bye.\n[GIVE UP]"),
+            "stop",
+            ["A hotel.", "Bye."],
+            "[GIVE UP]",
+        ),
+        (
+            ("I am looking for a", "Bye.\n[DONE]"),
+            "length",
+            ["I am looking for a", "Bye."],
+            "[DONE]",
+        ),
+    ],
+)
+def test_what_a_model_writes_is_heard_up_to_its_token(
+    contents: Sequence[str], reason: str, said: list[str], token: str
+) -> None:
+    line, bodies = one(says(*contents, reason=reason))
+    messages = line["messages"]
+    assert [m["content"] for m in messages if m["role"] == "user"] == said
+    assert (line["end"], line["turns"]) == ("user_stop", sum(map(bool, said)))
+    assert (messages[-1]["role"] == "assistant") == bool(said[-1])
+    assert line["user"]["token"] == token
+    assert line["user"]["complete"] is (line["user"]["token"] == "[DONE]")
+    assert bodies[1]["messages"][2] == {"role": "assistant", "content": said[0]}
+    assert messages[0].get("finish_reason", "stop") == reason
+    assert messages[-1].get("usage", {"out": 3})["out"] == 3
+    assert scores("one.jsonl")["live"]["user_turns"] == line["turns"]
 
 
 def test_a_token_does_not_decide_success() -> None:
@@ -218,12 +218,6 @@ def test_a_token_does_not_decide_success() -> None:
     plain = scores("one.jsonl")
     assert plain["success"]["success"]["total"] == 0
     assert plain["live"]["complete"] == 100
-
-
-def test_a_server_that_fails_is_nobodys_fault() -> None:
-    line, bodies = one(lambda body: 503, code=1)
-    assert line["end"] == "infrastructure"
-    assert len(bodies) == 6
 
 
 def test_the_goal_is_in_the_system_message() -> None:
