@@ -221,7 +221,6 @@ def check_outputs(arguments: argparse.Namespace) -> None:
 
 
 def _inputs(value: Any) -> Iterator[str]:
-    """Yield the input files in the value of an argument, and the files that match patterns."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from _inputs(item)

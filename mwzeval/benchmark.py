@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from mwzeval.errors import MwzevalError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import MwzevalError, Problem, UsageError, shorten, unknown
 from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
@@ -253,10 +253,7 @@ def benchmark_named(name: str) -> Benchmark:
     benchmark = family(name)
     known = names_of(benchmark) if benchmark else [known.name for known in benchmarks()]
     if benchmark is None or name not in known:
-        raise UsageError(
-            f'unknown benchmark "{shorten(name)}"{did_you_mean(name, known)} '
-            f"(known: {', '.join(known)})"
-        )
+        raise UsageError(unknown("benchmark", name, known))
     return benchmark
 
 

@@ -191,7 +191,6 @@ def _listed(verbs: dict[str, OwnVerb]) -> str:
 
 
 def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str]) -> None:
-    """Add the arguments of a verb, those of the benchmark that is asked for among them."""
     command = import_module(module)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = command.__doc__
@@ -246,7 +245,6 @@ def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
 
 
 def _files(words: Iterable[str]) -> Iterator[str]:
-    """Yield the words that may name files, and the files in `NAME=RUN,RUN`."""
     from mwzeval.arguments import named_runs
 
     for word in words:

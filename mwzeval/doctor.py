@@ -99,7 +99,6 @@ def diagnosis(data: str | None = None) -> Document:
 
 
 def _packages() -> Iterator[dict[str, str]]:
-    """Yield each extra with its packages that are installed, and those that are missing."""
     try:
         requirements = [Requirement(line) for line in requires("mwzeval") or []]
     except PackageNotFoundError:  # a checkout that is not installed
@@ -132,7 +131,6 @@ def _packages() -> Iterator[dict[str, str]]:
 
 
 def _files(data: str | None) -> Iterator[dict[str, str]]:
-    """Yield each corpus with how many of its public files are here, and how many are not."""
     for shelf in shelves(data):
         states = file_states(shelf.root, shelf.corpora)
         for corpus in shelf.corpora:

@@ -164,6 +164,13 @@ def escaped(text: str, escape: Callable[[str], str], keep: str = "") -> str:
     return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in keep else escape(m[0]), text)
 
 
+def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> str:
+    """Return the message for a name that is none of those known, or of what there is `more`."""
+    names = list(dict.fromkeys(known))
+    hint, listed = did_you_mean(name, names), ", ".join(names)
+    return f'unknown {what} "{shorten(name)}"{hint} (known: {listed}{more})'
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ` — did you mean "x"?` for the closest known name, or nothing."""
     # A Chinese word is short: with one character of two it is half the same.

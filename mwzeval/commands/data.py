@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, optional, plugin_errors
-from mwzeval.errors import MwzevalError, UsageError, did_you_mean, printable, shorten
+from mwzeval.errors import MwzevalError, UsageError, printable, unknown
 from mwzeval.files.downloads import STATES, DataRoot, FileState, embedded, file_states
 from mwzeval.files.writing import named_where_unwritable
 from mwzeval.output import tell
@@ -100,11 +100,8 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
             f"the data of {of.title} are no public files that could be fetched: name a folder with "
             "--data (docs/data.md)"
         )
-    known = list(dict.fromkeys(n for shelf in everything for n in (shelf.name, *shelf.corpora)))
-    raise UsageError(
-        f'unknown benchmark or corpus "{shorten(name)}"{did_you_mean(name, known)} '
-        f"(known: {', '.join(known)})"
-    )
+    known = (n for shelf in everything for n in (shelf.name, *shelf.corpora))
+    raise UsageError(unknown("benchmark or corpus", name, known))
 
 
 def examples(destination: Path) -> list[Path]:

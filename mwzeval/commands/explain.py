@@ -157,7 +157,6 @@ def _lost_to_other(
     arguments: argparse.Namespace,
     benchmark: Benchmark,
 ) -> Any:
-    """Return what the first system lost and the second one won."""
     words, as_json = benchmark.words, arguments.format == "json"
     (first, mine), (second, theirs) = explained.items()
     others = {explanation.unit: explanation for explanation in theirs}

@@ -12,7 +12,6 @@ from pathlib import PurePath
 from mwzeval.arguments import add_files, add_resampling, files_of, number, resampling_of
 from mwzeval.benchmark import Benchmark
 from mwzeval.commands.systems import score_files
-from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_output
 
 SCORES, SCOPES, REASONS = "scores", "scopes", "reasons"
@@ -68,10 +67,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if None not in limits and not arguments.from_value < arguments.to_value:
         arguments.parser.error("--from must be less than --to")
     format_name = PurePath(arguments.output).suffix.lower().removeprefix(".")
-    if format_name not in figures.FORMATS:
-        endings = ", ".join(f".{name}" for name in figures.FORMATS)
-        raise UsageError(f"{arguments.output}: a figure's file ends in one of {endings}")
-    figures.require_matplotlib()
+    figures.check_format(format_name)
     systems = score_files(files_of(arguments), arguments, benchmark)
     with warnings_behind(*(system.warnings for system in systems.values())):
         reports = {name: s.report(resampling_of(arguments)) for name, s in systems.items()}

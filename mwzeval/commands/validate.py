@@ -58,7 +58,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 
 def _lines(file: str, problems: Sequence[Problem], failed: bool) -> Iterator[str]:
-    """Yield the verdict, and a line for each group of problems."""
     errors, warnings = (
         [problem for problem in problems if problem.severity == severity]
         for severity in ("error", "warning")

@@ -387,13 +387,11 @@ def about_units(comparison: Comparison) -> Iterator[str]:
 
 
 def _common(comparison: Comparison, group: Group) -> str:
-    """Return the number of units that all systems of a group have, and of clusters if any."""
     clusters = "" if group.clusters is None else f" in {plural(group.clusters, 'cluster')}"
     return f"{plural(len(group.units), comparison.unit)}{clusters}"
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
-    """Yield what is compared, under which conditions, and what is to be regarded."""
     yield from about_units(comparison)
     systems: dict[str, list[str]] = {}
     for system, conditions in comparison.conditions.items():
@@ -425,13 +423,11 @@ def _largest_groups(comparison: Comparison) -> list[Group]:
 
 
 def _apart(comparison: Comparison, measures: Sequence[ComparedMeasure]) -> list[str]:
-    """Return sentences that say which systems cannot be compared in which of the scores."""
     of_whole = (measure for measure in measures if measure.scope == WHOLE)
     return apart({measure.label: comparison.groups_of(measure.name) for measure in of_whole})
 
 
 def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
-    """Yield the groups of systems that are compared with each other, and in which scores."""
     groups: dict[tuple[tuple[str, ...], str], list[ComparedMeasure]] = {}
     for measure in comparison.measures:
         groups.setdefault((measure.group.systems, measure.setting), []).append(measure)

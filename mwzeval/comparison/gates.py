@@ -148,7 +148,6 @@ def worse_than(
 
 
 def _directed(scored: ScoredTable) -> ScoredTable:
-    """Return the scores of the whole that are better when higher, or when lower, and tested."""
     measures = (m for m in scored.measures if m.scope == WHOLE and not m.is_description)
     return ScoredTable(
         scored.table, tuple(m for m in measures if not m.name.startswith(WITHOUT_DIRECTION))

@@ -107,17 +107,15 @@ def read_rows(file: str, findings: Findings) -> Rows:
             return _inspect_samples(value.get("samples"), findings)
         # Results of τ²-bench have a list of tasks, too.
         lists = (value.get("simulations"), *value.values())
-        found = next((of for of in lists if isinstance(of, list) and _has_objects(of)), None)
+        found = next(
+            (of for of in lists if isinstance(of, list) and of and isinstance(of[0], dict)), None
+        )
         if _is_harness_sample(value):
             found = [value]
         if found is None:
             return Rows(_by_item(value), Columns("item", trial="trial"))
         value = found
     return _json_rows([(f"row {n}", row) for n, row in enumerate(value, start=1)], findings)
-
-
-def _has_objects(values: Sequence[Any]) -> bool:
-    return bool(values) and isinstance(values[0], dict)
 
 
 def _json_rows(values: Sequence[tuple[str, Any]], findings: Findings) -> Rows:
@@ -246,7 +244,6 @@ def _inspect_samples(samples: Any, findings: Findings) -> Rows:
 
 
 def _inspect_scores(scores: Any) -> dict[str, Any]:
-    """Return the value of each score of a sample."""
     values = {
         scorer: score.get("value") if isinstance(score, dict) else score
         for scorer, score in (scores.items() if isinstance(scores, dict) else ())

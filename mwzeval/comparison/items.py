@@ -154,7 +154,6 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
 
 
 def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Columns]:
-    """Return the column of items, and all others. Raises `InputError` where one is missing."""
     names, known = rows.names, rows.columns
 
     def usual(what: str) -> list[str]:
@@ -230,7 +229,6 @@ def _quoted(name: str) -> str:
 
 
 def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
-    """Read a file, and add the clusters of its items. Raises `InputError` with all its problems."""
     findings = Findings(name)
     rows = read_rows(name, findings)
     if not rows.rows:
@@ -399,7 +397,6 @@ def _check_values(files: Sequence[_File], score: str) -> None:
 
 
 def _lower(files: Sequence[_File], asked: Sequence[str]) -> set[str]:
-    """Return the scores that are better when lower."""
     known = list(dict.fromkeys(score for file in files for score in file.values))
     names = {name.lower() for name in _whole_names(asked, known)}
     for name in names.difference(known):
@@ -411,7 +408,6 @@ def _lower(files: Sequence[_File], asked: Sequence[str]) -> set[str]:
 
 
 def _scored(file: _File, outcomes: Mapping[str, bool], lower: Collection[str]) -> ScoredTable:
-    """Return the scores of one file, an item a unit."""
     # That a failure comes k times is no pass^k.
     first = next((s for s in file.values if outcomes[s] and s not in lower), None)
     several = sum(outcomes[score] for score in file.values) > 1

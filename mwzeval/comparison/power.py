@@ -213,7 +213,6 @@ def pilots_of(
 
 
 def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Measure:
-    """Return a score that is a mean over trials."""
     known = {
         measure.name: measure
         for measure in scored.measures

@@ -158,7 +158,6 @@ def runs_document(
 
 
 def _spread(scores: Sequence[Across]) -> Iterator[Sheet]:
-    """Yield the scores that have parts (domains) side by side, then the others."""
     groups, whole = grouped(scores)
     title = "mean ± standard deviation over runs"
     for with_parts in groups:

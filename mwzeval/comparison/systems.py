@@ -260,7 +260,6 @@ def _compare_group(
 def _tested(
     compared: ComparedMeasure, measure: Measure, rows: _Rows, level: float, intervals: bool
 ) -> ComparedMeasure:
-    """Return a score with the differences to the baseline, p values, places and intervals."""
     baseline = rows.baseline
     pairs = [
         (later, earlier)

@@ -23,7 +23,7 @@ from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, MakeSlSystem, SlPolicy
 from mwzeval.crosswoz.systems.template_reader import TemplateReader, spellings
 from mwzeval.crosswoz.systems.templates import MODES, Templates
-from mwzeval.errors import UsageError, did_you_mean
+from mwzeval.errors import UsageError, unknown
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
@@ -61,10 +61,8 @@ def system_named(name: str) -> NamedSystem:
         return NamedSystem(name, found, in_words=hasattr(found, "respond"))
     if Path(name).exists():
         return NamedSystem(name, MakeSlSystem(SlPolicy.load(name)))
-    raise UsageError(
-        f'unknown system "{name}"{did_you_mean(name, (RULE, RULE_PAPER))} (known: {RULE}, '
-        f"{RULE_PAPER}, a folder with {MODEL_FILE}, or package.module:Name)"
-    )
+    more = f", a folder with {MODEL_FILE}, or package.module:Name"
+    raise UsageError(unknown("system", name, (RULE, RULE_PAPER), more))
 
 
 @dataclass(slots=True)
@@ -90,9 +88,8 @@ class TrainedNlg:
 def trained_nlg(name: str) -> Nlg:
     """Return the generator of a folder. Raises `UsageError`, `InputError` as `nlu_named`."""
     if not Path(name).exists():
-        hint = did_you_mean(name, (TEMPLATES,))
-        known = f"{TEMPLATES}, or the folder of a trained generator"
-        raise UsageError(f'unknown NLG "{name}"{hint} (known: {known})')
+        more = ", or the folder of a trained generator"
+        raise UsageError(unknown("NLG", name, (TEMPLATES,), more))
     trained = TrainedNlg(Path(name))
     trained.load()  # what is wrong with it is told before anything begins
     return trained
@@ -155,10 +152,8 @@ def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: D
         trained = TrainedNlu(Path(name), spellings(database))
         trained.load()  # what is wrong with it is told before anything begins
         return trained
-    raise UsageError(
-        f'unknown NLU "{name}"{did_you_mean(name, (TEMPLATES,))} (known: {TEMPLATES}, the folder '
-        "of a trained NLU, or package.module:Name)"
-    )
+    more = ", the folder of a trained NLU, or package.module:Name"
+    raise UsageError(unknown("NLU", name, (TEMPLATES,), more))
 
 
 LEVELS = ("act", "text")

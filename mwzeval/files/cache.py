@@ -93,14 +93,9 @@ def remembered_checksums(path: Path) -> Checksums:
     return checksums
 
 
-def fingerprint(path: Path) -> str:
-    """Return the sha256 of a file's content, remembered while the file does not change."""
-    return remembered_checksums(path).sha256
-
-
 def combined_fingerprint(paths: Mapping[str, Path]) -> str:
     """Return one sha256 for several named files; their order does not matter, their names do."""
-    return _sha256_of([[name, fingerprint(paths[name])] for name in sorted(paths)])
+    return _sha256_of([[name, remembered_checksums(paths[name]).sha256] for name in sorted(paths)])
 
 
 def derive(
@@ -114,7 +109,8 @@ def derive(
     """
 
     def key() -> str:
-        return _sha256_of([name, revision, __version__, [fingerprint(path) for path in sources]])
+        read = [remembered_checksums(path).sha256 for path in sources]
+        return _sha256_of([name, revision, __version__, read])
 
     before = key()
     place = cache_directory() / "derived" / f"{name}-{before[:16]}.json.zst"

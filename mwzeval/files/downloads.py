@@ -357,7 +357,6 @@ def _receive(url: str, target: Path) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Return what the system says, below what the libraries wrapped."""
     while cause := error.__cause__ or error.__context__:
         error = cause
     return shorten(getattr(error, "strerror", None) or str(error), 300)
@@ -410,7 +409,6 @@ def all_there(*calls: Callable[[], Any]) -> list[Any]:
 
 
 def _advice(folder: Path, files: Sequence[PublicFile], sample: str) -> list[str]:
-    """Return the lines of a message that say where files are published, and where to put them."""
     return [
         *(f"  {file.local} is published at {file.url}" for file in files),
         f"Put what is missing into {folder}, at the place named above, or name a folder that has "

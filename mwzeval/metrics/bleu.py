@@ -85,7 +85,6 @@ class Bleu:
 
     @cached_property
     def _index(self) -> _ReferenceNgrams:
-        """The n-grams of the references; counted when first needed."""
         return _ReferenceNgrams(self._references)
 
     def rows(self, units: Iterable[tuple[str, Sequence[str]]]) -> list[dict[str, float]]:

@@ -183,7 +183,6 @@ class ScoredTable:
 def _resampled_interval(
     measure: Measure, sums: Sums, n: int, drawn: Callable[[int], DrawnSums], confidence: float
 ) -> Interval | None:
-    """Return the interval of a score of `n` units, given the sums of drawn blocks of a size."""
     if measure.outcome is not None and measure.cases is not None:
         return wilson(float(sums[measure.outcome][0]), n, confidence).scaled(measure.scale)
     samples = evaluate(measure.of, drawn(measure.block).samples)

@@ -51,7 +51,6 @@ def of_items(
 
 
 def _outcomes(of: Trials, outcome: str, cases: str | None) -> Table:
-    """Return the columns that only trials have."""
     totals = of.totals()
     numbers = of.counts if cases is None else totals.column(cases).astype(np.int64)
     won = totals.column(outcome).astype(np.int64)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, unknown
 from mwzeval.files.downloads import embedded
 from mwzeval.report.leaderboard import (
     OURS,
@@ -86,8 +86,7 @@ class Leaderboard:
         name = asked.replace("-", "_")
         all_names = (*self.tables, *self.beside)
         if name not in all_names:
-            hint, known = did_you_mean(name, all_names), ", ".join(all_names)
-            raise UsageError(f'unknown table "{shorten(asked)}"{hint} (known: {known})')
+            raise UsageError(unknown("table", asked, all_names))
         return name
 
 

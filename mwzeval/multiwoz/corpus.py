@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mwzeval.errors import DataError, InputError, UsageError, did_you_mean, shorten
-from mwzeval.files.cache import combined_fingerprint, derive, fingerprint
+from mwzeval.files.cache import combined_fingerprint, derive, remembered_checksums
 from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
 from mwzeval.files.reading import data_bytes, expecting, parse_data, read_data, read_zip
 from mwzeval.metrics.bleu import tokenize
@@ -493,7 +493,7 @@ def load_references(name: str, fold: Fold, root: DataRoot) -> References:
         f"references-{name.lower()}", [path], derived_revision(), lambda: _tokenized(path)
     )
     responses = {key: tuple(responses) for key, responses in plain.items()}
-    return References(name, fingerprint(path)[:8], responses)
+    return References(name, remembered_checksums(path).sha256[:8], responses)
 
 
 def own_references(gold: GoldFold) -> References:

@@ -242,7 +242,6 @@ class _Run:
         return is_stale or self.curve[-1].step >= self._last_step
 
     def _identity(self) -> dict[str, Any]:
-        """Return what another run does not share."""
         return {"settings": asdict(self._learner.settings), "data": list(self._learner.data)}
 
     def _write(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, did_you_mean, shorten, unknown
 
 PUBLISHED_DOMAINS: Mapping[str, str] = {
     "CR": "CamRestaurants",
@@ -185,8 +185,7 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
     if not 0 <= rate <= 1:
         raise UsageError(f"the rate of errors is from 0 to 100 %, not {100 * rate:g} %")
     if who not in USERS and not who.startswith(OWN_USER):
-        known = f"{', '.join(USERS)}, or {OWN_USER}…"
-        raise UsageError(f'unknown users "{shorten(who)}"{did_you_mean(who, USERS)} ({known})')
+        raise UsageError(unknown("users", who, USERS, f", or {OWN_USER}…"))
     name = base.name
     if rate != base.error_rate:
         name += f"{VARIED}errors={100 * rate:g}"

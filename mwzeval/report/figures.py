@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mwzeval.errors import MwzevalWarning, UsageError, did_you_mean, shorten
+from mwzeval.errors import MwzevalWarning, UsageError, shorten, unknown
 from mwzeval.libraries import required
 from mwzeval.report.systems import (
     ScoredSystem,
@@ -88,8 +88,7 @@ def check_format(format_name: str) -> None:
     Before anything is read or computed.
     """
     if format_name not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise UsageError(f'unknown format of pictures "{shorten(format_name)}" ({known})')
+        raise UsageError(unknown("format of pictures", format_name, FORMATS))
     require_matplotlib()
 
 
@@ -174,7 +173,6 @@ def _axis_label(unit: str, lower_is_better: bool) -> str:
 
 
 def _title(label: str, setting: str, between: str) -> str:
-    """Return a title, with the setting of its group if there are several groups."""
     return f"{label}{between}{setting.replace(', ', between)}" if setting else label
 
 
@@ -221,10 +219,7 @@ def plot_scores(
     known = dict.fromkeys(s.name for system in systems for s in system.scores if s.scope == WHOLE)
     for name in names:
         if name not in known:
-            raise UsageError(
-                f'there is no score "{shorten(name)}"{did_you_mean(name, known)} '
-                f"(known: {', '.join(known)})"
-            )
+            raise UsageError(unknown("score", name, known))
     shown = [(name, group) for name in names for group in comparable_in(systems, name)]
     n_columns = min(2, len(shown))
     labels = [shorten(system.name, SHOWN_NAME) for system in systems]
@@ -265,7 +260,6 @@ def _draw_scores(
     ticks: int,
     limits: Limits,
 ) -> None:
-    """Draw the scores of one panel, by their rows."""
     first = next(iter(scores.values()))
     axes.set_title(_title(first.label, setting, "\n"))
     axes.grid(axis="x")

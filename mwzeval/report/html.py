@@ -131,7 +131,6 @@ def _hash(content: str) -> str:
 
 
 def _flat(kinds: Sequence[Kind]) -> list[tuple[str, str]]:
-    """Return outcome and code of all kinds, each followed by its details."""
     return [(kind.outcome, kind.code) for group in kinds for kind in (group, *group.details)]
 
 
@@ -224,8 +223,7 @@ def _plain_object(value: Explanation | Reason | Claim | ToolUse) -> dict[str, An
             names = ("goal", "reached", "turns", "reasons")
             return {"outcomes": outcomes} | {name: getattr(value, name) for name in names}
         case Claim(start=start, end=end, verdict=verdict):
-            text = f"{value.slot}{value.remarks()}"
-            return {"start": start, "end": end, "verdict": verdict, "text": text}
+            return {"start": start, "end": end, "verdict": verdict, "text": value.note()}
         case Reason():
             return {n: getattr(value, n) for n in ("code", "outcome", "scope", "turn", "text")}
         case ToolUse():
@@ -387,7 +385,6 @@ def _round_up(value: float) -> float:
 
 
 def _about_intervals(systems: Sequence[ScoredSystem]) -> str | None:
-    """Return a sentence about the intervals that are shown, None when there are none."""
     kinds = dict.fromkeys(
         f"{100 * score.interval.confidence:g} % {score.interval.method}"
         for system in systems
@@ -399,7 +396,6 @@ def _about_intervals(systems: Sequence[ScoredSystem]) -> str | None:
 
 
 def _about_comparison(comparison: Comparison) -> list[str]:
-    """Return sentences that say on what, and how, the systems were compared."""
     sentences = [*about_units(comparison), *about_tests(comparison)]
     if any(
         measure.is_alike(entry, comparison.level)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple, TypeVar
 
-from mwzeval.errors import UsageError, did_you_mean, printable, shorten
+from mwzeval.errors import UsageError, printable, shorten, unknown
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import (
     BETTER,
@@ -78,76 +78,16 @@ class Utterance(NamedTuple):
     text: str
 
 
-RIGHT, INCONSISTENT, UNKNOWN, UNJUDGED = "right", "inconsistent", "unknown", "unjudged"
-VERDICTS = (UNKNOWN, INCONSISTENT, RIGHT, UNJUDGED)
-"""What becomes of a claim, the worst first: nothing has it; it is of another; it is so; open."""
-SHOWN_NAMES = 3
-"""How many names or values of a claim are shown before the rest is left out."""
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
-    """What the system says of something, and whether it is so.
+    """Words of a response that a benchmark has judged: from `start` to `end` (characters)."""
 
-    `text` is what stands from `start` to `end` (characters) of the response of `turn` as it was
-    written; `domain`, `slot` and `value` are as what it was read, `value` in the database's
-    spelling, None where the database has no such value. `venue` names the first of the `venues`
-    (their number) that it is about, none where it names one or where that is open.
-
-    `verdict` is the worst that the sources of `held_against` (`database`, `log`) say; `right` are
-    the values that would be right. What each source says: the database has such a value (`known`),
-    and a venue that it is about has it (`agrees`); tools have returned it (`log_agrees`); None
-    where it cannot tell.
-    """
-
-    turn: int
     start: int
     end: int
-    text: str
-    domain: str | None
-    slot: str
-    value: str | None
-    venue: tuple[str, ...]
-    venues: int
     verdict: str
-    right: tuple[str, ...]
-    held_against: tuple[str, ...]
-    known: bool | None
-    agrees: bool | None
-    log_agrees: bool | None
 
-    @property
-    def is_flagged(self) -> bool:
-        """Tell whether it is not so."""
-        return self.verdict in (INCONSISTENT, UNKNOWN)
-
-    def told(self) -> str:
-        """Return what is said, of what, what would be right, and by what, on one line."""
-        words = " ".join(self.text.split())
-        return f"{self.slot} {words}{self.remarks()}"
-
-    def remarks(self) -> str:
-        """Return what is to be told of the words, in brackets; nothing when there is nothing."""
-        words = " ".join(self.text.split())
-        remarks = []
-        if self.value is not None and self.value.casefold() != words.casefold():
-            remarks.append(f"read as {self.value}")
-        if self.venue:
-            remarks.append(f"of {_some(self.venue, self.venues)}")
-        if self.is_flagged and self.right:
-            remarks.append(f"right: {_some(self.right, len(self.right))}")
-        if self.is_flagged and self.log_agrees:
-            remarks.append("by database, but a tool returned it")
-        elif self.log_agrees is False and not self.right:
-            remarks.append("nothing of it in the log")
-        elif self.held_against:
-            remarks.append(f"by {' and '.join(self.held_against)}")
-        return f" ({'; '.join(remarks)})" if remarks else ""
-
-
-def _some(names: Sequence[str], count: int) -> str:
-    shown = ", ".join(names[:SHOWN_NAMES])
-    return shown if count <= SHOWN_NAMES else f"{shown} and {count - SHOWN_NAMES} more"
+    def note(self) -> str:
+        """Return what is to be read beside the words."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,9 +241,7 @@ def with_reason(
         return explanations
     found = {reason.code for explanation in explanations for reason in explanation.reasons}
     if code not in {*kinds, *found, *(each.partition(":")[0] for each in found)}:
-        close = did_you_mean(code, [*sorted(found), *kinds])
-        occurring = ", ".join(sorted(found)) or "none"
-        raise UsageError(f'unknown reason "{shorten(code)}"{close} (in this file: {occurring})')
+        raise UsageError(unknown("reason", code, [*sorted(found), *kinds]))
     return [
         explanation
         for explanation in explanations
@@ -388,7 +326,6 @@ def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
 
 
 def _utterances(explanation: Explanation, turn: int) -> tuple[Utterance, ...]:
-    """Return what the user and the system said in a turn; nothing where there is no such turn."""
     turns = explanation.turns[turn : turn + 1]
     return tuple(
         text for view in turns for text in view.utterances if text.speaker in (USER, SYSTEM)
@@ -636,7 +573,6 @@ def _said(turn: TurnView) -> Iterator[_Line]:
 
 
 def _goal(explanation: Explanation) -> Iterator[_Line]:
-    """Yield the goal, and where each line of it was met, if that is known."""
     marks = [""] * len(explanation.goal)
     if explanation.reached is not None:
         marks = [
@@ -652,7 +588,6 @@ def _goal(explanation: Explanation) -> Iterator[_Line]:
 
 
 def _reasons(reasons: Iterable[Reason]) -> Iterator[_Line]:
-    """Yield reasons, a sentence below each."""
     for of in reasons_in_turns(reasons):
         at = f" at {of.place}" if of.turns else ""
         yield _loss(f"{LOST} {of.reason.scope}, {of.reason.outcome}: {of.reason.code}{at}")
@@ -688,7 +623,6 @@ def _loss(text: str) -> _Line:
 
 
 def _text(parts: Iterable[Sequence[_Line] | Sheet], look: Look) -> str:
-    """Return tables and groups of lines, with blank lines between."""
     shown = (
         sheet_text(part, look)
         if isinstance(part, Sheet)
@@ -713,5 +647,4 @@ def _broken(line: _Line, look: Look) -> list[str]:
 
 
 def _width(look: Look) -> int:
-    """Return how many columns a line has at most."""
     return max(NARROWEST, min(WIDTH, look.width or WIDTH))

@@ -217,9 +217,13 @@ def summary(report: Report, ceiling: Report | None = None) -> Document:
         for record in records:
             of_gold = gold.get((record["score"], record["scope"]))
             record[CEILING] = None if of_gold is None else of_gold.value
+    groups, whole = grouped(own)
+    sheets = [_scopes_sheet(with_parts, beside) for with_parts in groups]
+    if whole:
+        sheets.append(_whole_sheet(whole, beside))
     return Document(
         heading=tuple(_heading(report)),
-        sheets=(*_sheets(own, beside), *report.figures),
+        sheets=(*sheets, *report.figures),
         notes=notes,
         signatures=signatures,
         records=records,
@@ -301,19 +305,6 @@ def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[
     return [*alike.values()], whole
 
 
-def _sheets(scores: Sequence[Score], beside: Beside) -> Iterator[Sheet]:
-    """Yield the scores that have parts (domains) side by side, then the others.
-
-    What stands `beside` is a column; where it has scores of parts, too, a row below scores side by
-    side.
-    """
-    groups, whole = grouped(scores)
-    for with_parts in groups:
-        yield _scopes_sheet(with_parts, beside)
-    if whole:
-        yield _whole_sheet(whole, beside)
-
-
 def _scopes_sheet(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
     """Return a row per name and a column per scope, or the reverse where scopes are many.
 
@@ -359,7 +350,6 @@ def _whole_sheet(scores: Sequence[Score], beside: Beside) -> Sheet:
 
 
 def _beside(scores: Sequence[Score], beside: Beside) -> dict[str, list[Cell | str]]:
-    """Return what stands beside any of the scores, by its title: a cell for each score."""
     found = {
         title: [known.get((score.name, score.scope)) for score in scores]
         for title, known in beside.items()

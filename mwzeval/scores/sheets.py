@@ -193,7 +193,6 @@ def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) 
 
 
 def _lines(text: str, style: str, look: Look) -> list[str]:
-    """Return a text in lines that fit, broken between words."""
     shown = printable(text)
     lines = [shown]
     if look.width is not None and width_of(shown) > look.width:
@@ -272,7 +271,6 @@ def _markdown_escaped(text: str) -> str:
 
 
 def _caption(sheet: Sheet) -> str:
-    """Return the caption, if there is one, for formats that have bold numbers."""
     is_bold = any(cell.best for row in sheet.rows for cell in row)
     bold = ("Bold: the best of its column.",) if sheet.caption and is_bold else ()
     return " ".join((*sheet.caption, *bold))

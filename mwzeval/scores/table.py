@@ -155,7 +155,6 @@ class Table:
         return to_markdown(self._document())
 
     def _document(self) -> Document:
-        """Return the first and last rows and columns."""
         header = [UNIT, *_ends(self.columns, "…")]
         rows = [
             ["…"] * len(header)

@@ -217,6 +217,5 @@ def _coin_flips(samples: int, units: int, generator: np.random.Generator) -> NDA
 
 
 def _by_column(columns: Sequence[str], sums: NDArray[np.float64]) -> Sums:
-    """Return sums of shape (samples, columns), or one row of them, by column."""
     by_row = np.ascontiguousarray(np.atleast_2d(sums).T)
     return dict(zip(columns, by_row, strict=True))

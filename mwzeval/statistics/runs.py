@@ -214,7 +214,6 @@ def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
 
 
 def _weights(scores: Scores, part: int) -> NDArray[np.float64]:
-    """Return how often each run of each task is drawn, divided by their number."""
     runs, tasks = scores.shape
     drawn = _generator(SEED, part).multinomial(
         runs, np.full(runs, 1 / runs), size=(RESAMPLES, tasks)

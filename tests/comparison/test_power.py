@@ -120,19 +120,6 @@ def test_what_is_expected_of_tests_is_what_simulated_systems_find() -> None:
         assert found / repetitions == pytest.approx(expected, abs=allowed)
 
 
-def test_independent_systems_and_alike_ones_are_the_two_ends() -> None:
-    random = np.random.default_rng(13)
-    rates = random.random(size=(3000, 1))
-    first, second = (list((random.random((3000, 3)) < rates).astype(float)) for _ in range(2))
-    other = list((random.random((3000, 3)) < random.permutation(rates)).astype(float))
-    alike, independent = spread_of(first, second), spread_of(first, other)
-    one = spread_of(first)
-    assert one.within is not None
-    assert alike.between == pytest.approx(0, abs=0.01)
-    assert independent.between == pytest.approx(2 * one.between, rel=0.1)
-    assert alike.within == pytest.approx(2 * one.within, rel=0.05)
-
-
 def test_equal_clusters_have_the_errors_and_variances_of_statsmodels() -> None:
     """Version 0.15.0, of the data below.
 
@@ -186,21 +173,3 @@ def test_clusters_of_one_item_are_none() -> None:
     other = list(random.normal(0, 1, size=(30, 3)))
     difference = spread_of(scores, other, clusters=range(30))
     assert difference.between == pytest.approx(spread_of(scores, other).between)
-
-
-def test_what_is_expected_of_tests_is_what_simulated_clusters_find() -> None:
-    """By the clustered standard error; for independent items the power would be 0.94."""
-    random, repetitions, true = np.random.default_rng(29), 800, 1.2
-    pilot, scores = in_clusters(random, random.integers(1, 7, size=4000), 2)
-    spread = spread_of(list(scores), clusters=pilot.tolist())
-    found = []
-    for _ in range(repetitions):
-        sizes = random.integers(1, 7, size=50)
-        of, drawn = in_clusters(random, sizes, 2)
-        values = drawn.mean(axis=1) + true
-        sums = np.bincount(of, weights=values - values.mean())
-        error = math.sqrt(float(sums @ sums) * 50 / 49) / values.size
-        found.append(abs(values.mean()) > 1.96 * error)
-    expected = TwoSided().power_of(true, spread.standard_error(175, 2))
-    assert np.mean(found) == pytest.approx(expected, abs=0.05)
-    assert TwoSided().power_of(true, spread_of(list(scores)).standard_error(175, 2)) > 0.93

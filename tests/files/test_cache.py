@@ -22,7 +22,6 @@ from mwzeval.files.cache import (
     checksums_of,
     combined_fingerprint,
     derive,
-    fingerprint,
     remembered_checksums,
 )
 from tests.places import ROOT
@@ -102,7 +101,6 @@ def test_checksums_are_those_of_sha256sum_and_git(tmp_path: Path, content: bytes
     expected = Checksums(hashlib.sha256(content).hexdigest(), git)
     for read in (checksums_of, remembered_checksums, remembered_checksums):
         assert read(path) == expected
-    assert fingerprint(path) == expected.sha256
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
@@ -125,13 +123,13 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 def test_a_file_is_read_again_only_when_it_has_changed(
     source: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], Any]
 ) -> None:
-    assert fingerprint(source) == sha256("content")
+    assert remembered_checksums(source).sha256 == sha256("content")
     with monkeypatch.context() as unread:
         unread.setattr(cache, "checksums_of", pytest.fail)
-        assert fingerprint(source) == sha256("content")
+        assert remembered_checksums(source).sha256 == sha256("content")
     time.sleep(0.02)
     change(source)
-    assert fingerprint(source) == sha256(source.read_text())
+    assert remembered_checksums(source).sha256 == sha256(source.read_text())
 
 
 def test_a_combined_fingerprint_depends_on_names_and_contents_not_on_order(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from mwzeval.errors import Problem
@@ -143,25 +143,19 @@ def system(name: str, explanations: list[Explanation]) -> ScoredSystem:
     return ScoredSystem(name, tuple(scores), meta, tuple(explanations), (warning,))
 
 
+@dataclass(frozen=True)
+class Noted(Claim):
+    start: int
+    end: int
+    verdict: str
+    text: str
+
+    def note(self) -> str:
+        return self.text
+
+
 def claim(said: str, start: int, end: int, slot: str, verdict: str = "right") -> Claim:
-    """Return a claim of a response, of which nothing but its place matters."""
-    return Claim(
-        turn=0,
-        start=start,
-        end=end,
-        text=said[start:end],
-        domain=None,
-        slot=slot,
-        value=said,
-        venue=(said,),
-        venues=1,
-        verdict=verdict,
-        right=(said,),
-        held_against=("database",),
-        known=verdict != "unknown",
-        agrees=verdict == "right",
-        log_agrees=None,
-    )
+    return Noted(start, end, verdict, f"{slot} ({said})")
 
 
 def claiming_systems() -> list[ScoredSystem]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -37,35 +36,9 @@ def test_mcnemar_agrees_with_scipy(counts: tuple[int, int]) -> None:
     assert mcnemar(*outcomes(*counts)) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("counts", [(0, 3), (2, 2), (1, 6), (4, 5)])
-def test_mcnemar_is_the_share_of_outcomes_that_are_as_uneven(counts: tuple[int, int]) -> None:
-    discordant = sum(counts)
-    uneven = sum(
-        abs(2 * sum(coins) - discordant) >= abs(counts[0] - counts[1])
-        for coins in itertools.product((0, 1), repeat=discordant)
-    )
-    assert mcnemar(*outcomes(*counts)) == float(Fraction(uneven, 2**discordant))
-
-
-def test_mcnemar_is_symmetric_and_blind_to_order_and_to_agreement() -> None:
-    system, baseline = outcomes(9, 3)
-    order = np.random.default_rng(0).permutation(len(system))
-    expected = mcnemar(system, baseline)
-    assert mcnemar(system[order], baseline[order]) == expected
-    assert mcnemar(baseline, system) == expected
-    agreeing = np.ones(500)
-    assert mcnemar(np.append(system, agreeing), np.append(baseline, agreeing)) == expected
-
-
 def test_mcnemar_of_very_many_units_does_not_underflow_early() -> None:
     assert 0 < mcnemar(*outcomes(1000, 10)) < 1e-250
     assert mcnemar(*outcomes(5000, 5000)) == 1.0
-
-
-def test_mcnemar_finds_a_difference_where_there_is_none_at_most_as_often_as_it_says() -> None:
-    random = np.random.default_rng(6)
-    p_values = [mcnemar(*random.integers(0, 2, (2, 300)).astype(np.float64)) for _ in range(1000)]
-    assert np.mean(np.array(p_values) <= 0.05) <= 0.06
 
 
 def test_wins_ties_and_losses_are_counted() -> None:

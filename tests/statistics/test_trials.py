@@ -15,10 +15,6 @@ from mwzeval.statistics.trials import Trials, all_succeed, item_and_trial, some_
 outcomes = st.lists(st.booleans(), min_size=1, max_size=9)
 
 
-def test_pass_of_a_small_case_is_known() -> None:
-    assert [all_succeed(3, 4, k) for k in (1, 2, 3, 4)] == [0.75, 0.5, 0.25, 0]
-
-
 @given(won=outcomes, data=st.data())
 def test_choices_of_trials_are_counted(won: list[bool], data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(won)))
@@ -31,17 +27,6 @@ def test_choices_of_trials_are_counted(won: list[bool], data: st.DataObject) -> 
     # pass@k, by its published formula, is another thing.
     some_succeed = sum(map(any, chosen)) / len(chosen)
     assert some_succeed == pytest.approx(1 - all_succeed(trials - successes, trials, k))
-
-
-@pytest.mark.parametrize(("rate", "k"), [(0.3, 2), (0.8, 3), (0.95, 5)])
-def test_what_is_estimated_is_the_chance_that_k_trials_succeed(rate: float, k: int) -> None:
-    from scipy.stats import binom
-
-    trials = 6
-    mean = sum(binom.pmf(c, trials, rate) * all_succeed(c, trials, k) for c in range(trials + 1))
-    assert mean == pytest.approx(rate**k)
-    differ = sum(binom.pmf(c, trials, rate) * some_differ(c, trials, k) for c in range(trials + 1))
-    assert differ == pytest.approx(1 - rate**k - (1 - rate) ** k)
 
 
 @pytest.mark.parametrize(

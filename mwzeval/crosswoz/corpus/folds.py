@@ -18,7 +18,7 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, dialogue_from_json
 from mwzeval.crosswoz.corpus.file_shapes import Table, checked_acts, checked_rows, chinese_data
 from mwzeval.crosswoz.corpus.names import ATTRACTION, HOTEL, METRO, RESTAURANT
-from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
+from mwzeval.errors import DataError, UsageError, shorten, unknown
 from mwzeval.files.cache import combined_fingerprint, remembered_checksums
 from mwzeval.files.downloads import DataRoot, MissingError, all_there, embedded, locate
 from mwzeval.files.reading import data_bytes
@@ -195,9 +195,7 @@ def _read_json(path: Path) -> Any:
 
 def _check(what: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
-        raise UsageError(
-            f'unknown {what} "{name}"{did_you_mean(name, known)} (known: {", ".join(known)})'
-        )
+        raise UsageError(unknown(what, name, known))
 
 
 @dataclass(frozen=True, eq=False)

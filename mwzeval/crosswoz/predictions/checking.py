@@ -24,7 +24,7 @@ from mwzeval.crosswoz.predictions.tracks import (
     unknown_conditioning,
 )
 from mwzeval.crosswoz.scoring.track_scores import AnyScores, scores_of
-from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import Problem, UsageError, shorten, unknown
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.scores.findings import Findings
 
@@ -172,10 +172,7 @@ def _tracks(predictions: Predictions, options: Options, findings: Findings) -> t
         if name in TRACKS:
             tracks.append(TRACKS[name])
         else:
-            message = (
-                f'unknown track "{shorten(name)}"{did_you_mean(name, TRACKS)} (known: {known})'
-            )
-            findings.error("unknown-track", message)
+            findings.error("unknown-track", unknown("track", name, TRACKS))
     return tuple(dict.fromkeys(tracks))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, unknown
 
 USER_ACTS, SYSTEM_ACTS_NLU = "user_acts", "system_acts_nlu"
 SYSTEM_ACTS, SYSTEM_ACTS_DELEX = "system_acts", "system_acts_delex"
@@ -60,10 +60,7 @@ def track_named(name: str) -> Track:
     """Return a track by its name. Raises `UsageError` for an unknown one."""
     track = TRACKS.get(name)
     if track is None:
-        raise UsageError(
-            f'unknown track "{shorten(name)}"{did_you_mean(name, TRACKS)} '
-            f"(known: {', '.join(TRACKS)})"
-        )
+        raise UsageError(unknown("track", name, TRACKS))
     return track
 
 
@@ -76,10 +73,7 @@ def check_conditioning(name: str) -> str:
 
 def unknown_conditioning(name: str) -> str:
     """Return what to say of a conditioning that there is not."""
-    return (
-        f'unknown conditioning "{shorten(name)}"{did_you_mean(name, JOINT_NAMES)} '
-        f"(known: {', '.join(JOINT_NAMES)})"
-    )
+    return unknown("conditioning", name, JOINT_NAMES)
 
 
 def names_of(tracks: Iterable[Track]) -> str:

@@ -40,7 +40,7 @@ from mwzeval.crosswoz.simulation.protocols import (
     state_of,
 )
 from mwzeval.crosswoz.simulation.user import RuleSimulator
-from mwzeval.errors import UsageError, did_you_mean
+from mwzeval.errors import UsageError, unknown
 
 CONTEXT = 3
 """How many utterances before one an NLU is given."""
@@ -154,8 +154,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
-            hint = did_you_mean(self.level, LEVELS)
-            raise UsageError(f'unknown level "{self.level}"{hint} (known: {", ".join(LEVELS)})')
+            raise UsageError(unknown("level", self.level, LEVELS))
         if (self.make_system is None) == (self.make_text_system is None):
             raise UsageError("a simulation has one system: of acts, or of words")
         if self.level == "act" and self.make_system is None:

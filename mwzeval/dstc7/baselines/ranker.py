@@ -27,7 +27,7 @@ from mwzeval.dstc7.baselines.query import (
 from mwzeval.dstc7.baselines.vectors import Vectors, list_scores, order, pool_best, words_of
 from mwzeval.dstc7.reading.dialogues import read_pool, stream_examples
 from mwzeval.dstc7.reading.tracks import NONE, RANKED, Track
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
+from mwzeval.errors import InputError, Problem, UsageError, unknown
 from mwzeval.libraries import required
 
 K1 = 1.5
@@ -222,10 +222,7 @@ class Baseline:
 
     def __post_init__(self) -> None:
         if self.name not in BASELINES:
-            hint = did_you_mean(self.name, BASELINES)
-            raise UsageError(
-                f'unknown baseline "{self.name}"{hint} (known: {", ".join(BASELINES)})'
-            )
+            raise UsageError(unknown("baseline", self.name, BASELINES))
         if (self.name == DUAL_ENCODER) != (self.model is not None):
             what = "needs the folder of" if self.model is None else "makes no use of"
             raise UsageError(f"{self.name} {what} a trained model")

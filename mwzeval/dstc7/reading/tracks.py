@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Literal, get_args
 
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import InputError, Problem, UsageError, shorten, unknown
 from mwzeval.files.reading import STANDARD_INPUT, is_url, plain_name
 
 Order = Literal["list", "confidence"]
@@ -49,9 +49,7 @@ class Options:
             ("order", self.order, ORDERS),
         ):
             if value not in known:
-                hint = did_you_mean(value, known)
-                listed = ", ".join(known)
-                raise UsageError(f'unknown {what} "{shorten(value)}"{hint} (known: {listed})')
+                raise UsageError(unknown(what, value, known))
         if self.compat not in (None, COMPATIBLE):
             raise UsageError(f"compat is {COMPATIBLE} or nothing, not {shorten(str(self.compat))}")
         if self.compat and self.metric != "ranking":
@@ -187,8 +185,7 @@ def track_of(name: str, case: str | None = None) -> Track:
         for dataset in DATASETS:
             if dataset == parts[0]:
                 return Track(dataset, int(parts[1]), case)
-    hint, known = did_you_mean(name, TRACK_NAMES), ", ".join(TRACK_NAMES)
-    raise UsageError(f'unknown track "{shorten(name)}"{hint} (known: {known})')
+    raise UsageError(unknown("track", name, TRACK_NAMES))
 
 
 def track_of_file(file: str) -> Track | None:

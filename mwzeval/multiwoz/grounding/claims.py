@@ -37,7 +37,13 @@ from mwzeval.multiwoz.scoring.goal_success import (
 )
 from mwzeval.multiwoz.words.delexicalize import with_numbers_of_taxis
 from mwzeval.multiwoz.words.text import LANDMARK, Mention
-from mwzeval.scores.explanation import INCONSISTENT, RIGHT, UNJUDGED, UNKNOWN, VERDICTS, Claim
+from mwzeval.scores import explanation
+
+RIGHT, INCONSISTENT, UNKNOWN, UNJUDGED = "right", "inconsistent", "unknown", "unjudged"
+VERDICTS = (UNKNOWN, INCONSISTENT, RIGHT, UNJUDGED)
+"""What becomes of a claim, the worst first: nothing has it; it is of another; it is so; open."""
+SHOWN_NAMES = 3
+"""How many names or values of a claim are shown before the rest is left out."""
 
 SAID_AS = {"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID": "trainid"}
 """Requested slots that are values of a venue, and the slot of a mention that gives each."""
@@ -94,6 +100,73 @@ class Judged(NamedTuple):
     agrees: bool | None
     offered: tuple[str, ...]
     counted: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(explanation.Claim):
+    """What the system says of something, and whether it is so.
+
+    `text` is what stands from `start` to `end` (characters) of the response of `turn` as it was
+    written; `domain`, `slot` and `value` are as what it was read, `value` in the database's
+    spelling, None where the database has no such value. `venue` names the first of the `venues`
+    (their number) that it is about, none where it names one or where that is open.
+
+    `verdict` is the worst that the sources of `held_against` (`database`, `log`) say; `right` are
+    the values that would be right. What each source says: the database has such a value (`known`),
+    and a venue that it is about has it (`agrees`); tools have returned it (`log_agrees`); None
+    where it cannot tell.
+    """
+
+    turn: int
+    start: int
+    end: int
+    text: str
+    domain: str | None
+    slot: str
+    value: str | None
+    venue: tuple[str, ...]
+    venues: int
+    verdict: str
+    right: tuple[str, ...]
+    held_against: tuple[str, ...]
+    known: bool | None
+    agrees: bool | None
+    log_agrees: bool | None
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether it is not so."""
+        return self.verdict in (INCONSISTENT, UNKNOWN)
+
+    def line(self) -> str:
+        """Return slot and words, what would be right, and by what source, on one line."""
+        return f"{self.slot} {' '.join(self.text.split())}{self._remarks()}"
+
+    def note(self) -> str:
+        """Return the same without the words."""
+        return f"{self.slot}{self._remarks()}"
+
+    def _remarks(self) -> str:
+        words = " ".join(self.text.split())
+        remarks = []
+        if self.value is not None and self.value.casefold() != words.casefold():
+            remarks.append(f"read as {self.value}")
+        if self.venue:
+            remarks.append(f"of {_some(self.venue, self.venues)}")
+        if self.is_flagged and self.right:
+            remarks.append(f"right: {_some(self.right, len(self.right))}")
+        if self.is_flagged and self.log_agrees:
+            remarks.append("by database, but a tool returned it")
+        elif self.log_agrees is False and not self.right:
+            remarks.append("nothing of it in the log")
+        elif self.held_against:
+            remarks.append(f"by {' and '.join(self.held_against)}")
+        return f" ({'; '.join(remarks)})" if remarks else ""
+
+
+def _some(names: Sequence[str], count: int) -> str:
+    shown = ", ".join(names[:SHOWN_NAMES])
+    return shown if count <= SHOWN_NAMES else f"{shown} and {count - SHOWN_NAMES} more"
 
 
 class LogClaim(NamedTuple):

@@ -14,13 +14,21 @@ from typing import Any
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.bookings import BookingOutcome
-from mwzeval.multiwoz.grounding.claims import INVENTED, SAID_AS, SLOTS, Grounded, Judged, LogClaim
+from mwzeval.multiwoz.grounding.claims import (
+    INVENTED,
+    SAID_AS,
+    SLOTS,
+    Claim,
+    Grounded,
+    Judged,
+    LogClaim,
+)
 from mwzeval.multiwoz.grounding.log import OF_LOG
 from mwzeval.multiwoz.reasons import SHOWN, listed, reason, unmet
 from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKED_BY, NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates, judge
 from mwzeval.multiwoz.words.text import Mention
-from mwzeval.scores.explanation import Claim, Fact, Reason
+from mwzeval.scores.explanation import Fact, Reason
 from mwzeval.scores.score import WHOLE
 
 MENTIONS = Rates(
@@ -233,7 +241,7 @@ class Words:
             yield Fact(SAYS, "; ".join(values), domain)
         for claim in self.claims:
             if claim.turn == turn and claim.is_flagged:
-                yield Fact(claim.verdict, claim.told(), claim.domain)
+                yield Fact(claim.verdict, claim.line(), claim.domain)
 
     def outcomes(self) -> dict[str | None, dict[str, bool | None]]:
         """Return what was kept and lost, by domain; None stands for the whole dialogue."""

@@ -27,6 +27,7 @@ from mwzeval.multiwoz.grounding.bookings import (
     judge_booking,
 )
 from mwzeval.multiwoz.grounding.claims import (
+    Claim,
     Grounded,
     Grounding,
     Judged,
@@ -57,7 +58,7 @@ from mwzeval.multiwoz.reasons import listed, reason, unmet
 from mwzeval.multiwoz.schema import BOOKED_BY, DATABASE_DOMAINS, NAMED_BY, SERVICES
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
-from mwzeval.scores.explanation import Claim, Reason
+from mwzeval.scores.explanation import Reason
 from mwzeval.scores.score import WHOLE
 
 INFORM, SUCCESS, BOOKING = "inform", "success", "booking"

@@ -41,6 +41,7 @@ from mwzeval.multiwoz.convlab.resources import ActDatabase
 from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
+from mwzeval.multiwoz.grounding.claims import Claim
 from mwzeval.multiwoz.grounding.scores import (
     Computed,
     grounded_columns,
@@ -66,7 +67,6 @@ from mwzeval.scores.explanation import (
     CANNOT_BE,
     NOT_JUDGED,
     SYSTEM,
-    Claim,
     Explanation,
     Fact,
     Reason,
@@ -402,7 +402,7 @@ def _text_view(turn: int, exchange: Turn, claims: Sequence[Claim]) -> TurnView:
     of_turn = tuple(claim for claim in claims if claim.turn == turn)
     facts = (
         *(Fact("said before", step.text) for step in exchange.steps if step.kind == SAID),
-        *(Fact(c.verdict, c.told(), c.domain) for c in of_turn if c.is_flagged),
+        *(Fact(c.verdict, c.line(), c.domain) for c in of_turn if c.is_flagged),
     )
     uses = tuple(_tool_uses(exchange.steps))
     return TurnView(tuple(utterances), facts, calls=uses, claims=of_turn)

@@ -11,7 +11,7 @@ from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
-from mwzeval.multiwoz.grounding.claims import claims_of
+from mwzeval.multiwoz.grounding.claims import Claim, claims_of
 from mwzeval.multiwoz.grounding.scores import Words
 from mwzeval.multiwoz.placeholders import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census
@@ -21,14 +21,7 @@ from mwzeval.multiwoz.scoring.goal_success import NeedsOffer, Progress
 from mwzeval.multiwoz.scoring.reasons import Case, failures, spelled
 from mwzeval.multiwoz.scoring.rows import Rows, plain_metrics
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
-from mwzeval.scores.explanation import (
-    SYSTEM,
-    Claim,
-    Explanation,
-    Fact,
-    TurnView,
-    Utterance,
-)
+from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, TurnView, Utterance
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE
 from mwzeval.version import __version__, library_version

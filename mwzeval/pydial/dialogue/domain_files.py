@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, unknown
 from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
 from mwzeval.files.reading import RepeatedKeys, check_size, read_json
 from mwzeval.pydial.dialogue.domain import (
@@ -219,8 +219,7 @@ def load_domain(
             )
         return read_domain(*own)[0]
     if code not in DOMAIN_FILES:
-        hint = did_you_mean(code, DOMAIN_FILES)
-        raise UsageError(f'unknown domain "{shorten(code)}"{hint} ({", ".join(DOMAIN_FILES)})')
+        raise UsageError(unknown("domain", code, DOMAIN_FILES))
     name = DOMAIN_FILES[code]
     if code.startswith(DEMO):
         root = DataRoot(embedded(FOLDER, "demo"), "embedded")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import sqrt
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, unknown
 from mwzeval.pydial.dialogue.acts import NULL, Act, Item
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import TYPE
@@ -273,8 +273,7 @@ class ErrorModel:
         if error_set is None:
             return
         if error_set not in ERROR_SETS:
-            hint = did_you_mean(error_set, ERROR_SETS)
-            raise UsageError(f'unknown error set "{shorten(error_set)}"{hint}')
+            raise UsageError(unknown("error set", error_set, ERROR_SETS))
         figures = ERROR_SETS[error_set]
         self.confusion = Confusion(domain, confusion_rng, legacy=legacy)
         self.correct_lengths = _Weighted(figures.correct_lengths[: task.max_hypotheses])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, unknown
 from mwzeval.pydial.dialogue.acts import NULL, Act
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.goals import Agenda, Goal
@@ -175,8 +175,7 @@ class UserModel:
 def user_model(name: str) -> UserModel:
     """Return a user model by its name. Raises `UsageError` for an unknown one."""
     if name not in USER_MODELS:
-        hint = did_you_mean(name, USER_MODELS)
-        raise UsageError(f'unknown user model "{shorten(name)}"{hint} ({", ".join(USER_MODELS)})')
+        raise UsageError(unknown("user model", name, USER_MODELS))
     return UserModel(USER_MODELS[name], OTHER_PATIENCE.get(name))
 
 

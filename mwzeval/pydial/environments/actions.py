@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, unknown
 from mwzeval.pydial.dialogue.acts import BYE, NONE, NULL, REPEAT, REQMORE, Act, Item
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import (
@@ -137,10 +137,7 @@ class SummaryActions:
     def number(self, name: str) -> int:
         """Return the number of an action. Raises `UsageError` for an unknown one."""
         if name not in self.names:
-            raise UsageError(
-                f'unknown summary action "{shorten(name)}"{did_you_mean(name, self.names)} '
-                f"({', '.join(self.names)})"
-            )
+            raise UsageError(unknown("summary action", name, self.names))
         return self.names.index(name)
 
     def act(self, action: int, belief: Belief, rng: Rng) -> Act:

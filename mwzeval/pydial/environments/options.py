@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, unknown
 from mwzeval.pydial.dialogue.domain import Ontology
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.plain_goals import goal_from
@@ -23,8 +23,7 @@ def goal_of(options: Mapping[str, Any] | None, ontology: Ontology) -> Goal | Non
     """
     others = [str(key) for key in options or () if key != GOAL]
     if others:
-        hint = did_you_mean(others[0], [GOAL])
-        raise UsageError(f'unknown option "{shorten(others[0])}"{hint} ({GOAL})')
+        raise UsageError(unknown("option", others[0], [GOAL]))
     plain = None if options is None else options.get(GOAL)
     return None if plain is None else goal_from(plain, ontology)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, unknown
 from mwzeval.pydial.policies import a2c, dqn, enac, ppo
 from mwzeval.pydial.policies.gaussian import gp_sarsa
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
@@ -95,7 +95,5 @@ PRESETS: Mapping[str, Preset] = {
 def preset_named(name: str) -> Preset:
     """Return a policy by its name. Raises `UsageError` for an unknown one."""
     if name not in PRESETS:
-        raise UsageError(
-            f'unknown policy "{shorten(name)}"{did_you_mean(name, PRESETS)} ({", ".join(PRESETS)})'
-        )
+        raise UsageError(unknown("policy", name, PRESETS))
     return PRESETS[name]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, problems_kept, shorten
+from mwzeval.errors import InputError, Problem, UsageError, problems_kept, unknown
 from mwzeval.pydial.board import FIGURES as LABELS
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means
@@ -98,10 +98,7 @@ def _planned(
     """
     for name in users:
         if name not in USERS and name not in own:
-            raise UsageError(
-                f'unknown users "{shorten(name)}"{did_you_mean(name, USERS)} '
-                f"({', '.join(USERS)}, or a file of parameters)"
-            )
+            raise UsageError(unknown("users", name, USERS, ", or a file of parameters"))
     for job in jobs:
         if job.preset.learns and not job.model_file(output, job.tested_at[-1]).exists():
             continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.scores import BY_LOG
 from mwzeval.scores.score import WHOLE
+from mwzeval.text import plain
 from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz.grounding.test_evidence import AURELIA, BOOK, DATA, FIND, ID, LOGS, call, turn
@@ -105,7 +105,7 @@ def test_claims_of_logs_add_up_to_their_report(path: Path) -> None:
     logs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     dialogues = {log["dialogue"]: log["messages"] for log in logs[::6]}
     scored = Evaluator(grounded=True, data=DATA, offline=True).score(dialogues)
-    claims = [{"dialogue": name, **asdict(claim)} for name, claim in scored.claims()]
+    claims = [{"dialogue": name, **plain(claim)} for name, claim in scored.claims()]
     assert_adds_up(claims, scored.report().metrics["grounded"])
     responses = {
         name: [message["content"] for message in log if message.get("content") and said(message)]
@@ -151,11 +151,11 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_claims_stand_where_they_say_and_add_up(response: str) -> None:
     scored = evaluator().score({ID: [turn(response, FIND, hotel=STATES["hotel"])]})
-    claims = [{"dialogue": name, **asdict(claim)} for name, claim in scored.claims()]
+    claims = [{"dialogue": name, **plain(claim)} for name, claim in scored.claims()]
     assert_in_the_words(claims, {ID: [response]})
     assert_adds_up(claims, scored.report().metrics["grounded"])
     (view,) = scored.explain(ID).turns
-    assert [asdict(claim) for claim in view.claims] == [
+    assert [plain(claim) for claim in view.claims] == [
         {key: claim[key] for key in claim if key != "dialogue"} for claim in claims
     ]
 

@@ -17,7 +17,7 @@ import pytest
 
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.grounding.claims import LogClaim
+from mwzeval.multiwoz.grounding.claims import Claim, LogClaim
 from mwzeval.multiwoz.grounding.log import returned_by
 from mwzeval.multiwoz.grounding.statements import compare_counts, counts_in
 from mwzeval.multiwoz.predictions.reading import ToolCall
@@ -255,9 +255,9 @@ def test_explanations_tell_what_the_tools_do_not_bear_out() -> None:
     lying = call("find_hotel", [{**AURELIA, "phone": "01632961234"}], area="south")
     said = turn("Hotel Aurelia, phone 01632961234. I've booked it: QW12ER34.", lying)
     (view,) = evaluator().score({ID: [said]}).explain(ID).turns
-    flagged = [claim for claim in view.claims if claim.is_flagged]
+    flagged = [c for c in view.claims if isinstance(c, Claim) and c.is_flagged]
     shown = [(fact.label, fact.value) for fact in view.facts if fact.label != "says"]
-    assert [(claim.verdict, claim.told()) for claim in flagged] == shown[-len(flagged) :]
+    assert [(claim.verdict, claim.line()) for claim in flagged] == shown[-len(flagged) :]
     assert [label for label, _ in shown[-3:]] == ["unknown", "inconsistent", "inconsistent"]
     for datum in ("01632961234", "hotel aurelia", str(AURELIA["phone"])):
         assert datum in shown[-3][1]
