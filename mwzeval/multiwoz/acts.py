@@ -107,6 +107,21 @@ USER_SLOTS: Mapping[str, Mapping[str, str]] = {
 """Domain → slot of a goal → slot of a user's act. What is not here is never said."""
 
 
+def _by_column(slots: Mapping[str, str]) -> dict[str, str]:
+    return {slot.lower().replace(" ", ""): act for slot, act in slots.items()}
+
+
+ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
+    domain: _by_column({slot: act.capitalize() for act, slot in slots.items()})
+    for domain, slots in SYSTEM_SLOTS.items()
+}
+"""Domain → slot of the database → slot of a system's act."""
+USER_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
+    domain: _by_column(slots) for domain, slots in USER_SLOTS.items()
+}
+"""Domain → slot of a state, without `book` → slot of a user's act."""
+
+
 @lru_cache(maxsize=2**12)
 def goal_slot(domain: str, slot: str) -> str | None:
     """Return what goals call the slot of a system's act, in any case; None for unknown ones."""

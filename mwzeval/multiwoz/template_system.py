@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import read_data
@@ -103,13 +103,6 @@ def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
     return services
 
 
-class Reply(NamedTuple):
-    """A response and the domains it is about."""
-
-    response: str
-    domains: tuple[str, ...]
-
-
 class Policy:
     """Answers the turns of one dialogue, one after the other.
 
@@ -134,8 +127,11 @@ class Policy:
         self._booked: dict[str, Mapping[str, str]] = {}
         self._asked: set[str] = set()
 
-    def reply(self, utterance: str, state: State) -> Reply:
-        """Return the reply to the next turn of the user, whose state after it is `state`."""
+    def reply(self, utterance: str, state: State) -> tuple[str, tuple[str, ...]]:
+        """Return the response to the next turn of the user, and the domains that it is about.
+
+        `state` is the state after that turn.
+        """
         self._utterance, self._state = utterance.lower(), state
         self._requests = requested_slots(self._utterance)
         domains = self._active_domains()
@@ -148,14 +144,14 @@ class Policy:
         response = " ".join(sentences)
         if self._services is not None:
             response = _BEFORE_A_VOWEL.sub("an ", response)
-        return Reply(response, domains)
+        return response, domains
 
     def _say(self, what: str, domain: str = "") -> str:
         seed = f"{self._dialogue} {self._turn}"
         return agent_sentence("template", what, seed, lambda slot: self._value(domain, slot))
 
     def _value(self, domain: str, slot: str) -> str:
-        """Return a placeholder, or the value of the venue spoken of."""
+        """Return a placeholder, or the value of the venue under discussion."""
         if self._services is None:
             return f"[{domain}_{slot}]"
         if slot == "choice":
@@ -168,10 +164,7 @@ class Policy:
         row = self._services.get(domain)
         if row is None:
             row = self._catalogue.rows[domain][self._venues[domain]]
-        value = row.get(slot)
-        if value is None:
-            return "unknown"
-        return shown_value(slot, value)
+        return shown_value(slot, row[slot]) if slot in row else "unknown"
 
     def _active_domains(self) -> tuple[str, ...]:
         """Return what the turn is about, most important last."""
@@ -179,10 +172,8 @@ class Policy:
         changed = [d for d, slots in self._state.items() if slots and slots != before.get(d)]
         topics = user_domains(self._utterance, self._state)
         emergencies = [domain for domain in SERVICES if domain in topics]
-        if changed:
+        if changed or emergencies:
             return tuple(dict.fromkeys((*emergencies, *changed)))
-        if emergencies:
-            return tuple(emergencies)
         asks = self._requests or has("user booking", self._utterance) or "?" in self._utterance
         if has("user closing", self._utterance) and not asks:
             return ()
@@ -218,11 +209,9 @@ class Policy:
         constraints_before, _ = _split(self._state_before.get(domain, {}))
         found = self._catalogue.find(domain, constraints)
         self._choices[domain] = len(found)
-        if domain == "train":
-            unknown = self._unknown_end(slots, found)
-            if unknown:
-                yield self._say(f"ask train {unknown}")
-                return
+        if domain == "train" and (end := self._unknown_end(slots, found)):
+            yield self._say(f"ask train {end}")
+            return
         missing = [slot for slot in STATE_BOOKING_SLOTS.get(domain, ()) if slot not in booking]
         complete = bool(booking and domain in STATE_BOOKING_SLOTS) and not missing
         venue = self._chosen(domain, found, constraints)
@@ -232,42 +221,44 @@ class Policy:
         # Who books although nothing matches means what was recommended before.
         self._venues[domain] = venue or self._venues[domain]
         is_new = constraints != constraints_before
-        is_named = "name" in constraints and "name" not in constraints_before
-        asked = self._requested(domain, constraints if is_new else {})
-        is_booking = has("user booking", self._utterance)
+        is_booking = bool(booking) or has("user booking", self._utterance)
+        # What the user has just given was not asked for.
+        price = MEANT_BY_PRICE.get(domain, "pricerange")
+        meant = {price if slot == "price" else slot for slot in self._requests}
+        given = constraints if is_new else {}
+        asked = [slot for slot in ANSWERS[domain] if slot in meant and slot not in given]
         # A name that does not go with the other constraints is not said again.
         unnamed = "" if found else " unnamed"
         asks_reference = "reference" in self._requests
-
         if complete and (self._booked.get(domain) != slots or asks_reference or not asked):
-            is_done = self._booked.get(domain) == slots
+            what = f"booked {domain}{unnamed}"
+            if self._booked.get(domain) == slots:
+                what = f"reference {domain}"
             self._booked[domain] = dict(slots)
-            yield self._say(
-                f"reference {domain}" if is_done else f"booked {domain}{unnamed}", domain
-            )
+            yield self._say(what, domain)
             yield from self._details(domain, asked)
             yield self._say("more?")
         elif is_new:
             if len(found) > 1 and "name" not in constraints:
                 yield self._say(f"several {domain}", domain)
             yield self._say(f"offer {domain}{unnamed}", domain)
-            if domain != "train" and (is_named or domain == "attraction"):
+            is_named = "name" in constraints and "name" not in constraints_before
+            if domain == "attraction" or (is_named and domain != "train"):
                 asked += [slot for slot in UNASKED if slot not in asked]
             yield from self._details(domain, asked)
-            yield self._question(domain, missing if booking or is_booking else ())
+            yield self._question(domain, missing if is_booking else ())
         elif asked:
             yield from self._details(domain, asked)
             yield self._question(domain, missing if booking else (), more=True)
         else:
             if found:
                 yield self._say(f"again {domain}", domain)
-            speaks_of_it = booking or is_booking or asks_reference
-            yield self._question(domain, missing if speaks_of_it else ())
+            yield self._question(domain, missing if is_booking or asks_reference else ())
 
     def _chosen(
         self, domain: str, found: Sequence[str], constraints: Mapping[str, str]
     ) -> str | None:
-        """Return the venue to speak of: the one before while it matches, else the first."""
+        """Return the venue of before while it matches, else the first."""
         before = self._venues.get(domain)
         if found:
             return before if before in found else found[0]
@@ -296,14 +287,8 @@ class Policy:
             return self._say("more?")
         return self._say("more? attraction" if domain == "attraction" else f"book? {domain}")
 
-    def _requested(self, domain: str, given: Mapping[str, str]) -> list[str]:
-        """Return what was asked about a venue; what the user has just given was not asked."""
-        price = MEANT_BY_PRICE.get(domain, "pricerange")
-        meant = {price if slot == "price" else slot for slot in self._requests}
-        return [slot for slot in ANSWERS[domain] if slot in meant and slot not in given]
-
     def _details(self, domain: str, slots: Sequence[str]) -> Iterator[str]:
-        """Yield a sentence with such details of the venue spoken of, if there are any."""
+        """Yield a sentence with such details of the venue under discussion, if there are any."""
         if slots:
             row = self._catalogue.rows[domain][self._venues[domain]]
             yield details(row, slots, lambda slot: self._value(domain, slot))

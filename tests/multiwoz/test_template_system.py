@@ -16,7 +16,6 @@ from mwzeval.multiwoz.choices import FOLDS, Fold
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.live.cues import cues, has, keyed_lines, requested_slots, user_domains
-from mwzeval.multiwoz.live.wordings import agent_sentence
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system import (
@@ -61,12 +60,12 @@ def test_a_turn_says_what_it_should(
     policy = Policy(catalogue, "smp0000")
     for utterance, state in (*before, turn):
         slots = {domain: SLOTS[v] if isinstance(v, str) else v for domain, v in state.items()}
-        reply = policy.reply(utterance, slots)
+        response, domains = policy.reply(utterance, slots)
     for placeholder in said:
-        assert f"[{placeholder}]" in reply.response
+        assert f"[{placeholder}]" in response
     for placeholder in unsaid:
-        assert f"[{placeholder}" not in reply.response
-    assert {domain for domain, _ in NAMED.findall(reply.response)} <= set(reply.domains)
+        assert f"[{placeholder}" not in response
+    assert {domain for domain, _ in NAMED.findall(response)} <= set(domains)
 
 
 @tabled
@@ -121,12 +120,6 @@ def test_every_wording_that_can_be_asked_for_exists_and_is_understood() -> None:
                 assert f"{domain}_{slot}" in PLACEHOLDERS
             else:
                 assert {f"detail {slot}=yes", f"detail {slot}=no"} <= known.keys()
-
-
-def test_wordings_take_turns_and_depend_on_nothing_but_the_seed() -> None:
-    many = [agent_sentence("template", "more?", str(number), str) for number in range(50)]
-    assert set(many) == set(keyed_lines("agents.tsv")["more?"])
-    assert many == [agent_sentence("template", "more?", str(number), str) for number in range(50)]
 
 
 @pytest.mark.parametrize("fold", FOLDS)
@@ -215,18 +208,6 @@ def test_the_committed_sample_predictions_are_these() -> None:
 def committed_for_multiwoz() -> Any:
     path = ROOT / "predictions" / "template-multiwoz-2.2.json.zst"
     return json.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
-
-
-def test_the_committed_multiwoz_predictions_hold_our_sentences_and_no_values() -> None:
-    texts = [wording for wordings in wordings_of_templates().values() for wording in wordings]
-    texts += ["and", *(slot for slots in ANSWERS.values() for slot in slots)]
-    words = {word for text in texts for word in re.findall(r"[a-z']+", text)}
-    for turns in committed_for_multiwoz().values():
-        for turn in turns:
-            assert turn.keys() == {"response", "active_domains"}
-            text = NAMED.sub("", turn["response"])
-            assert not re.search(r"[0-9A-Z]", text)
-            assert set(re.findall(r"[a-z']+", text)) <= words
 
 
 @pytest.mark.integration

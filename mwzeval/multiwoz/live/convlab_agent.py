@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from mwzeval.multiwoz.acts import GENERAL, NONE, USER_SLOTS, Act
+from mwzeval.multiwoz.acts import GENERAL, NONE, USER_ACT_SLOTS, Act
 from mwzeval.multiwoz.convlab.resources import ActResources
 from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.convlab.user import Draws
@@ -24,18 +24,15 @@ from mwzeval.multiwoz.live.understanding import (
     plain,
     understand,
 )
-from mwzeval.multiwoz.live.wordings import SystemWordings
+from mwzeval.multiwoz.live.wordings import system_text
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, STATE_BOOKING_SLOTS
 
 Booking = Generator[Call, Any, list[Act]]
 """Yields a call that books, is sent its result, and returns what is said then."""
 MORE = Act("reqmore", GENERAL, NONE, NONE)
-_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
-    domain: {"car": "Car", **{slot.lower().replace(" ", ""): act for slot, act in slots.items()}}
-    for domain, slots in USER_SLOTS.items()
-}
+_ACT_SLOTS = {**USER_ACT_SLOTS, "taxi": {"car": "Car", **USER_ACT_SLOTS["taxi"]}}
 """Domain → slot of a state → slot of an act."""
-_STATE_SLOTS: Mapping[str, Mapping[str, str]] = {
+_STATE_SLOTS = {
     domain: {act: slot for slot, act in slots.items()} for domain, slots in _ACT_SLOTS.items()
 }
 
@@ -50,34 +47,35 @@ class ConvlabPolicy:
         self._database = resources.database
         self._system = RuleSystem(resources, Draws(seed, item, trial, "system"))
         self._state = BeliefState()
-        self._wordings = SystemWordings()
         self._rng = Random(f"{seed}/{item}/{trial} words")
 
     def answer(self, utterance: str, response: Response) -> Calling:
         """Yield the bookings of a turn, and say in `response` what the user is to hear."""
         turn = understand(utterance, self._vocabulary, self._state)
         said = list(user_acts(turn))
-        self._take_in(turn)
+        self._state.turn_to(turn.domains)
+        for domain, slot, value in turn.constraints:
+            self._state.constraints.setdefault(domain, {})[slot] = value
         acts = list(self._system.answer(said)) if said else [MORE]
         if any(act.intent == "Book" for act in acts):
             acts = yield from self._book(acts, said)
         elif any(act[:3] == ("Inform", "Taxi", "Car") for act in acts):
             acts = yield from self._order_taxi(acts)
-        text = self._wordings.say(acts, self._rng)
+        text = system_text(acts, self._rng)
         if not text:
-            acts, text = [MORE], self._wordings.say([MORE], self._rng)
+            acts, text = [MORE], system_text([MORE], self._rng)
         self._keep(acts)
         response.add(text, acts)
 
-    def _take_in(self, turn: UserTurn) -> None:
-        state = self._state
-        state.turn_to(turn.domains)
-        for domain, slot, value in turn.wishes:
-            state.wanted.setdefault(domain, {})[slot] = value
-
     def _book(self, acts: Sequence[Act], said: Iterable[Act]) -> Booking:
         reference = int(next(act.value for act in acts if act.intent == "Book"))
-        domain = self._booked(said, reference)
+        # The policy books in the first domain of which the user has given a slot of a booking.
+        domain = next(
+            name
+            for act in said
+            if act.slot in ACT_BOOKING_SLOTS.get(name := act.domain.lower(), ())
+            and reference < len(self._database.records(name))
+        )
         booking = self._system.book[domain]
         missing = [slot for slot in map(plain, STATE_BOOKING_SLOTS[domain]) if not booking[slot]]
         if missing:
@@ -92,14 +90,6 @@ class ConvlabPolicy:
             act._replace(value=str(result["reference"])) if act.intent == "Book" else act
             for act in acts
         ]
-
-    def _booked(self, said: Iterable[Act], reference: int) -> str:
-        """Return what the policy books: the first that the user has said a slot of a booking of."""
-        told = [
-            act.domain for act in said if act.slot in ACT_BOOKING_SLOTS.get(act.domain.lower(), ())
-        ]
-        names = [domain.lower() for domain in told]
-        return next(name for name in names if reference < len(self._database.records(name)))
 
     def _order_taxi(self, acts: Sequence[Act]) -> Booking:
         ride = self._system.semi["taxi"]
@@ -135,11 +125,12 @@ class ConvlabPolicy:
 
 def user_acts(turn: UserTurn) -> Iterator[Act]:
     """Yield what the user says, as acts."""
-    told = {wish.domain for wish in turn.wishes} | {domain for domain, _ in turn.requests}
+    detailed = {constraint.domain for constraint in turn.constraints}
+    detailed.update(domain for domain, _ in turn.requests)
     for domain in turn.domains:
-        if domain not in told:
+        if domain not in detailed:
             yield Act("Inform", domain.capitalize(), NONE, NONE)
-    for domain, slot, value in turn.wishes:
+    for domain, slot, value in turn.constraints:
         if plain(slot) in _ACT_SLOTS[domain]:
             yield Act("Inform", domain.capitalize(), _ACT_SLOTS[domain][plain(slot)], value)
     for domain, slot in turn.requests:

@@ -8,12 +8,14 @@ case. A sentence is about a domain, denies, books, asks.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
+from mwzeval.multiwoz.acts import ACT_SLOTS
 from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.schema import BOOKING_SLOTS
 
 BOOKING = "Booking"
 """The domain of acts about the booking of a venue, whichever it is of."""
@@ -161,28 +163,6 @@ def general_acts(text: str) -> list[str]:
 # What agents ask. A question counts when it asks the user for a wish: one that offers something
 # (`would you like the phone number?`) or proposes to give a wish up (`another area?`) does not.
 
-_VENUE_SLOTS: Mapping[str, Mapping[str, str]] = {
-    "restaurant": {"area": "Area", "pricerange": "Price", "food": "Food", "name": "Name"},
-    "hotel": {
-        "area": "Area",
-        "pricerange": "Price",
-        "venue type": "Type",
-        "stars": "Stars",
-        "parking": "Parking",
-        "internet": "Internet",
-        "name": "Name",
-    },
-    "attraction": {"area": "Area", "pricerange": "Price", "venue type": "Type", "name": "Name"},
-    "hospital": {"department": "Department"},
-    "train": {"departure": "Depart", "destination": "Dest", "day": "Day", "people": "People"},
-    "taxi": {"departure": "Depart", "destination": "Dest"},
-    "police": {},
-}
-_BOOKING_SLOTS: Mapping[str, Mapping[str, str]] = {
-    "restaurant": {"people": "People", "day": "Day"},
-    "hotel": {"people": "People", "day": "Day", "stay": "Stay"},
-}
-
 
 @lru_cache(REMEMBERED)
 def _any_question() -> re.Pattern[str]:
@@ -201,10 +181,10 @@ def agent_requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str,
         return
     slots = [slot for slot, cued in cues("agent question").items() if cued.search(sentence)]
     asks_time = has("agent asks time", sentence)
-    domain = _domain_with(slots, asks_time, domains)
+    timed = TABLES.union(JOURNEYS) if asks_time else frozenset()
+    domain = next((d for d in domains if d in timed or any(_asked_slot(d, s) for s in slots)), None)
     if domain is None:
         return
-    venue, booking = _VENUE_SLOTS[domain], _BOOKING_SLOTS.get(domain, {})
     if asks_time and domain in JOURNEYS:
         # The time of both ends is asked for, unless a word tells.
         rest = cue("agent place").sub(" ", sentence)
@@ -218,20 +198,14 @@ def agent_requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str,
             yield BOOKING, "Time"
         if has("agent asks when", sentence) and {"people", "stay", "day"}.isdisjoint(slots):
             yield BOOKING, "Day"
-    for slot in slots:
-        if slot in booking:
-            yield BOOKING, booking[slot]
-        elif slot in venue:
-            yield domain.capitalize(), venue[slot]
+    yield from filter(None, (_asked_slot(domain, slot) for slot in slots))
 
 
-def _domain_with(slots: Collection[str], asks_time: bool, domains: Sequence[str]) -> str | None:
-    """Return the first domain that has any of the slots."""
-    for domain in domains:
-        known = _VENUE_SLOTS.get(domain, {}).keys() | _BOOKING_SLOTS.get(domain, {}).keys()
-        if not known.isdisjoint(slots) or (asks_time and domain in TABLES.union(JOURNEYS)):
-            return domain
-    return None
+def _asked_slot(domain: str, slot: str) -> tuple[str, str] | None:
+    if domain in TABLES and slot in BOOKING_SLOTS[domain]:
+        return BOOKING, slot.capitalize()
+    act = ACT_SLOTS[domain].get(slot.removeprefix("venue "))
+    return None if act is None else (domain.capitalize(), act)
 
 
 # What users say

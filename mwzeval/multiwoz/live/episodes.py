@@ -73,7 +73,6 @@ from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.multiwoz.live.user_in_words import UserInWords
-from mwzeval.multiwoz.live.wordings import UserWordings
 from mwzeval.version import __version__
 
 Tables = Mapping[str, Sequence[Row]]
@@ -132,7 +131,7 @@ def _rule_agents(options: LiveOptions, tables: Tables) -> Callable[[Planned], Re
     def make(planned: Planned) -> Respond:
         drawn = planned.seed, planned.item, planned.trial
         policy = ConvlabPolicy(vocabulary, resources, *drawn)
-        return CallingAgent(policy, planned.seed, dialogue_key(planned))
+        return CallingAgent(policy.answer, planned.seed, dialogue_key(planned))
 
     return make
 
@@ -159,10 +158,10 @@ def load_user(
         values = None
         if options.strict_user:
             values = load_resources(options.corpus_name, options.root).system_values
-        reader, wordings = AgentReader(tables, options.rules), UserWordings()
+        reader = AgentReader(tables, options.rules)
         return lambda _: (
             lambda planned, record: UserInWords(
-                agenda_user(planned, values), wordings, reader, Random(planned.key)
+                agenda_user(planned, values), reader, Random(planned.key)
             )
         )
 

@@ -17,13 +17,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import TOOL_ROLE, AgentTurn, read_message
 from mwzeval.errors import InputError
 from mwzeval.files.reading import parse_json
-from mwzeval.multiwoz.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.formats.functions import BY_NAME
@@ -39,45 +41,6 @@ from mwzeval.multiwoz.words.markup import shown
 from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered
 
-_VENUE = {
-    "name": "Name",
-    "address": "Addr",
-    "phone": "Phone",
-    "postcode": "Post",
-    "area": "Area",
-    "pricerange": "Price",
-    "choice": "Choice",
-}
-_SERVICE = {"address": "Addr", "phone": "Phone", "postcode": "Post"}
-_JOURNEY = {
-    "departure": "Depart",
-    "destination": "Dest",
-    "leaveat": "Leave",
-    "arriveby": "Arrive",
-}
-ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
-    "restaurant": {**_VENUE, "food": "Food"},
-    "hotel": {
-        **_VENUE,
-        "stars": "Stars",
-        "type": "Type",
-        "internet": "Internet",
-        "parking": "Parking",
-    },
-    "attraction": {**_VENUE, "type": "Type", "entrancefee": "Fee"},
-    "train": {
-        **_JOURNEY,
-        "trainid": "Id",
-        "day": "Day",
-        "price": "Ticket",
-        "duration": "Time",
-        "choice": "Choice",
-    },
-    "taxi": {**_JOURNEY, "type": "Car", "phone": "Phone"},
-    "hospital": {**_SERVICE, "department": "Department"},
-    "police": _SERVICE,
-}
-"""Domain → slot of a mention → slot of an act."""
 BOOKED_SLOTS: Mapping[str, str] = {
     "day": "Day",
     "bookday": "Day",
@@ -93,6 +56,7 @@ UNKNOWN = "unknown"
 """The value of what the user has asked for when the agent says that it does not know it."""
 _OTHER_END = {"Leave": "Arrive", "Arrive": "Leave"}
 _LETTER = re.compile(r"\w")
+_ENDS_AND_TIMES = frozenset({"departure", "destination", "leaveat", "arriveby"})
 _NAME_SLOTS = frozenset({"name", "address", "departure", "destination"})
 _KIND_SLOTS = frozenset({"type", "food", "stars", "internet", "parking"})
 _SHARED_SLOTS = frozenset({"area", "pricerange", "phone", "postcode", "address", "choice"})
@@ -100,8 +64,13 @@ _SHARED_SLOTS = frozenset({"area", "pricerange", "phone", "postcode", "address",
 LONGEST_LINE = 60
 """Characters of a line of a list of what is asked for."""
 
+MENTION_SLOTS: Mapping[str, Mapping[str, str]] = {
+    **ACT_SLOTS,
+    "taxi": {**ACT_SLOTS["taxi"], "type": "Car"},
+}
+"""Domain → slot of a mention → slot of an act."""
 GOAL_SLOTS: Mapping[str, Mapping[str, str]] = {
-    domain: {spoken.lower(): slot for slot, spoken in slots.items()}
+    domain: {act.lower(): slot for slot, act in slots.items()}
     for domain, slots in USER_SLOTS.items()
 }
 """Domain → slot of a user's act in lower case → slot of a goal."""
@@ -343,15 +312,17 @@ class AgentReader:
             context.words.names.update(name.lower() for name in one.names)
         mentions = self._delexicalizer.read(turn.text, context.words)
         mentions = self._names.added(turn.text, mentions)
-        return _TurnReading(turn.text, mentions, calls, focus, context).acts(self._services)
+        return _TurnReader(turn.text, mentions, calls, focus, context).acts(self._services)
 
 
-class Sentence(NamedTuple):
-    """A sentence or line in lower case, where it begins, and what its words do.
+@dataclass(eq=False, slots=True)
+class Sentence:
+    """A sentence or line in lower case, where it begins, and what it says.
 
-    `topics` are the domains of the goal that its words tell. `nothing`: it says that there is
-    nothing; `booked`, `unbooked`: that something was, or cannot be booked; `unavailable`: that it
-    is not to be had, be it a venue or a booking.
+    `topics` are the domains of the goal that its words name. It may say that `nothing` was found,
+    that something is `booked` or cannot be (`unbooked`), or that a venue or a booking is
+    `unavailable`. `domains` are those of its values, `given` has all its values by slot of acts,
+    asserted or not, and `details` are slots and values of bookings.
     """
 
     start: int
@@ -361,15 +332,15 @@ class Sentence(NamedTuple):
     booked: bool
     unbooked: bool
     unavailable: bool
-
-    @property
-    def asks(self) -> bool:
-        """Whether it ends as a question."""
-        return self.low.rstrip().endswith("?")
+    denies: bool
+    asks: bool
+    domains: list[str] = field(default_factory=list)
+    given: dict[str, set[str]] = field(default_factory=dict)
+    details: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Value(NamedTuple):
-    """A value as it is heard; `sentence` is where, `mention` what was found there."""
+    """A value that is asserted, as acts have it, with its sentence and mention."""
 
     sentence: Sentence
     domain: str
@@ -378,10 +349,11 @@ class Value(NamedTuple):
     mention: Mention
 
 
-class _TurnReading:
-    """What the words of one turn give: sentences, values, details of bookings, references.
+class _TurnReader:
+    """Reads one turn: its sentences, then values, references and details of bookings, then acts.
 
-    `focus` are the domains of the goal, those that the turn is likeliest about first.
+    `focus` are the domains of the goal, the likeliest of the turn first; `mentioned` are those to
+    which the turn has come so far.
     """
 
     def __init__(
@@ -392,115 +364,104 @@ class _TurnReading:
         focus: Sequence[str],
         context: ReadingContext,
     ) -> None:
-        self._response = response
-        self._mentions = mentions
+        self.response = response
+        self.mentions = mentions
         self.calls = calls
         self.focus = focus
         self.context = context
-        self._shown = shown(response)
-        self.low = self._without_names(lowered(self._shown.text))
-        self.sentences = list(self._split())
-        self._starts = [sentence.start for sentence in self.sentences]
-        self.values: list[Value] = []
-        self.details: list[tuple[Sentence, str, str]] = []
-        """Sentence, slot and value of what a booking is for."""
-        self.references: list[tuple[str, str]] = []
-        """References with the domains whose bookings they are."""
-        self.services: list[Act] = []
-        """What is said of the police and the hospital."""
-        self.given: dict[tuple[int, str], set[str]] = {}
-        """Sentence and slot → values, whether or not they are said to be so."""
-        self.spoken_of: list[str] = []
-        """Domains in the order in which the turn comes to them."""
-
-    def _without_names(self, low: str) -> str:
-        """Return a text with `_` for the letters of names and streets, often words that tell."""
-        for mention in self._mentions:
+        self.shown = shown(response)
+        low = lowered(self.shown.text)
+        for mention in mentions:
+            # Letters of names and streets are often those of words that tell.
             if mention.slot in _NAME_SLOTS:
-                start, end = self._shown.shown_at(mention.start, mention.end)
+                start, end = self.shown.shown_at(mention.start, mention.end)
                 low = low[:start] + _LETTER.sub("_", low[start:end]) + low[end:]
-        return low
+        self.low = low
+        self.sentences = [self._sentence(part.start(), part[0]) for part in SENTENCE.finditer(low)]
+        self.values: list[Value] = []
+        self.references: list[tuple[str, str]] = []
+        """References with the domains whose bookings they are, "" if that is unclear."""
+        self.mentioned: list[str] = []
 
-    def _split(self) -> Iterator[Sentence]:
-        goal = self.context.domains
-        for match in SENTENCE.finditer(self.low):
-            low = match[0]
-            topics = tuple(domain for domain in cues.agent_domains(low) if domain in goal)
-            unbooked = cues.fails_to_book(low)
-            yield Sentence(
-                start=match.start(),
-                low=low,
-                topics=topics,
-                nothing=not unbooked and cues.finds_nothing(low),
-                booked=cues.has_booked(low),
-                unbooked=unbooked,
-                unavailable=cues.is_unavailable(low),
-            )
+    def _sentence(self, start: int, low: str) -> Sentence:
+        unbooked = cues.fails_to_book(low)
+        return Sentence(
+            start=start,
+            low=low,
+            topics=tuple(d for d in cues.agent_domains(low) if d in self.context.domains),
+            nothing=not unbooked and cues.finds_nothing(low),
+            booked=cues.has_booked(low),
+            unbooked=unbooked,
+            unavailable=cues.is_unavailable(low),
+            denies=cues.denies(low),
+            asks=low.rstrip().endswith("?"),
+        )
 
     @cached_property
     def statements(self) -> Statements:
         """The sentences of the turn, asked what they say of what they name."""
-        return Statements(self._response)
+        return Statements(self.response)
 
-    def _collect(self, services: Services) -> None:
-        """Collect the values of the turn, each with its domain and the sentence it is in."""
+    # Values
+
+    def _read_values(self) -> None:
         is_of_taxi = self.focus[:1] == ("taxi",) or any("taxi" in s.topics for s in self.sentences)
-        mentions = self._mentions
+        mentions: Iterable[Mention] = self.mentions
         if is_of_taxi:
             # A number that no venue has is a taxi's.
-            mentions = list(with_numbers_of_taxis(mentions, self._response))
+            mentions = with_numbers_of_taxis(self.mentions, self.response)
+        starts = [sentence.start for sentence in self.sentences]
         for mention in mentions:
             if mention.slot == LANDMARK:
                 continue
             value = _spelled(mention)
-            start, _ = self._shown.shown_at(mention.start, mention.end)
-            sentence = self.sentences[max(0, bisect_right(self._starts, start) - 1)]
+            start, _ = self.shown.shown_at(mention.start, mention.end)
+            sentence = self.sentences[max(0, bisect_right(starts, start) - 1)]
             if mention.slot == "reference":
-                self.references.append((value.upper(), self._whose(mention, value, sentence)))
+                domain = self._domain_of_reference(mention, value, sentence)
+                self.references.append((value.upper(), domain))
             else:
                 self._add(mention, value, sentence, start)
-        for domain in SERVICES:
-            if domain in self.context.domains:
-                self.services += (
-                    Act("Inform", domain.capitalize(), ACT_SLOTS[domain][slot], value)
-                    for slot, value in services.values_in(domain, self.low)
-                )
 
     def _add(self, mention: Mention, value: str, sentence: Sentence, start: int) -> None:
         slot = mention.slot
         if slot in BOOKED_SLOTS and self._is_of_booking(mention, sentence):
-            self.details.append((sentence, BOOKED_SLOTS[slot], value))
-            self.given.setdefault((sentence.start, BOOKED_SLOTS[slot]), set()).add(value)
+            sentence.details.append((BOOKED_SLOTS[slot], value))
+            sentence.given.setdefault(BOOKED_SLOTS[slot], set()).add(value)
             return
         free = cue("agent free of charge")
         if slot == "entrancefee" and free.search(self.low, max(0, start - 25), start):
             return
-        end = start + len(mention.text)
-        if slot == "choice" and cue("agent no choice").match(self.low, end):
+        if slot == "choice" and cue("agent no choice").match(self.low, start + len(mention.text)):
             return
         domain = self._domain(mention, sentence)
         if domain is None:
             return
         if slot == "name" and cue("agent count").fullmatch(mention.text.lower()):
             slot, value = "choice", mention.text.split()[0]
-        if domain not in self.spoken_of:
-            self.spoken_of.append(domain)
-        spoken = ACT_SLOTS[domain][slot]
-        self.given.setdefault((sentence.start, spoken), set()).add(value)
-        if spoken in TIMES:
+        if domain not in self.mentioned:
+            self.mentioned.append(domain)
+        act_slot = MENTION_SLOTS[domain][slot]
+        sentence.given.setdefault(act_slot, set()).add(value)
+        if act_slot in TIMES:
             if cue("agent limit").search(self.low, max(sentence.start, start - 12), start):
                 return
-            spoken = self._end(domain, spoken, value, mention)
+            if not mention.sure:
+                # The user's own time, where the words leave open of which end it is.
+                other = _OTHER_END[act_slot]
+                wanted = self.context.goal[domain].get("info", {})
+                if wanted.get(SYSTEM_SLOTS[domain][other.lower()]) == value:
+                    act_slot = other
         elif slot in FLAG_SLOTS:
             if mention.value is None:
                 value = "no" if self.statements.is_denied(mention) else "yes"
-        elif not self._is_said(mention, domain):
+        elif not self._is_asserted(mention, domain):
             return
-        if spoken == "Choice" and not value.isdigit():
+        if act_slot == "Choice" and not value.isdigit():
             value = "several"
-        goal_slot = SYSTEM_SLOTS[domain][spoken.lower()]
-        value = self.context.spelled(domain, goal_slot, value)
-        self.values.append(Value(sentence, domain, spoken, value, mention))
+        value = self.context.spelled(domain, SYSTEM_SLOTS[domain][act_slot.lower()], value)
+        sentence.domains.append(domain)
+        self.values.append(Value(sentence, domain, act_slot, value, mention))
 
     def _is_of_booking(self, mention: Mention, sentence: Sentence) -> bool:
         """Tell whether a day, a time or a number is that of a table or of rooms, not a train's."""
@@ -508,45 +469,39 @@ class _TurnReading:
         if slot in ("bookpeople", "bookstay"):
             return True
         if mention.domain in self.context.domains and mention.value is not None:
-            # It is a train's.
-            return False
-        whose = self.likeliest(sentence)
-        if whose == "restaurant":
+            return False  # a train's
+        domain = self._likeliest(sentence)
+        is_day = slot in ("day", "bookday")
+        if domain == "restaurant":
             # The time at which a taxi is at a restaurant is not that of a table.
-            is_ride = bool(self.focus) and self.focus[0] in JOURNEYS
-            if is_ride and whose not in sentence.topics:
-                return slot in ("day", "bookday")
-            return True
-        return whose == "hotel" and slot in ("day", "bookday")
+            is_ride = self.focus[0] in JOURNEYS and domain not in sentence.topics
+            return is_day or not is_ride
+        return domain == "hotel" and is_day
 
-    def likeliest(self, sentence: Sentence) -> str | None:
-        """Return the domain that a sentence is about as far as its words and the turn tell."""
-        return next(iter((*sentence.topics, *self.spoken_of[-1:], *self.focus)), None)
+    def _likeliest(self, sentence: Sentence) -> str | None:
+        return next(iter((*sentence.topics, *self.mentioned[-1:], *self.focus)), None)
 
     def _domain(self, mention: Mention, sentence: Sentence) -> str | None:
-        """Return the domain of the goal that a value is of; None when it is of none."""
-        slot, goal = mention.slot, self.context.domains
-        domain = mention.domain
+        """Return the domain of the goal to which a value belongs; None when it is of none."""
+        slot, goal, domain = mention.slot, self.context.domains, mention.domain
         elsewhere = slot in _SHARED_SLOTS and sentence.topics and domain not in sentence.topics
-        if domain in goal and slot in ACT_SLOTS[str(domain)] and not elsewhere:
+        if domain in goal and slot in MENTION_SLOTS[str(domain)] and not elsewhere:
             return domain
         if slot in ("name", "trainid") or (slot in _KIND_SLOTS and domain not in (None, *goal)):
             return None
-        last = self.spoken_of[-1:]
         # Towns and times are said of much else than journeys.
-        focus = self.focus[:1] if slot in _JOURNEY else self.focus
-        for other in (*sentence.topics, *last, *focus):
-            if slot in ACT_SLOTS[other]:
-                return other
-        return None
+        focus = self.focus[:1] if slot in _ENDS_AND_TIMES else self.focus
+        likely = (*sentence.topics, *self.mentioned[-1:], *focus)
+        return next((domain for domain in likely if slot in MENTION_SLOTS[domain]), None)
 
-    def _is_said(self, mention: Mention, domain: str) -> bool:
-        """Tell whether a value is said to be so, as far as a user takes words for it."""
+    def _is_asserted(self, mention: Mention, domain: str) -> bool:
+        """Tell whether the words say that a value is so, as a user takes them."""
         if mention.slot == "type" and domain == "hotel":
-            named = self._named(domain)
+            slot = NAMED_BY.get(domain)
+            named = [m for m in self.mentions if m.slot == slot and m.domain == domain]
             if any(not set(name.venues).isdisjoint(mention.venues) for name in named):
                 return True
-            start, _ = self._shown.shown_at(mention.start, mention.end)
+            start, _ = self.shown.shown_at(mention.start, mention.end)
             is_asked = ("hotel", "Type") in self.context.asked
             if is_asked or cue("agent type is").search(self.low, 0, start):
                 return True
@@ -558,145 +513,104 @@ class _TurnReading:
             return True
         return not self.statements.is_denied(mention)
 
-    def _named(self, domain: str) -> list[Mention]:
-        slot = NAMED_BY.get(domain)
-        return [one for one in self._mentions if one.slot == slot and one.domain == domain]
-
-    def _end(self, domain: str, spoken: str, value: str, mention: Mention) -> str:
-        """Return the end of a journey that a time is of; the user's own time where that is open."""
-        if mention.sure:
-            return spoken
-        other = _OTHER_END[spoken]
-        wanted = self.context.goal[domain].get("info", {})
-        return other if wanted.get(SYSTEM_SLOTS[domain][other.lower()]) == value else spoken
-
-    def _whose(self, mention: Mention, code: str, sentence: Sentence) -> str:
-        """Return the domain whose booking a reference is."""
+    def _domain_of_reference(self, mention: Mention, code: str, sentence: Sentence) -> str:
         for call in self.calls:
             if call.reference and call.reference.lower() == code.lower():
                 return call.domain
+        about = sentence.topics or self.mentioned[-1:]
+        is_booking = sentence.booked or not about or not ACT_BOOKING_SLOTS.keys().isdisjoint(about)
+        if has("agent listed reference", sentence.low) or not is_booking:
+            return ""
         bookable = [d for d in self.context.domains if d in ACT_BOOKING_SLOTS]
-        if has("agent listed reference", sentence.low):
-            return ""
-        about = sentence.topics or self.spoken_of[-1:]
-        if about and not sentence.booked and ACT_BOOKING_SLOTS.keys().isdisjoint(about):
-            return ""
-        named = [d for d in (*sentence.topics, *self.spoken_of[::-1]) if d in bookable]
-        for domain in (*named, self.context.domain, mention.domain, *bookable):
-            if domain in bookable:
-                return str(domain)
-        return ""
+        mentioned = (*sentence.topics, *self.mentioned[::-1])
+        likely = (*mentioned, self.context.domain, mention.domain, *bookable)
+        return str(next((domain for domain in likely if domain in bookable), ""))
 
-    # What the words mean to the user
+    # Acts
 
     def acts(self, services: Services) -> list[Act]:
         """Return the acts of the turn: what is not there, what is, questions, bookings."""
         if self.sentences:
-            self._collect(services)
-        booked = self._booked()
-        nothing = list(dict.fromkeys(self._nothing()))
-        acts = [Act("NoOffer", domain.capitalize(), NONE, NONE) for domain in nothing]
+            self._read_values()
         heard = [v for v in self.values if not (v.sentence.nothing or v.sentence.unavailable)]
+        acts = [
+            Act("NoOffer", domain.capitalize(), NONE, NONE)
+            for domain in dict.fromkeys(self._without_venue())
+        ]
         for domain in dict.fromkeys(value.domain for value in heard):
             acts += self._of_domain(domain, [value for value in heard if value.domain == domain])
-        acts += self.services
+        acts += (
+            Act("Inform", domain.capitalize(), MENTION_SLOTS[domain][slot], value)
+            for domain in SERVICES
+            if domain in self.context.domains
+            for slot, value in services.values_in(domain, self.low)
+        )
         acts += self._unknown(acts)
         acts += self._requests()
-        acts += self._of_bookings(booked, acts)
+        acts += self._of_bookings(acts)
         acts += (Act(intent, GENERAL, NONE, NONE) for intent in cues.general_acts(self.low))
         return list(dict.fromkeys(acts))
 
-    def _nothing(self) -> Iterator[str]:
+    def _without_venue(self) -> Iterator[str]:
         """Yield the domains in which nothing was found."""
         for sentence in self.sentences:
             if sentence.unbooked or not (sentence.nothing or sentence.unavailable):
                 continue
             domain = self._searched(sentence)
-            if domain is not None and not (sentence.unavailable and self._is_of_slot(sentence)):
+            if domain and not (sentence.unavailable and self._is_about_booking(sentence)):
                 yield domain
-        last = {call.domain: call for call in self.calls if call.kind == "find"}
-        named = {value.domain for value in self.values if value.slot in ("Name", "Id")}
         # The words need not say of what there is nothing.
-        if any(cues.denies(sentence.low) for sentence in self.sentences):
+        if any(sentence.denies for sentence in self.sentences):
+            last = {call.domain: call for call in self.calls if call.kind == "find"}
+            named = {value.domain for value in self.values if value.slot in ("Name", "Id")}
             for domain, call in last.items():
                 if call.found == 0 and domain in self.context.domains and domain not in named:
                     yield domain
 
-    def _searched(self, sentence: Sentence) -> str | None:
-        within = [value.domain for value in self.values if value.sentence.start == sentence.start]
-        for domain in (*sentence.topics, *within, *self.focus):
-            if domain in NAMED_BY or domain == "hospital":
-                return domain
-        return None
+    def _searched(self, sentence: Sentence) -> str:
+        likely = (*sentence.topics, *sentence.domains, *self.focus)
+        return next((d for d in likely if d in NAMED_BY or d == "hospital"), "")
 
     def _of_domain(self, domain: str, heard: Sequence[Value]) -> Iterator[Act]:
         """Yield what is said of a domain: of one venue, or of several to choose from."""
-        spoken = domain.capitalize()
+        name = domain.capitalize()
         naming = "Id" if domain == "train" else "Name"
-        names = list(dict.fromkeys(value.value for value in heard if value.slot == naming))
+        venues = list(dict.fromkeys(value.value for value in heard if value.slot == naming))
         rest = [value for value in heard if value.slot not in (naming, "Choice")]
-        choices = [value for value in heard if value.slot == "Choice"]
-        for value in choices[:1]:
-            yield Act("Inform", spoken, "Choice", value.value)
-        if len(names) > 1:
-            of_name = self._by_name(names, naming, heard)
-            chosen = self._chosen(domain, of_name)
+        choices = (value.value for value in heard if value.slot == "Choice")
+        for choice in islice(choices, 1):
+            yield Act("Inform", name, "Choice", choice)
+        if len(venues) > 1:
+            by_venue: dict[str, list[Value]] = {venue: [] for venue in venues}
+            named = {value.mention.start: value for value in heard if value.slot == naming}
+            mentions = [value.mention for value in named.values()]
+            for value in rest:
+                for mention in self.statements.spoken_of(value.mention, mentions):
+                    by_venue[named[mention.start].value].append(value)
+            chosen = self._chosen(domain, by_venue)
             if len(chosen) == 1:
-                names, rest = chosen, of_name[chosen[0]]
+                venues, rest = chosen, by_venue[chosen[0]]
             else:
-                yield from (Act("Select", spoken, naming, name) for name in chosen)
-                names = []
-                of_some = {id(value) for values in of_name.values() for value in values}
+                yield from (Act("Select", name, naming, venue) for venue in chosen)
+                venues = []
+                of_some = {id(value) for values in by_venue.values() for value in values}
                 rest = [value for value in rest if id(value) not in of_some]
-        intent = "Recommend" if names and domain != "train" else "Inform"
-        yield from (Act(intent, spoken, naming, name) for name in names)
+        intent = "Recommend" if venues and domain != "train" else "Inform"
+        yield from (Act(intent, name, naming, venue) for venue in venues)
         by_slot: dict[str, list[Value]] = {}
         for value in rest:
             by_slot.setdefault(value.slot, []).append(value)
         for slot, values in by_slot.items():
             different = list(dict.fromkeys(value.value for value in values))
             if len(different) == 1:
-                yield Act(intent, spoken, slot, different[0])
+                yield Act(intent, name, slot, different[0])
             elif any(v.sentence.asks and has("agent chooses", v.sentence.low) for v in values):
-                yield from (Act("Select", spoken, slot, value) for value in different)
-            elif len(names) == 1 or domain not in NAMED_BY:
+                yield from (Act("Select", name, slot, value) for value in different)
+            elif len(venues) == 1 or domain not in NAMED_BY:
                 # Said of one thing, the last counts: `not 10 but 12 pounds`.
-                yield Act(intent, spoken, slot, different[-1])
+                yield Act(intent, name, slot, different[-1])
 
-    def _unknown(self, acts: Sequence[Act]) -> Iterator[Act]:
-        """Yield what the user has asked for and the agent does not know."""
-        told = {(act.domain.lower(), act.slot) for act in acts}
-        for sentence in self.sentences:
-            if sentence.asks or not cues.denies(sentence.low):
-                continue
-            lacking = self.context.asked if has("agent no information", sentence.low) else ()
-            for domain, slot in sorted(self._wanted(sentence) - told):
-                if (domain, slot) in lacking or cues.is_unknown(sentence.low, slot):
-                    told.add((domain, slot))
-                    yield Act("Inform", domain.capitalize(), slot, UNKNOWN)
-
-    def _wanted(self, sentence: Sentence) -> set[tuple[str, str]]:
-        """Return domain and slot of what the user has asked for, or will ask for here."""
-        context = self.context
-        domain = self.likeliest(sentence)
-        slots = context.goal[domain].get("reqt", ()) if domain else ()
-        words = USER_SLOTS.get(str(domain), {})
-        return context.asked | {(str(domain), words[slot]) for slot in slots if slot in words}
-
-    def _by_name(
-        self, names: Sequence[str], naming: str, heard: Sequence[Value]
-    ) -> dict[str, list[Value]]:
-        """Return what is said of each of several venues."""
-        of_name: dict[str, list[Value]] = {name: [] for name in names}
-        called = {value.mention.start: value.value for value in heard if value.slot == naming}
-        mentions = [value.mention for value in heard if value.slot == naming]
-        for value in heard:
-            if value.slot not in (naming, "Choice"):
-                for name in self.statements.spoken_of(value.mention, mentions):
-                    of_name[called[name.start]].append(value)
-        return of_name
-
-    def _chosen(self, domain: str, of_name: Mapping[str, Sequence[Value]]) -> list[str]:
+    def _chosen(self, domain: str, by_venue: Mapping[str, Sequence[Value]]) -> list[str]:
         """Return the venues that the user may want: what it named, or those that fit its goal.
 
         If none fits, that is the first, so that the user objects to it.
@@ -704,31 +618,45 @@ class _TurnReading:
         context = self.context
         wanted = context.goal[domain]
         fitting = [
-            name
-            for name, values in of_name.items()
+            venue
+            for venue, values in by_venue.items()
             if all(
                 correction(wanted, SYSTEM_SLOTS[domain][value.slot.lower()], value.value) is None
                 for value in values
             )
         ]
         own = context.state.get(domain, {}).get(NAMED_BY.get(domain, "name"), "").lower()
-        named = [name for name in fitting if name.lower() == own]
-        return named or fitting or list(of_name)[:1]
+        return [v for v in fitting if v.lower() == own] or fitting or list(by_venue)[:1]
+
+    def _unknown(self, acts: Sequence[Act]) -> Iterator[Act]:
+        """Yield what the user has asked for, or will, and the agent says not to know."""
+        informed = {(act.domain.lower(), act.slot) for act in acts}
+        context = self.context
+        for sentence in self.sentences:
+            if sentence.asks or not sentence.denies:
+                continue
+            about = str(self._likeliest(sentence))
+            slots = USER_SLOTS.get(about, {})
+            requested = context.asked | {
+                (about, slots[slot])
+                for slot in context.goal.get(about, {}).get("reqt", ())
+                if slot in slots
+            }
+            lacking = context.asked if has("agent no information", sentence.low) else ()
+            for domain, slot in sorted(requested - informed):
+                if (domain, slot) in lacking or cues.is_unknown(sentence.low, slot):
+                    informed.add((domain, slot))
+                    yield Act("Inform", domain.capitalize(), slot, UNKNOWN)
 
     def _requests(self) -> Iterator[Act]:
-        """Yield what the user is asked."""
         last: list[str] = []
         lists = asked = False
         for sentence in self.sentences:
-            of = [v.domain for v in self.values if v.sentence.start == sentence.start]
-            last = of[-1:] or last
-            domains = dict.fromkeys((*sentence.topics, *last, *self.focus))
-            chooses = has("agent chooses", sentence.low)
-            given = {
-                slot
-                for (start, slot), values in self.given.items()
-                if start == sentence.start and len(values) == 1 and not chooses
-            }
+            last = sentence.domains[-1:] or last
+            domains = tuple(dict.fromkeys((*sentence.topics, *last, *self.focus)))
+            given: set[str] = set()
+            if not has("agent chooses", sentence.low):
+                given = {slot for slot, values in sentence.given.items() if len(values) == 1}
             if given & TIMES:
                 given |= TIMES
             question = sentence.low
@@ -741,35 +669,34 @@ class _TurnReading:
                 lists = asked
             elif given or len(question) > LONGEST_LINE:
                 lists = False
-            for domain, slot in cues.agent_requests(question, tuple(domains)):
+            for domain, slot in cues.agent_requests(question, domains):
                 # `Would you like Chinese food?` proposes what it gives.
                 if slot not in given:
                     yield Act("Request", domain, slot, "?")
 
+    # Bookings
+
     def _booked(self) -> dict[str, str]:
-        """Return domain → reference of the bookings that were made; "" where none is told."""
+        """Return domain → reference of the bookings that were made, "" without one."""
         booked = {domain: code for code, domain in self.references if domain}
+        made = [call.domain for call in self.calls if call.booked]
         for sentence in self.sentences:
-            if sentence.booked and not self.references:
-                domain = self._whose_booking(sentence)
-                if domain in ACT_BOOKING_SLOTS and "taxi" not in sentence.topics:
-                    booked.setdefault(domain, "")
+            if sentence.booked and not self.references and "taxi" not in sentence.topics:
+                likely = (*made, *sentence.topics, *sentence.domains, *self.focus)
+                if likely and likely[0] in ACT_BOOKING_SLOTS:
+                    booked.setdefault(likely[0], "")
         return booked
 
-    def _whose_booking(self, sentence: Sentence) -> str:
-        made = [call.domain for call in self.calls if call.booked]
-        within = [v.domain for v in self.values if v.sentence.start == sentence.start]
-        for domain in (*made, *sentence.topics, *within, *self.focus):
-            return domain
-        return ""
-
-    def _of_bookings(self, booked: Mapping[str, str], before: Sequence[Act]) -> Iterator[Act]:
+    def _of_bookings(self, before: Sequence[Act]) -> Iterator[Act]:
         """Yield the bookings that were made, or could not be, with their details."""
+        booked = self._booked()
+        details = [(s, slot, value) for s in self.sentences for slot, value in s.details]
         if not booked:
-            yield from self._not_booked()
-            for sentence, slot, value in self.details:
-                domain = self.likeliest(sentence)
-                if slot in ACT_BOOKING_SLOTS.get(str(domain), ()) and not sentence.nothing:
+            if self._fails_to_book():
+                yield Act("NoBook", BOOKING, NONE, NONE)
+            for sentence, slot, value in details:
+                domain = str(self._likeliest(sentence))
+                if slot in ACT_BOOKING_SLOTS.get(domain, ()) and not sentence.nothing:
                     yield Act("Inform", BOOKING, slot, value)
             return
         *others, last = booked
@@ -777,39 +704,34 @@ class _TurnReading:
             # Acts of a booking are about one domain, that which was spoken of last.
             yield Act("OfferBooked", domain.capitalize(), "Ref", booked[domain])
         goal = self.context.domains
-        spoken = [act.domain.lower() for act in before if act.domain.lower() in goal]
-        current = list(dict.fromkeys(spoken))[-1] if spoken else self.context.domain
-        if current != last:
+        acts = dict.fromkeys(act.domain.lower() for act in before if act.domain.lower() in goal)
+        if last != next(reversed(acts), self.context.domain):
             yield Act("Inform", last.capitalize(), NONE, NONE)
         code = booked[last]
         yield Act("Book", BOOKING, "Ref" if code else NONE, code or NONE)
-        for sentence, slot, value in self.details:
-            told = sentence.booked or not sentence.asks
-            if told and slot in ACT_BOOKING_SLOTS.get(last, ()) and len(booked) == 1:
+        for sentence, slot, value in details:
+            is_made = sentence.booked or not sentence.asks
+            if is_made and slot in ACT_BOOKING_SLOTS.get(last, ()) and len(booked) == 1:
                 yield Act("Book", BOOKING, slot, self.context.spelled(last, slot.lower(), value))
 
-    def _not_booked(self) -> Iterable[Act]:
+    def _fails_to_book(self) -> bool:
         failed = any(call.kind == "book" and not call.booked for call in self.calls)
-        if (
-            any(sentence.unbooked for sentence in self.sentences)
-            or any(s.unavailable and self._is_of_slot(s) for s in self.sentences)
-            or (failed and any(cues.denies(sentence.low) for sentence in self.sentences))
-        ):
-            return [Act("NoBook", BOOKING, NONE, NONE)]
-        return ()
-
-    def _is_of_slot(self, sentence: Sentence) -> bool:
-        """Tell whether what is not available is a table or a room, not a venue.
-
-        So it is when the user has come to book, or its day or number of people is said.
-        """
-        return self._is_booking(str(self._searched(sentence))) or any(
-            of.start == sentence.start for of, _, _ in self.details
+        return any(
+            sentence.unbooked
+            or (sentence.unavailable and self._is_about_booking(sentence))
+            or (failed and sentence.denies)
+            for sentence in self.sentences
         )
 
-    def _is_booking(self, domain: str) -> bool:
-        """Tell whether user or agent have come to book in a domain."""
+    def _is_about_booking(self, sentence: Sentence) -> bool:
+        """Tell whether what is unavailable is a table or a room, not a venue.
+
+        So it is when user or agent have come to book, or its day or number of people is said.
+        """
+        domain = self._searched(sentence)
         slots = {slot.lower() for slot in ACT_BOOKING_SLOTS.get(domain, ())}
-        return any(
-            call.kind == "book" and call.domain == domain for call in self.calls
-        ) or not slots.isdisjoint(self.context.state.get(domain, {}))
+        return (
+            bool(sentence.details)
+            or any(call.kind == "book" and call.domain == domain for call in self.calls)
+            or not slots.isdisjoint(self.context.state.get(domain, {}))
+        )

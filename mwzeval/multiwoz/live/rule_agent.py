@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from mwzeval.multiwoz.acts import GENERAL, NONE, SYSTEM_SLOTS, Act
+from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, Act
 from mwzeval.multiwoz.database import OTHER_END
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.live.cues import EVERYTHING
@@ -29,10 +29,10 @@ from mwzeval.multiwoz.live.understanding import (
 )
 from mwzeval.multiwoz.live.wordings import agent_sentence, details, shown_value
 from mwzeval.multiwoz.schema import (
+    BOOKING_SLOTS,
     DONTCARE,
     NAMED_BY,
     SERVICES,
-    STATE_BOOKING_SLOTS,
     VENUE_DOMAINS,
 )
 from mwzeval.multiwoz.template_system import ANSWERS
@@ -42,12 +42,12 @@ Call = tuple[str, dict[str, str]]
 Calling = Generator[Call, Any, None]
 """Yields calls of functions and is sent their results."""
 
-WISHES: Mapping[str, tuple[str, ...]] = {
+FIRST_ASKED: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("food", "pricerange", "area"),
     "hotel": ("area", "pricerange"),
     "attraction": ("type", "area"),
 }
-"""Asked for where the user begins without any."""
+"""What a user who names no constraint is asked for."""
 OFFERED: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("name", "pricerange", "food", "area"),
     "hotel": ("name", "pricerange", "stars", "type", "area"),
@@ -63,11 +63,6 @@ PLURAL = {
 }
 MOST_ASKED = 2
 """How often the same is asked for."""
-_ACT_SLOTS = {
-    domain: {slot.lower().replace(" ", ""): act.capitalize() for act, slot in slots.items()}
-    for domain, slots in SYSTEM_SLOTS.items()
-}
-"""Domain → slot of a record → slot of an act."""
 _ALONE = re.compile(r"\bi\b")
 _BEGINNING = re.compile(r"^\w|(?<=[.?!] )\w")
 
@@ -105,7 +100,7 @@ class Response:
             choice = Act("Inform", domain.capitalize(), "Choice", str(count))
             self.say("several", values, [choice])
         intent = "Inform" if domain == "train" else "Recommend"
-        acts = told(intent, domain, record, OFFERED[domain])
+        acts = informs(intent, domain, record, OFFERED[domain])
         # The article belongs to the wording: `a cheap thai restaurant`.
         described = "type" if domain == "attraction" else "pricerange"
         value = record.get(described)
@@ -117,16 +112,15 @@ class Response:
         """Answer what was asked about a venue or train."""
         if slots:
             text = details(record, slots, partial(_value, record))
-            self.add(text, told("Inform", domain, record, slots))
+            self.add(text, informs("Inform", domain, record, slots))
 
     def ask(self, domain: str, slots: Sequence[str]) -> None:
         """Ask for slots of states, one sentence for each."""
         for slot in slots:
             timed = slot in ("leaveat", "arriveby")
-            is_booking = slot != plain(slot) and domain != "train"
-            of = "booking" if is_booking else domain
-            names = [_ACT_SLOTS[of].get(s, s) for s in (OTHER_END if timed else (plain(slot),))]
-            acts = [Act("Request", of.capitalize(), name, "?") for name in names]
+            about = "booking" if slot != plain(slot) and domain != "train" else domain
+            names = [ACT_SLOTS[about].get(s, s) for s in (OTHER_END if timed else (plain(slot),))]
+            acts = [Act("Request", about.capitalize(), name, "?") for name in names]
             self.say(f"ask {domain} {'time' if timed else slot}", {}, acts)
 
     def general(self, intent: str, what: str) -> None:
@@ -134,9 +128,9 @@ class Response:
         self.say(what, {}, [Act(intent, GENERAL, NONE, NONE)])
 
 
-def told(intent: str, domain: str, record: Record, slots: Iterable[str]) -> list[Act]:
+def informs(intent: str, domain: str, record: Record, slots: Iterable[str]) -> list[Act]:
     """Return the acts that inform of slots of a record."""
-    names = _ACT_SLOTS[domain]
+    names = ACT_SLOTS[domain]
     return [
         Act(intent, domain.capitalize(), names[slot], str(record[slot]))
         for slot in slots
@@ -151,29 +145,18 @@ def _value(record: Record, slot: str) -> str:
     return shown_value(slot, value)
 
 
-def _number_of(count: str, singular: str, plural: str) -> str:
-    return f"{count} {singular if count == '1' else plural}"
-
-
-class TurnPolicy(Protocol):
-    """What decides on the turns of one dialogue."""
-
-    def answer(self, utterance: str, response: Response) -> Calling:
-        """Yield the calls of a turn, and say in `response` what the user is to hear."""
-
-
 class CallingAgent:
-    """One dialogue of an agent with a policy: call it with all messages so far.
+    """One dialogue of an agent: call it with all messages so far.
 
-    A message in words has the `acts` that its words stand for, too, as lists: what a user makes of
-    the words can be compared with them.
+    `answer` yields the calls of a turn, is sent their results, and says in a response what the user
+    is to hear. A message has the `acts` that its sentences express, too, as lists: they can be
+    compared with what the user understands.
     """
 
-    def __init__(self, policy: TurnPolicy, seed: int, dialogue: str) -> None:
-        self._policy = policy
-        self._seed = f"{seed} {dialogue}"
-        self._turns = 0
-        self._calls = 0
+    def __init__(self, answer: Callable[[str, Response], Calling], seed: int, item: str) -> None:
+        self._answer = answer
+        self._seed = f"{seed} {item}"
+        self._turns = self._calls = 0
         self._response = Response(self._seed)
         self._running: Calling | None = None
 
@@ -181,17 +164,19 @@ class CallingAgent:
         """Return the next message: a call, or what the user hears."""
         last = messages[-1] if messages else {}
         content = last.get("content")
+        result: Any = None
         if last.get("role") == "tool" and self._running is not None:
-            return self._resume(self._running, _parsed(content))
-        self._response = Response(f"{self._seed} {self._turns}")
-        self._turns += 1
-        text = content if isinstance(content, str) else ""
-        self._running = self._policy.answer(text, self._response)
-        return self._resume(self._running, None)
-
-    def _resume(self, running: Calling, result: Any) -> dict[str, Any]:
+            try:
+                result = json.loads(content)  # type: ignore[arg-type]
+            except (TypeError, ValueError, RecursionError):
+                result = None
+        else:
+            self._response = Response(f"{self._seed} {self._turns}")
+            self._turns += 1
+            text = content if isinstance(content, str) else ""
+            self._running = self._answer(text, self._response)
         try:
-            name, arguments = running.send(result)
+            name, arguments = self._running.send(result)
         except StopIteration:
             self._running = None
             acts = [list(act) for act in self._response.acts]
@@ -206,40 +191,33 @@ class RuleAgent(CallingAgent):
     """One dialogue of the agent `rule`; `vocabulary` may serve many."""
 
     def __init__(self, vocabulary: Vocabulary, seed: int = 0, dialogue: str = "") -> None:
-        super().__init__(Policy(vocabulary), seed, dialogue)
-
-
-def _parsed(content: Any) -> Any:
-    try:
-        return json.loads(content)
-    except (TypeError, ValueError, RecursionError):
-        return None
+        super().__init__(Policy(vocabulary).answer, seed, dialogue)
 
 
 @dataclass(slots=True)
-class Found:
-    """What has come of a domain: the search, what was recommended, what was booked."""
+class DomainState:
+    """The state of a domain: its search, the recommended venue, what is open, the booking."""
 
     searched: Mapping[str, str] | None = None
     count: int = 0
-    results: Sequence[Mapping[str, Any]] = ()
-    offered: Mapping[str, Any] | None = None
+    results: Sequence[Record] = ()
+    offered: Record | None = None
     seen: list[str] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
     wants_booking: bool = False
-    is_loose: bool = False
+    any_type: bool = False
     tried: Mapping[str, str] | None = None
-    booked: Mapping[str, Any] | None = None
+    booked: Record | None = None
     asked: dict[str, int] = field(default_factory=dict)
 
 
 class Policy:
-    """One dialogue of the agent. `answer` yields calls of functions until all is said."""
+    """One dialogue of the agent."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._state = BeliefState()
-        self._found: dict[str, Found] = {}
+        self._domains: dict[str, DomainState] = {}
         self._is_first = True
         self._response = Response("")
         self._proposed: str | None = None
@@ -248,24 +226,22 @@ class Policy:
         """Yield the calls of a turn, and say in `response` what the user is to hear."""
         self._response, state = response, self._state
         turn = understand(utterance, self._vocabulary, state)
-        asked = state.asked
-        state.asked = []
+        asked, state.asked = state.asked, []
         proposed, self._proposed = self._proposed, None
-        self._take_in(turn)
+        self._update(turn)
         domains = turn.domains
         for domain, slot in turn.requests:
-            found = self._of(domain)
-            if slot not in found.pending:
-                found.pending.append(slot)
+            if slot not in self._of(domain).pending:
+                self._of(domain).pending.append(slot)
         for domain in turn.books:
             self._of(domain).wants_booking = True
         for domain in (*turn.declines, *turn.given_up):
             self._of(domain).wants_booking = False
-        for domain in turn.loose:
-            self._of(domain).is_loose = True
+        for domain in turn.any_type:
+            self._of(domain).any_type = True
         if not domains and state.current is not None:
-            goes_on = turn.agrees or turn.refuses or turn.wants_other
-            if (goes_on or asked) and not (turn.closes or turn.given_up):
+            continues = turn.agrees or turn.refuses or turn.wants_other or asked
+            if continues and not (turn.closes or turn.given_up):
                 domains = [state.current]
         if (
             proposed
@@ -275,66 +251,77 @@ class Policy:
         ):
             self._of(proposed).wants_booking = True
         for domain in domains:
-            yield from self._about(domain, turn)
+            if domain == "taxi":
+                yield from self._taxi()
+            elif domain in SERVICES:
+                yield from self._service(domain)
+            elif domain != "train" or not self._ask_missing("train", (*ENDS, "day")):
+                yield from self._venue(domain, turn)
         if not response:
             self._close(turn)
         elif not response.text.endswith("?"):
             response.general("reqmore", "more?")
         self._is_first = False
 
-    def _of(self, domain: str) -> Found:
-        return self._found.setdefault(domain, Found())
+    def _of(self, domain: str) -> DomainState:
+        return self._domains.setdefault(domain, DomainState())
 
-    def _take_in(self, turn: UserTurn) -> None:
-        """Add what is wanted."""
+    def _known(self, domain: str) -> dict[str, str]:
+        """Return the constraints of a search."""
+        return {
+            slot: value
+            for slot, value in self._state.constraints.get(domain, {}).items()
+            if not slot.startswith("book") and slot != "trainid" and value != DONTCARE
+        }
+
+    def _update(self, turn: UserTurn) -> None:
+        """Add the constraints of a turn; some take the place of others."""
         state = self._state
-        for domain, slot, value in turn.wishes:
-            wanted = state.wanted.setdefault(domain, {})
-            if slot == "name" and value == state.offered.get(domain, {}).get("name"):
+        for domain, slot, value in turn.constraints:
+            wanted = state.constraints.setdefault(domain, {})
+            offered = state.offered.get(domain, {})
+            is_booking = slot.startswith("book")
+            if slot == "name" and value == offered.get("name"):
                 continue
             if wanted.get(slot) != value:
                 if slot == "name":
                     # Whoever names a venue wants that one, whatever was said before.
                     for other in [slot for slot in wanted if not slot.startswith("book")]:
                         del wanted[other]
-                elif not slot.startswith("book") and "name" in wanted:
-                    offered = state.offered.get(domain, {})
-                    if domain in VENUE_DOMAINS and value != DONTCARE and offered.get(slot) != value:
-                        del wanted["name"]
+                elif (
+                    "name" in wanted
+                    and domain in VENUE_DOMAINS
+                    and not is_booking
+                    and value not in (DONTCARE, offered.get(slot))
+                ):
+                    del wanted["name"]
                 wanted[slot] = value
                 if slot == "type":
-                    self._of(domain).is_loose = False
+                    self._of(domain).any_type = False
                 other = OTHER_END.get(slot, "")
                 if other in wanted and (domain == "taxi" or wanted[other] == DONTCARE):
                     del wanted[other]
-            if slot.startswith("book"):
+            if is_booking:
                 self._of(domain).wants_booking = value != DONTCARE
         state.turn_to(turn.domains)
 
     def _close(self, turn: UserTurn) -> None:
-        response = self._response
         if turn.closes or turn.thanks:
-            intent = "bye" if turn.closes else "welcome"
-            response.general(intent, "welcome")
+            self._response.general("bye" if turn.closes else "welcome", "welcome")
         elif self._is_first:
-            response.general("greet", "hello")
+            self._response.general("greet", "hello")
         else:
-            response.general("reqmore", "more?")
+            self._response.general("reqmore", "more?")
 
-    def _about(self, domain: str, turn: UserTurn) -> Calling:
-        if domain == "taxi":
-            yield from self._taxi()
-        elif domain in SERVICES:
-            yield from self._service(domain)
-        elif domain == "train" and self._lacks("train", self._needed_for_train()):
-            return
-        else:
-            yield from self._venue(domain, turn)
+    def _ask_missing(self, domain: str, needed: Sequence[str]) -> bool:
+        """Ask for unknown slots, but not too often; a journey needs a time of departure or arrival.
 
-    def _lacks(self, domain: str, needed: Sequence[str]) -> bool:
-        """Ask for what is not known, but not again and again; tell whether anything was asked."""
+        Returns whether anything was asked.
+        """
         asked = self._of(domain).asked
-        wanted = self._state.wanted.get(domain, {})
+        wanted = self._state.constraints.get(domain, {})
+        if domain in ("train", "taxi") and "arriveby" not in wanted:
+            needed = (*needed, "leaveat")
         missing = [s for s in needed if s not in wanted and asked.get(s, 0) < MOST_ASKED]
         if missing:
             self._ask(domain, missing)
@@ -350,193 +337,166 @@ class Policy:
             self._state.asked.append((domain, "arriveby"))
         self._state.current = domain
 
-    def _needed_for_train(self) -> list[str]:
-        wanted = self._state.wanted.get("train", {})
-        return [*ENDS, "day", *(() if "arriveby" in wanted else ("leaveat",))]
-
     # Venues and trains
 
     def _venue(self, domain: str, turn: UserTurn) -> Calling:
-        found, response = self._of(domain), self._response
-        wanted = self._state.wanted.get(domain, {})
-        constraints = {
-            slot: value
-            for slot, value in wanted.items()
-            if not slot.startswith("book") and slot != "trainid" and value != DONTCARE
-        }
-        is_open = not constraints and found.searched is None and not wanted
-        if is_open and domain in VENUE_DOMAINS and not found.asked:
-            names = (_ACT_SLOTS[domain][slot] for slot in WISHES[domain])
-            acts = [Act("Request", domain.capitalize(), name, "?") for name in names]
+        known, response, state = self._of(domain), self._response, self._state
+        wanted = state.constraints.get(domain, {})
+        constraints = self._known(domain)
+        is_open = not wanted and known.searched is None and not known.asked
+        if is_open and domain in VENUE_DOMAINS:
+            slots = FIRST_ASKED[domain]
+            spoken = domain.capitalize()
+            acts = [Act("Request", spoken, ACT_SLOTS[domain][slot], "?") for slot in slots]
             response.say(f"ask {domain}", {}, acts)
-            found.asked |= dict.fromkeys(WISHES[domain], 1)
-            self._state.asked += [(domain, slot) for slot in WISHES[domain]]
+            known.asked |= dict.fromkeys(slots, 1)
+            state.asked += [(domain, slot) for slot in slots]
             return
-        before = found.offered
-        if constraints != found.searched:
+        before = known.offered
+        if constraints != known.searched:
             yield from self._search(domain, constraints)
-            if not found.results and found.is_loose and constraints.get("type") == "hotel":
+            if not known.results and known.any_type and constraints.get("type") == "hotel":
                 del wanted["type"], constraints["type"]
                 yield from self._search(domain, constraints)
-        if not found.results:
-            acts = told("NoOffer", domain, constraints, constraints)
-            spoken = domain.capitalize()
-            response.say(f"none {domain}", {}, acts or [Act("NoOffer", spoken, NONE, NONE)])
-            found.offered = None
-            self._state.offered.pop(domain, None)
+        if not known.results:
+            acts = informs("NoOffer", domain, constraints, constraints)
+            acts = acts or [Act("NoOffer", domain.capitalize(), NONE, NONE)]
+            response.say(f"none {domain}", {}, acts)
+            known.offered = None
+            state.offered.pop(domain, None)
             return
         wants_other = turn.wants_other and turn.domains[-1:] in ([domain], [])
-        self._choose(domain, wants_other)
-        is_offer = found.offered != before
-        assert found.offered is not None
+        offered = known.offered = self._chosen(domain, wants_other)
+        state.offered[domain] = offered
+        is_offer = offered != before
         if is_offer:
-            count = found.count if "name" not in constraints else 1
-            response.offer(domain, found.offered, count)
-        elif wants_other and not found.pending:
-            response.say("no other", found.offered)
-        asked = [slot for slot in ANSWERS[domain] if slot in found.pending]
-        response.details(domain, found.offered, asked)
-        if "name" in found.pending and not is_offer:
-            response.say("name", found.offered, told("Inform", domain, found.offered, ["name"]))
-        yield from self._booking(domain, turn)
-        if (
-            is_offer
-            and domain in STATE_BOOKING_SLOTS
-            and not found.booked
-            and not self._state.asked
-        ):
-            response.say(f"book? {domain}", {}, [Act("OfferBook", domain.capitalize(), NONE, NONE)])
-            self._proposed = domain
-        found.pending = []
+            response.offer(domain, offered, known.count if "name" not in constraints else 1)
+        elif wants_other and not known.pending:
+            response.say("no other", offered)
+        asked = [slot for slot in ANSWERS[domain] if slot in known.pending]
+        response.details(domain, offered, asked)
+        if "name" in known.pending and not is_offer:
+            response.say("name", offered, informs("Inform", domain, offered, ["name"]))
+        if domain in BOOKING_SLOTS:
+            yield from self._booking(domain, offered, turn)
+            if is_offer and not known.booked and not state.asked:
+                acts = [Act("OfferBook", domain.capitalize(), NONE, NONE)]
+                response.say(f"book? {domain}", {}, acts)
+                self._proposed = domain
+        known.pending = []
 
     def _search(self, domain: str, constraints: Mapping[str, str]) -> Calling:
-        found = self._of(domain)
-        found.searched = dict(constraints)
+        known = self._of(domain)
+        known.searched = dict(constraints)
         parameters = {parameter.name for parameter in BY_NAME[f"find_{domain}"].parameters}
         arguments = {slot: v for slot, v in constraints.items() if slot in parameters}
         result = yield f"find_{domain}", arguments
-        results = result.get("results") if isinstance(result, Mapping) else None
-        listed = results if isinstance(results, list) else []
-        found.results = [row for row in listed if _is_record(domain, row)]
-        count = result.get("count") if found.results else 0
-        found.count = count if isinstance(count, int) else len(found.results)
-
-    def _choose(self, domain: str, wants_other: bool) -> None:
-        """Recommend the same as before while it fits, else the first that was not seen yet."""
-        found = self._of(domain)
-        key = NAMED_BY[domain]
-        names = [str(row[key]) for row in found.results]
-        before = str(found.offered[key]) if found.offered else ""
-        chosen = self._state.wanted.get(domain, {}).get(key, "")
-        before = chosen if chosen in names else before
-        if wants_other or before not in names:
-            unseen = [name for name in names if name not in found.seen] or names
-            before = unseen[0] if wants_other else names[0]
-        found.offered = found.results[names.index(before)]
-        if before not in found.seen:
-            found.seen.append(before)
-        self._state.offered[domain] = found.offered
-
-    def _booking(self, domain: str, turn: UserTurn) -> Calling:
-        found, response = self._of(domain), self._response
-        if domain not in STATE_BOOKING_SLOTS or found.offered is None:
-            return
-        wanted = self._state.wanted.get(domain, {})
-        booking = {
-            slot.removeprefix("book"): wanted[slot]
-            for slot in STATE_BOOKING_SLOTS[domain]
-            if wanted.get(slot, DONTCARE) != DONTCARE
-        }
-        key = NAMED_BY[domain]
-        arguments = {key: str(found.offered[key]), **booking}
-        missing = [
-            slot for slot in STATE_BOOKING_SLOTS[domain] if slot.removeprefix("book") not in booking
+        listed = result.get("results") if isinstance(result, Mapping) else None
+        known.results = [
+            row
+            for row in (listed if isinstance(listed, list) else ())
+            if isinstance(row, Mapping)
+            and (domain in SERVICES or isinstance(row.get(NAMED_BY[domain]), str))
         ]
+        count = result.get("count") if known.results else 0
+        known.count = count if isinstance(count, int) else len(known.results)
+
+    def _chosen(self, domain: str, wants_other: bool) -> Record:
+        """Return the venue of before while it fits, else the first that was not recommended."""
+        known, key = self._of(domain), NAMED_BY[domain]
+        names = [str(row[key]) for row in known.results]
+        name = str(known.offered[key]) if known.offered else ""
+        wanted = self._state.constraints.get(domain, {}).get(key, "")
+        name = wanted if wanted in names else name
+        if wants_other:
+            name = next((other for other in names if other not in known.seen), names[0])
+        elif name not in names:
+            name = names[0]
+        if name not in known.seen:
+            known.seen.append(name)
+        return known.results[names.index(name)]
+
+    def _booking(self, domain: str, offered: Record, turn: UserTurn) -> Calling:
+        known, response = self._of(domain), self._response
+        wanted = self._state.constraints.get(domain, {})
+        slots = BOOKING_SLOTS[domain]
+        missing = [f"book{s}" for s in slots if wanted.get(f"book{s}", DONTCARE) == DONTCARE]
+        key = NAMED_BY[domain]
         speaks_of_it = domain in turn.books or any(
-            wish.domain == domain and wish.slot.startswith("book") for wish in turn.wishes
+            c.domain == domain and c.slot.startswith("book") for c in turn.constraints
         )
-        if found.wants_booking and missing:
-            if speaks_of_it or found.asked.get(missing[0], 0) < MOST_ASKED:
+        if known.wants_booking and missing:
+            if speaks_of_it or known.asked.get(missing[0], 0) < MOST_ASKED:
                 self._ask(domain, missing)
-        elif found.wants_booking and arguments != found.tried:
-            found.tried = arguments
-            yield from self._book(domain, arguments)
-        elif found.wants_booking and found.booked and speaks_of_it:
-            self._confirm(domain)
-        elif "reference" in found.pending and found.booked:
-            acts = [Act("Inform", "Booking", "Ref", str(found.booked.get("reference")))]
-            response.say("reference", found.booked, acts)
-
-    def _book(self, domain: str, arguments: dict[str, str]) -> Calling:
-        found, response = self._of(domain), self._response
-        result = yield f"book_{domain}", arguments
-        found.booked = None
-        if not _is_booked(result):
-            acts = [Act("NoBook", "Booking", NONE, NONE)]
-            response.say("refused" if domain != "train" else "not booked", arguments, acts)
             return
-        found.booked = {**(found.offered or {}), **arguments, **result}
-        self._confirm(domain)
+        booking = {slot: wanted[f"book{slot}"] for slot in slots if f"book{slot}" not in missing}
+        arguments = {key: str(offered[key]), **booking}
+        if known.wants_booking and arguments != known.tried:
+            known.tried = arguments
+            result = yield f"book_{domain}", arguments
+            known.booked = {**offered, **arguments, **result} if _is_booked(result) else None
+            if known.booked is None:
+                acts = [Act("NoBook", "Booking", NONE, NONE)]
+                response.say("refused" if domain != "train" else "not booked", arguments, acts)
+            else:
+                self._confirm(domain, known.booked)
+        elif known.wants_booking and known.booked and speaks_of_it:
+            self._confirm(domain, known.booked)
+        elif "reference" in known.pending and known.booked:
+            acts = [Act("Inform", "Booking", "Ref", str(known.booked.get("reference")))]
+            response.say("reference", known.booked, acts)
 
-    def _confirm(self, domain: str) -> None:
+    def _confirm(self, domain: str, booked: Record) -> None:
         """Say what is booked."""
-        response = self._response
-        record = dict(self._of(domain).booked or {})
-        people = str(record["people"])
-        acts = [Act("Book", "Booking", "Ref", str(record.get("reference")))]
-        if domain == "train":
-            record["tickets"] = _number_of(people, "ticket", "tickets")
-            acts += told("Inform", "train", record, ["people"])
-        else:
-            slots = [slot.removeprefix("book") for slot in STATE_BOOKING_SLOTS[domain]]
-            acts += told("Inform", "booking", record, ["name", *slots])
-            record["people"] = _number_of(people, "person", "people")
-            record["stay"] = _number_of(str(record.get("stay")), "night", "nights")
-        response.say(f"booked {domain}", record, acts)
 
-    # Taxis, and what there is only one of
+        def counted(slot: str, noun: str, plural: str) -> str:
+            count = str(booked.get(slot))
+            return f"{count} {noun if count == '1' else plural}"
+
+        acts = [Act("Book", "Booking", "Ref", str(booked.get("reference")))]
+        if domain == "train":
+            acts += informs("Inform", "train", booked, ["people"])
+            record = {**booked, "tickets": counted("people", "ticket", "tickets")}
+        else:
+            acts += informs("Inform", "booking", booked, ["name", *BOOKING_SLOTS[domain]])
+            people, stay = counted("people", "person", "people"), counted("stay", "night", "nights")
+            record = {**booked, "people": people, "stay": stay}
+        self._response.say(f"booked {domain}", record, acts)
+
+    # Taxis, and services, of which there is one each
 
     def _taxi(self) -> Calling:
-        found, response = self._of("taxi"), self._response
-        wanted = self._state.wanted.get("taxi", {})
-        timed = "leaveat" in wanted or "arriveby" in wanted
-        if self._lacks("taxi", ["departure", "destination", *(() if timed else ("leaveat",))]):
+        known, response = self._of("taxi"), self._response
+        if self._ask_missing("taxi", ENDS):
             return
-        known = {slot: value for slot, value in wanted.items() if value != DONTCARE}
-        if known != found.tried:
-            found.tried = known
-            result = yield "book_taxi", known
-            found.booked = {**known, **result} if _is_booked(result) else None
-        if found.booked is None:
+        ride = self._known("taxi")
+        if ride != known.tried:
+            known.tried = ride
+            result = yield "book_taxi", ride
+            known.booked = {**ride, **result} if _is_booked(result) else None
+        if known.booked is None:
             response.say("not booked", {}, [Act("NoBook", "Booking", NONE, NONE)])
             return
         acts = [
-            Act("Inform", "Taxi", "Car", str(found.booked.get("type"))),
-            Act("Inform", "Taxi", "Phone", str(found.booked.get("phone"))),
+            Act("Inform", "Taxi", "Car", str(known.booked.get("type"))),
+            Act("Inform", "Taxi", "Phone", str(known.booked.get("phone"))),
         ]
-        response.say("booked taxi", found.booked, acts)
-        found.pending = []
+        response.say("booked taxi", known.booked, acts)
+        known.pending = []
 
     def _service(self, domain: str) -> Calling:
-        found, response = self._of(domain), self._response
-        wanted = self._state.wanted.get(domain, {})
-        if domain == "hospital" and not found.pending and self._lacks(domain, ["department"]):
+        known = self._of(domain)
+        is_open = domain == "hospital" and not known.pending
+        if is_open and self._ask_missing(domain, ["department"]):
             return
-        known = {slot: value for slot, value in wanted.items() if value != DONTCARE}
-        if known != found.searched:
-            yield from self._search(domain, known)
-        if not found.results:
-            return
-        record = found.results[0]
-        what = "department" if "department" in known else domain
-        response.say(what, record, told("Inform", domain, record, EVERYTHING))
-        found.pending = []
-
-
-def _is_record(domain: str, row: Any) -> bool:
-    return isinstance(row, Mapping) and (
-        domain in SERVICES or isinstance(row.get(NAMED_BY[domain]), str)
-    )
+        constraints = self._known(domain)
+        if constraints != known.searched:
+            yield from self._search(domain, constraints)
+        if known.results:
+            record = known.results[0]
+            what = "department" if "department" in constraints else domain
+            self._response.say(what, record, informs("Inform", domain, record, EVERYTHING))
+            known.pending = []
 
 
 def _is_booked(result: Any) -> bool:

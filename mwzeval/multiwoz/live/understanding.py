@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.live.cues import JOURNEYS, cue, cues, has, meaning, requested_slots, word_list
+from mwzeval.multiwoz.live.cues import (
+    EVERYTHING,
+    JOURNEYS,
+    cue,
+    cues,
+    has,
+    meaning,
+    requested_slots,
+    word_list,
+)
 from mwzeval.multiwoz.schema import DONTCARE, FLAG_SLOTS, SERVICES, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system import ANSWERS, MEANT_BY_PRICE
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
@@ -42,16 +50,21 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "department": ("hospital",),
 }
 """Slot of a value → the domains in which it means something."""
-_IMPLIED = {
-    "food": "restaurant",
-    **dict.fromkeys(("stars", "internet", "parking", "stay"), "hotel"),
-}
+_IMPLIED = {slot: domains[0] for slot, domains in SHARED.items() if len(domains) == 1}
 """Slot of a value → the domain that it implies."""
+del _IMPLIED["trainid"]
 NUMBER = "number"
 """The slot of a number that nothing beside it explains."""
 ENDS = ("departure", "destination")
 DEPARTURE, DESTINATION = ENDS
-_TAXI_ANSWERS = ("car", "phone")
+_ANSWERS: Mapping[str, frozenset[str]] = {
+    **{
+        domain: frozenset((*slots, "price", *(("reference",) * (domain in STATE_BOOKING_SLOTS))))
+        for domain, slots in ANSWERS.items()
+    },
+    **dict.fromkeys(SERVICES, frozenset(EVERYTHING)),
+    "taxi": frozenset(("car", "phone")),
+}
 _FAR = 4
 """So many words before a place may tell which end it is."""
 _STATION = ["train", "station"]
@@ -68,6 +81,13 @@ _CALLED = frozenset({"called", "named", "name", "at", "is"})
 _ALONE = frozenset({"myself", "alone"})
 _PARTY_BEFORE = (["party", "of"], ["group", "of"], ["table", "of"])
 _PARTY_BEHIND = (["of", "us"], ["in", "my"], ["in", "our"], ["in", "the"])
+_SAME_SLOTS = (
+    ("price", "pricerange"),
+    *(("day", "day"), ("date", "day")),
+    *((word, "people") for word in ("number", "group", "amount", "party", "people", "guests")),
+    ("", "area"),
+)
+"""How a phrase begins that is `the same as`, and the slot that it means."""
 _FEWEST_LETTERS = 5
 _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
 
@@ -81,8 +101,8 @@ class Span(NamedTuple):
     after: int
 
 
-class Wish(NamedTuple):
-    """A value that the user wants, with the slots of states (`bookday` of a booking)."""
+class Constraint(NamedTuple):
+    """What the user wants of a slot, as states call it: `bookday` is that of a booking."""
 
     domain: str
     slot: str
@@ -91,20 +111,20 @@ class Wish(NamedTuple):
 
 @dataclass(slots=True)
 class UserTurn:
-    """A turn of the user. `domains` are those that it is about, in the order of mention.
+    """What a turn of the user says. `domains` are those that it is about, in order of mention.
 
     `books` are those in which a booking is wanted, `declines` those in which none is; `given_up`
-    are domains of which the user wants nothing more. In those that are `loose`, "a hotel" may be
-    any place to stay.
+    are domains of which the user wants nothing more. In those of `any_type`, "a hotel" may be any
+    place to stay.
     """
 
-    wishes: list[Wish] = field(default_factory=list)
+    constraints: list[Constraint] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
     domains: list[str] = field(default_factory=list)
     books: list[str] = field(default_factory=list)
     declines: list[str] = field(default_factory=list)
     given_up: list[str] = field(default_factory=list)
-    loose: set[str] = field(default_factory=set)
+    any_type: set[str] = field(default_factory=set)
     agrees: bool = False
     refuses: bool = False
     thanks: bool = False
@@ -114,22 +134,22 @@ class UserTurn:
 
 @dataclass(slots=True)
 class BeliefState:
-    """What an agent knows, against which a turn is understood.
+    """What an agent knows when the user speaks.
 
-    `current` is the domain spoken of, `domains` all so far, the latest last; `asked` what the agent
-    has asked for; `wanted` what the user wants so far; `offered` what is known of the venue that
-    was recommended, by domain.
+    `current` is the domain under discussion, `domains` all so far, the latest last; `asked` is what
+    the agent has just asked for; `constraints` are those of the user by domain and slot; `offered`
+    is what is known of the recommended venue of each domain.
     """
 
     current: str | None = None
     domains: list[str] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
-    wanted: dict[str, dict[str, str]] = field(default_factory=dict)
+    constraints: dict[str, dict[str, str]] = field(default_factory=dict)
     offered: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def names(self) -> frozenset[str]:
-        """The venues that were recommended."""
+        """The names of recommended venues."""
         return frozenset(str(row["name"]) for row in self.offered.values() if "name" in row)
 
     def turn_to(self, domains: Iterable[str]) -> None:
@@ -141,12 +161,12 @@ class BeliefState:
             self.current = domain
 
     def value(self, domain: str, slot: str) -> str | None:
-        """Return what the user wants, or what was recommended has, in a slot."""
-        wanted = self.wanted.get(domain, {}).get(slot)
-        if wanted is None or wanted == DONTCARE:
-            found = self.offered.get(domain, {}).get(slot)
-            return found if isinstance(found, str) else None
-        return wanted
+        """Return the value that the user wants in a slot, else that of the recommended venue."""
+        wanted = self.constraints.get(domain, {}).get(slot, DONTCARE)
+        if wanted != DONTCARE:
+            return wanted
+        known = self.offered.get(domain, {}).get(slot)
+        return known if isinstance(known, str) else None
 
 
 def plain(slot: str) -> str:
@@ -259,35 +279,19 @@ def _number(text: str, low: str, tokens: Tokens, index: int) -> Span | None:
 
 def understand(text: str, vocabulary: Vocabulary, state: BeliefState) -> UserTurn:
     """Return what a turn of the user says."""
-    low = lowered(text)
-    tokens = Tokens(text, low)
-    spans = list(vocabulary.spans(text, tokens, state.names))
-    turn = UserTurn(
-        agrees=has("user agrees", low),
-        refuses=has("user refuses", low),
-        thanks=has("user thanks", low),
-        closes=has("user closes", low),
-        wants_other=has("user other", low),
-    )
-    carried: str | None = None
-    for first, after in _sentences(tokens):
-        sentence = _Sentence(low, tokens, first, after, spans, turn, vocabulary, state, carried)
-        sentence.read()
-        carried = sentence.carried
+    reader = _Reader(text, vocabulary, state)
+    tokens = reader.tokens
+    first = 0
+    for index, word in enumerate(tokens.words):
+        if word in (".", "?", "!", ";") and tokens.kinds[index] < WORD:
+            reader.read(first, index + 1)
+            first = index + 1
+    if first < len(tokens.words):
+        reader.read(first, len(tokens.words))
+    turn = reader.turn
     asked = [domain for domain, _ in turn.requests]
     turn.domains = list(dict.fromkeys((*turn.domains, *asked, *turn.books)))
     return turn
-
-
-def _sentences(tokens: Tokens) -> list[tuple[int, int]]:
-    """Return the first token of each sentence, and the one after it."""
-    ends = [
-        index + 1
-        for index, word in enumerate(tokens.words)
-        if word in (".", "?", "!", ";") and tokens.kinds[index] < WORD
-    ]
-    bounds = zip([0, *ends], [*ends, len(tokens.words)], strict=True)
-    return [(start, end) for start, end in bounds if start < end]
 
 
 @cache
@@ -301,113 +305,112 @@ def _domain_words() -> re.Pattern[str]:
     return re.compile("|".join([r"\btrain stations?\b", *groups]))
 
 
-class _Sentence:
-    """A sentence of the user; what it says is added to `turn`.
+class _Reader:
+    """Reads the sentences of a turn in their order, and adds what they say to `turn`.
 
-    `first` to before `after` are its tokens, `carried` is the domain of the sentence before, later
-    its own. `topics` are tokens that name a domain, with it; `ride` is the kind of ride that its
-    places and times are of, None for none.
+    `carried` is the domain of the sentence before. Of the present sentence, `first` to before
+    `after` are the tokens, `topics` the tokens that name a domain, with that domain, and `ride` is
+    the journey whose ends and times it gives, if any.
     """
 
-    def __init__(
-        self,
-        text: str,
-        tokens: Tokens,
-        first: int,
-        after: int,
-        spans: Iterable[Span],
-        turn: UserTurn,
-        vocabulary: Vocabulary,
-        state: BeliefState,
-        carried: str | None,
-    ) -> None:
-        self.tokens = tokens
-        self.words = tokens.words
-        self.first = first
-        self.after = after
-        self.start = tokens.start(first)
-        self.low = text[self.start : tokens.end(after - 1)]
-        self.spans = [span for span in spans if first <= span.first < after]
-        self.turn = turn
+    def __init__(self, text: str, vocabulary: Vocabulary, state: BeliefState) -> None:
+        self.text = low = lowered(text)
         self.vocabulary = vocabulary
         self.state = state
-        self.carried = carried
-        self.same = list(cue("user same").finditer(self.low))
-        self.topics = [
-            (index, str(match.lastgroup))
-            for match in _domain_words().finditer(self.low)
-            if match.lastgroup
-            and not any(same.start() <= match.start() < same.end() for same in self.same)
-            and not self._is_in_name(index := self._index(match.start()))
-        ]
-        self.ride = self._ride()
+        self.tokens = Tokens(text, low)
+        self.words = self.tokens.words
+        self.all_spans = list(vocabulary.spans(text, self.tokens, state.names))
+        self.carried: str | None = None
+        self.turn = UserTurn(
+            agrees=has("user agrees", low),
+            refuses=has("user refuses", low),
+            thanks=has("user thanks", low),
+            closes=has("user closes", low),
+            wants_other=has("user other", low),
+        )
 
-    def _index(self, place: int) -> int:
-        """Return the token at a place of the sentence."""
-        starts = [self.tokens.start(index) for index in range(self.first, self.after)]
-        return self.first + max(0, bisect_right(starts, self.start + place) - 1)
-
-    def _is_in_name(self, index: int) -> bool:
-        return any(span.slot == "name" and span.first <= index < span.after for span in self.spans)
-
-    def _has(self, slot: str) -> bool:
-        return any(span.slot == slot for span in self.spans)
-
-    def _ride(self) -> str | None:
-        """Return whether the places and times of the sentence are of a train or a taxi."""
-        named = [domain for _, domain in self.topics if domain in JOURNEYS]
-        if named:
-            return "taxi" if "taxi" in named else "train"
-        asked = [domain for domain, _ in self.state.asked if domain in JOURNEYS]
-        if self.topics and not asked and self.carried not in JOURNEYS:
-            return None
-        for domain in (self.carried, *asked, self.state.current):
-            if domain is not None:
-                return domain if domain in JOURNEYS else None
-        return None
-
-    def read(self) -> None:
-        """Add what the sentence says to the turn."""
-        turn = self.turn
+    def read(self, first: int, after: int) -> None:
+        """Read the sentence of some tokens."""
+        self.first, self.after = first, after
+        self.starts = [self.tokens.start(index) for index in range(first, after)]
+        self.low = low = self.text[self.starts[0] : self.tokens.end(after - 1)]
+        self.spans = [span for span in self.all_spans if first <= span.first < after]
+        self.slots = {span.slot for span in self.spans}
+        self.same = list(cue("user same").finditer(low))
+        names = [range(span.first, span.after) for span in self.spans if span.slot == "name"]
+        self.topics: list[tuple[int, str]] = []
+        for match in _domain_words().finditer(low):
+            index = self._index(match.start())
+            in_name = any(index in name for name in names)
+            is_other = any(same.start() <= match.start() < same.end() for same in self.same)
+            if match.lastgroup and not in_name and not is_other:
+                self.topics.append((index, match.lastgroup))
         topics = [domain for _, domain in self.topics]
-        if topics and has("user gives up", self.low):
+        self.ride = self._ride(topics)
+        turn, state = self.turn, self.state
+        if topics and has("user gives up", low):
             turn.given_up += topics
             return
         if self.ride == "taxi":
             self.topics = [topic for topic in self.topics if topic[1] in JOURNEYS]
             topics = [domain for _, domain in self.topics]
-        wishes = [*self._wishes(), *self._as_elsewhere()]
-        wishes += self._careless(wishes)
-        turn.wishes += wishes
-        domains = topics + [wish.domain for wish in wishes]
+        found = [*self._constraints(), *self._same_as_elsewhere()]
+        found += self._without_preference({constraint.slot for constraint in found})
+        turn.constraints += found
+        domains = topics + [constraint.domain for constraint in found]
         turn.domains += domains
         if domains:
             self.carried = (topics or domains)[-1]
         implied = [domain for _, domain in self._implied()]
-        earlier = reversed(self.state.domains)
-        likely = (*topics, *implied, self.ride, self.carried, self.state.current, *earlier)
+        earlier = reversed(state.domains)
+        likely = (*topics, *implied, self.ride, self.carried, state.current, *earlier)
         about = [domain for domain in dict.fromkeys(likely) if domain is not None]
-        turn.requests += self._requests(wishes, about)
-        self._hear_booking(wishes, about)
+        turn.requests += self._requests({plain(constraint.slot) for constraint in found}, about)
+        if has("user booking", low) and not has("user has booked", low):
+            if has("user declines", low):
+                turn.declines += [domain for domain in about[:1] if domain in STATE_BOOKING_SLOTS]
+            elif not has("user no booking", low):
+                booked = [c.domain for c in found if c.slot.startswith("book")]
+                bookable = (d for d in (*booked, *about) if d in STATE_BOOKING_SLOTS or d == "taxi")
+                turn.books += [*bookable][:1]
 
-    # Questions and bookings
+    def _index(self, place: int) -> int:
+        """Return the token at a place of the sentence."""
+        return self.first + max(0, bisect_right(self.starts, self.starts[0] + place) - 1)
 
-    def _requests(self, wishes: Iterable[Wish], about: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield domain and slot of what is asked; what the sentence itself gives is not asked."""
+    def _around(self, span: Span) -> tuple[str, str]:
+        """Return the text of the sentence before and behind a value."""
+        start = self.starts[0]
+        end = self.tokens.end(span.after - 1)
+        return self.low[: self.tokens.start(span.first) - start], self.low[end - start :]
+
+    def _ride(self, topics: Sequence[str]) -> str | None:
+        named = [domain for domain in topics if domain in JOURNEYS]
+        if named:
+            return "taxi" if "taxi" in named else "train"
+        asked = [domain for domain, _ in self.state.asked if domain in JOURNEYS]
+        if topics and not asked and self.carried not in JOURNEYS:
+            return None
+        likely = next(filter(None, (self.carried, *asked, self.state.current)), None)
+        return likely if likely in JOURNEYS else None
+
+    # Requests
+
+    def _requests(self, given: Collection[str], about: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield domain and slot of what is asked; the sentence does not ask for what it gives."""
         if not has("user asks", self.low):
             return
-        given = {plain(wish.slot) for wish in wishes}
         slots = requested_slots(self.low)
         for slot in slots:
-            if slot in given or not self._is_meant(slot, slots, given):
+            if slot in given or not self._is_request(slot, slots, given):
                 continue
-            domain = next((domain for domain in about if _answers(domain, slot)), None)
+            domain = next((domain for domain in about if slot in _ANSWERS[domain]), None)
             if domain is not None:
                 yield domain, MEANT_BY_PRICE.get(domain, "pricerange") if slot == "price" else slot
 
-    def _is_meant(self, slot: str, slots: Collection[str], given: Collection[str]) -> bool:
-        """Tell whether a word that may ask for a slot does so beside the others of its sentence."""
-        if self.ride == "taxi" and slot not in _TAXI_ANSWERS:
+    def _is_request(self, slot: str, slots: Collection[str], given: Collection[str]) -> bool:
+        """Tell whether a word that may ask for a slot does so, given the rest of its sentence."""
+        if self.ride == "taxi" and slot not in _ANSWERS["taxi"]:
             return False
         if slot == "price":
             return "pricerange" not in given and has("user asks price", self.low)
@@ -417,139 +420,125 @@ class _Sentence:
             return "address" in self.low
         return slot != "duration" or "stay" not in given
 
-    def _hear_booking(self, wishes: Iterable[Wish], about: Sequence[str]) -> None:
-        """Add the domain in which the sentence wants a booking, or wants none."""
-        if not has("user booking", self.low) or has("user has booked", self.low):
-            return
-        if has("user declines", self.low):
-            self.turn.declines += [domain for domain in about[:1] if domain in STATE_BOOKING_SLOTS]
-        elif not has("user no booking", self.low):
-            booked = [wish.domain for wish in wishes if wish.slot.startswith("book")]
-            bookable = (d for d in (*booked, *about) if d in STATE_BOOKING_SLOTS or d == "taxi")
-            self.turn.books += [*bookable][:1]
-
     # Constraints
 
-    def _wishes(self) -> Iterator[Wish]:
+    def _constraints(self) -> Iterator[Constraint]:
         if self.ride is not None:
             yield from self._ends(self.ride)
         department = self.vocabulary.department(self.words[self.first : self.after])
         about = [*(domain for _, domain in self.topics), self.carried, self.state.current]
         if department is not None and "hospital" in about:
-            yield Wish("hospital", "department", department)
-        if not self._has("food") and not self._has("name"):
+            yield Constraint("hospital", "department", department)
+        if self.slots.isdisjoint(("food", "name")):
             for match in cue("user unknown food").finditer(self.low):
                 known = word_list("user words no food").union(self.vocabulary.gazetteer.words)
                 if known.isdisjoint(match["food"].split()):
-                    yield Wish("restaurant", "food", match["food"])
-        if self.ride is None and not self._has("name"):
-            # A venue that is called otherwise than any name of the database.
+                    yield Constraint("restaurant", "food", match["food"])
+        if self.ride is None and "name" not in self.slots:
+            # A venue with a name that is not in the database.
             called = cue("user called").search(self.low)
             domain = self._domain("name", self.first)
             if called is not None and domain is not None:
-                yield Wish(domain, "name", called["name"])
+                yield Constraint(domain, "name", called["name"])
         for span in self.spans:
-            yield from self._readers.get(span.slot, _Sentence._other)(self, span)
+            constraint = self._constraint(span)
+            if constraint is not None:
+                yield constraint
 
-    def _other(self, span: Span) -> Iterator[Wish]:
-        if self.ride != "taxi" or span.slot not in ("area", "pricerange"):
-            domain = self._domain(span.slot, span.first)
-            if domain is not None:
-                yield Wish(domain, span.slot, span.values[0])
+    def _constraint(self, span: Span) -> Constraint | None:
+        slot, value = span.slot, span.values[0]
+        if slot == "place":
+            return None  # an end of a ride
+        if slot in _READERS:
+            return _READERS[slot](self, span)
+        if self.ride == "taxi" and slot in ("area", "pricerange"):
+            return None
+        domain = self._domain(slot, span.first)
+        return None if domain is None else Constraint(domain, slot, value)
 
-    def _place(self, _: Span) -> Iterator[Wish]:
-        """Yield nothing: places are ends of rides."""
-        yield from ()
-
-    def _name(self, span: Span) -> Iterator[Wish]:
+    def _name(self, span: Span) -> Constraint | None:
         domains = self.vocabulary.domains(span.values[0])
         if self.ride == "taxi" or not domains:
-            return
-        about = (*(topic for _, topic in self.topics), self.state.current)
-        domain = next((domain for domain in about if domain in domains), domains[0])
-        yield Wish(str(domain), "name", span.values[0])
+            return None
+        about = (*(topic for _, topic in self.topics), self.state.current, domains[0])
+        domain = next(domain for domain in about if domain in domains)
+        return Constraint(str(domain), "name", span.values[0])
 
-    def _number(self, span: Span) -> Iterator[Wish]:
-        value = span.values[0]
-        asked = [pair for pair in self.state.asked if pair[1][4:] in ("people", "stay")]
+    def _number(self, span: Span) -> Constraint | None:
+        asked = [pair for pair in self.state.asked if pair[1] in ("bookpeople", "bookstay")]
         asked += [pair for pair in self.state.asked if pair[1] == "stars"]
+        if asked and len(span.values[0]) < 3:
+            return Constraint(*asked[0], span.values[0])
         following = self.words[span.after] if span.after < len(self.words) else "."
-        if asked and len(value) < 3:
-            yield Wish(*asked[0], value)
-        elif (
-            span.first
-            and self.words[span.first - 1] == "for"
-            and following in word_list("user words behind people")
-        ):
-            yield from self._booking(span._replace(slot="people"))
+        is_party = following in word_list("user words behind people")
+        if is_party and span.first and self.words[span.first - 1] == "for":
+            return self._booking(span._replace(slot="people"))
+        return None
 
-    def _type(self, span: Span) -> Iterator[Wish]:
+    def _type(self, span: Span) -> Constraint | None:
         kind = next((value for value in span.values if value not in HOTEL_TYPES), span.values[0])
         before = self.words[span.first - 1] if span.first else ""
         following = self.words[span.after : span.after + 2]
         if kind not in HOTEL_TYPES:
             is_new = before not in ("the", "that", "this", "my") or following[:1] in _KINDS
-            if self.ride is None and is_new:
-                yield Wish("attraction", "type", kind)
-            return
+            return Constraint("attraction", "type", kind) if self.ride is None and is_new else None
         words = self.words[max(self.first, span.first - 3) : span.first]
         is_meant = not (
             self.ride == "taxi"
             or before in ("that", "this", "my")
-            or self._has("name")
+            or "name" in self.slots
             or "or" in (*words[-2:], *following)
             or not word_list("user words negation").isdisjoint(words)
         )
         if is_meant and (self._is_hotel(before) if kind == "hotel" else before != "the"):
-            yield Wish("hotel", "type", kind)
+            return Constraint("hotel", "type", kind)
+        return None
 
     def _is_hotel(self, before: str) -> bool:
-        """Tell whether "hotel" is a type, behind the word before it; any place to stay is loose."""
+        """Tell whether "hotel" is a type, not any place to stay, by the word before it."""
         named = [span.values[0] for span in self.spans if span.slot == "type"]
         if ("guesthouse" in named and "not" not in self.low) or has("user asks type", self.low):
             return False
         if ("hotel", "type") in self.state.asked or has("user hotel meant", self.low):
             return True
-        offered = self.state.offered.get("hotel", {}).get("type")
-        offered = offered or self.state.wanted.get("hotel", {}).get("type")
-        if before in ("the", "") or offered == "hotel":
+        known = self.state.offered.get("hotel", {}).get("type")
+        known = known or self.state.constraints.get("hotel", {}).get("type")
+        if before in ("the", "") or known == "hotel":
             return False
-        if offered is None:
-            self.turn.loose.add("hotel")
+        if known is None:
+            self.turn.any_type.add("hotel")
         return True
 
-    def _amenity(self, span: Span) -> Iterator[Wish]:
+    def _amenity(self, span: Span) -> Constraint | None:
         asks = "?" in self.low or has("user asks whether", self.low)
         is_sure = has("user requires", self.low) and not has("user knows whether", self.low)
         if asks and "hotel" in self.state.offered and not is_sure:
-            return
-        clause = _CLAUSES.split(self.low[: self.tokens.start(span.first) - self.start])[-1]
+            return None
+        clause = _CLAUSES.split(self._around(span)[0])[-1]
         value = "no" if has("user negation", clause) and " pay" not in clause else "yes"
-        yield Wish("hotel", span.slot, DONTCARE if has("user does not care", clause) else value)
+        value = DONTCARE if has("user does not care", clause) else value
+        return Constraint("hotel", span.slot, value)
 
-    def _booking(self, span: Span) -> Iterator[Wish]:
-        slot, value = span.slot, span.values[0]
-        domain = self._domain(slot, span.first)
-        if slot == "stay" and "day" in self.words[span.first : span.after + 1]:
-            return
-        if domain is not None:
-            is_found_by = domain == "train" and slot == "day"
-            yield Wish(domain, slot if is_found_by else f"book{slot}", value)
+    def _booking(self, span: Span) -> Constraint | None:
+        domain = self._domain(span.slot, span.first)
+        is_stay = span.slot == "stay" and "day" in self.words[span.first : span.after + 1]
+        if domain is None or is_stay:
+            return None
+        return Constraint(domain, _state_slot(domain, span.slot), span.values[0])
 
-    def _time(self, span: Span) -> Iterator[Wish]:
+    def _time(self, span: Span) -> Constraint | None:
         domain = self._domain("time", span.first)
-        before = self.low[: self.tokens.start(span.first) - self.start]
-        behind = self.low[self.tokens.end(span.after - 1) - self.start :]
-        slot = _time_slot(before, behind)
+        slot = _time_slot(*self._around(span))
         if domain == "restaurant" and (self.ride is None or slot is None):
-            yield Wish("restaurant", "booktime", span.values[0])
-        elif domain in JOURNEYS:
-            asked = {slot for asked_domain, slot in self.state.asked if asked_domain in JOURNEYS}
-            by_question = "arriveby" if asked == {"arriveby"} else "leaveat"
-            yield Wish(domain, slot or by_question, span.values[0])
+            return Constraint("restaurant", "booktime", span.values[0])
+        if domain not in JOURNEYS:
+            return None
+        asked = {slot for asked_domain, slot in self.state.asked if asked_domain in JOURNEYS}
+        by_question = "arriveby" if asked == {"arriveby"} else "leaveat"
+        return Constraint(domain, slot or by_question, span.values[0])
 
     def _domain(self, slot: str, index: int) -> str | None:
-        """Return the domain of a value: of the nearest topic, or what was spoken of before."""
+        """Return the domain of a value: of the nearest topic, else of the dialogue so far."""
         allowed = SHARED.get(slot, ())
         if len(allowed) == 1:
             return allowed[0]
@@ -561,10 +550,8 @@ class _Sentence:
         if topics:
             return min(topics, key=lambda topic: (abs(topic[0] - index), topic[0] > index))[1]
         asked = [domain for domain, its_slot in self.state.asked if plain(its_slot) == slot]
-        for domain in (self.carried, *asked, self.state.current, *reversed(self.state.domains)):
-            if domain in allowed:
-                return domain
-        return None
+        likely = (self.carried, *asked, self.state.current, *reversed(self.state.domains))
+        return next((domain for domain in likely if domain in allowed), None)
 
     def _implied(self) -> Iterator[tuple[int, str]]:
         """Yield domains that values of the sentence imply."""
@@ -577,12 +564,12 @@ class _Sentence:
                 for domain in self.vocabulary.domains(span.values[0])[:1]:
                     yield span.first, domain
 
-    def _as_elsewhere(self) -> Iterator[Wish]:
-        """Yield what is to be the same as in another domain."""
+    def _same_as_elsewhere(self) -> Iterator[Constraint]:
+        """Yield what is to be the same as in another domain, in the latest if none is named."""
         for match in self.same:
             other = meaning("user place", match["domain"]) if match["domain"] else None
             for phrase in filter(None, (match["what"], match["more"])):
-                slot = _same_slot(phrase)
+                slot = next((slot for begin, slot in _SAME_SLOTS if phrase.startswith(begin)))
                 domain = self._domain(slot, self.first)
                 if domain == other or domain is None:
                     allowed = [domain for domain in SHARED[slot] if domain != other]
@@ -592,57 +579,56 @@ class _Sentence:
         if not self.same and has("user same people", self.low):
             yield from self._as_before("people", self._domain("people", self.first), None)
 
-    def _as_before(self, slot: str, domain: str | None, other: str | None) -> Iterator[Wish]:
-        """Yield a slot with the value that it has in another domain, the latest if none is told."""
-        if domain is None:
-            return
-        is_found_by = slot in ("area", "pricerange") or (domain, slot) == ("train", "day")
-        now = {wish.domain: wish.value for wish in self.turn.wishes if plain(wish.slot) == slot}
+    def _as_before(self, slot: str, domain: str | None, other: str | None) -> Iterator[Constraint]:
+        now = {c.domain: c.value for c in self.turn.constraints if plain(c.slot) == slot}
         for source in [other] if other else [*reversed(self.state.domains)]:
-            if source == domain:
+            if domain is None or source == domain:
                 continue
             known = (now.get(source), *(self.state.value(source, s) for s in (slot, f"book{slot}")))
             value = next((value for value in known if value is not None), None)
             if value is not None:
-                yield Wish(domain, slot if is_found_by else f"book{slot}", value)
+                yield Constraint(domain, _state_slot(domain, slot), value)
                 return
 
-    def _careless(self, wishes: Iterable[Wish]) -> Iterator[Wish]:
-        """Yield the slots of which the user says that it does not mind."""
+    def _without_preference(self, given: Collection[str]) -> Iterator[Constraint]:
+        """Yield the slots about which the user does not care."""
         if not has("user does not care", self.low):
             return
-        given = {wish.slot for wish in wishes}
         named = [slot for slot, cued in cues("user slot").items() if cued.search(self.low)]
         asked = self.state.asked
-        meant: list[tuple[str | None, str]] = [pair for pair in asked if plain(pair[1]) in named]
-        if not named:
-            meant += asked
-        elif not meant:
-            meant += [(self._domain(slot, self.first), slot) for slot in named]
-        for domain, slot in meant:
+        meant: list[tuple[str | None, str]] = [
+            pair for pair in asked if not named or plain(pair[1]) in named
+        ]
+        for domain, slot in meant or [(self._domain(slot, self.first), slot) for slot in named]:
             if domain is not None and slot not in given:
-                yield Wish(domain, slot, DONTCARE)
+                yield Constraint(domain, slot, DONTCARE)
 
     # Rides: stations of trains, and whatever a taxi may go to
 
-    def _ends(self, ride: str) -> Iterator[Wish]:
+    def _ends(self, ride: str) -> Iterator[Constraint]:
         """Yield departure and destination."""
         ends: dict[str, str] = {}
+        asked = [slot for domain, slot in self.state.asked if domain == ride and slot in ENDS]
         if ride == "taxi" and has("user between", self.low):
-            ends = self._between()
+            venues = [domain for domain in self.state.domains if domain in SHARED["name"]]
+            visited = [name for domain in venues if (name := self.state.value(domain, "name"))]
+            if len(visited) < 2:
+                visited = [value for _, value in sorted(self._places("taxi"))]
+            if len(visited) > 1:
+                ends = dict(zip(ENDS, visited[-2:], strict=True))
         else:
             for first, value in sorted(self._places(ride)):
-                end = self._end(first, ends)
+                end = self._end(first, ends, asked)
                 if end is not None:
                     ends.setdefault(end, value)
             if ride == "taxi":
-                self._add_unknown(ends)
-        if ride == "taxi" and not self._has("time") and has("user by booking", self.low):
-            booked = self.state.wanted.get("restaurant", {}).get("booktime")
+                self._add_unknown(ends, asked)
+        if ride == "taxi" and "time" not in self.slots and has("user by booking", self.low):
+            booked = self.state.constraints.get("restaurant", {}).get("booktime")
             if booked is not None:
-                yield Wish("taxi", "arriveby", booked)
+                yield Constraint("taxi", "arriveby", booked)
         for end, value in ends.items():
-            yield Wish(ride, end, value)
+            yield Constraint(ride, end, value)
 
     def _places(self, ride: str) -> Iterator[tuple[int, str]]:
         taken: set[int] = set()
@@ -660,11 +646,11 @@ class _Sentence:
                     domain = meaning("user ride to", match["place"]) or "attraction"
                     name = self.state.value(domain, "name")
                     index = self._index(match.start())
-                    if name is not None and not taken.intersection((index, index + 1)):
+                    if name is not None and taken.isdisjoint((index, index + 1)):
                         yield index, name
 
-    def _end(self, first: int, known: Mapping[str, str]) -> str | None:
-        """Return which end a place is, by the words before it."""
+    def _end(self, first: int, known: Mapping[str, str], asked: Sequence[str]) -> str | None:
+        """Return which end a place is, by the words around it."""
         words = self.words[max(self.first, first - _FAR) : first]
         for number, word in enumerate(reversed(words)):
             if word in word_list("user words from"):
@@ -681,65 +667,39 @@ class _Sentence:
         following = self.words[first + 1 : first + 4]
         if "to" in following and DEPARTURE not in known and "going" not in words:
             return DEPARTURE
-        return next((end for end in self._asked_ends() if end not in known), None)
+        return next((end for end in asked if end not in known), None)
 
-    def _asked_ends(self) -> list[str]:
-        return [slot for domain, slot in self.state.asked if domain == self.ride and slot in ENDS]
-
-    def _between(self) -> dict[str, str]:
-        venues = [domain for domain in self.state.domains if domain in SHARED["name"]]
-        visited = [name for domain in venues if (name := self.state.value(domain, "name"))]
-        if len(visited) < 2:
-            visited = [value for _, value in sorted(self._places("taxi"))]
-        return dict(zip(ENDS, visited[-2:], strict=True)) if len(visited) > 1 else {}
-
-    def _add_unknown(self, ends: dict[str, str]) -> None:
+    def _add_unknown(self, ends: dict[str, str], asked: Sequence[str]) -> None:
         """Add ends that are in no database."""
         for end in ENDS:
             match = cue(f"user free {end}").search(self.low) if end not in ends else None
             if match and _is_place(match["place"]):
                 ends[end] = match["place"].removeprefix("the ").strip()
-        asked = self._asked_ends()
         if len(asked) == 1 and not ends:
             text = cue("user before place").sub("", self.low).strip(" .,!?")
             if _is_place(text) and len(text.split()) < 7:
                 ends[asked[0]] = text
 
-    _readers = MappingProxyType(
-        {
-            "place": _place,
-            "name": _name,
-            "type": _type,
-            NUMBER: _number,
-            "time": _time,
-            **dict.fromkeys(FLAG_SLOTS, _amenity),
-            **dict.fromkeys(("day", "people", "stay"), _booking),
-        }
-    )
-    """Slot of a value → what reads it; a value of another slot constrains that slot."""
+
+_READERS: Mapping[str, Callable[[_Reader, Span], Constraint | None]] = {
+    "name": _Reader._name,
+    "type": _Reader._type,
+    NUMBER: _Reader._number,
+    "time": _Reader._time,
+    **dict.fromkeys(FLAG_SLOTS, _Reader._amenity),
+    **dict.fromkeys(("day", "people", "stay"), _Reader._booking),
+}
+"""Slot of a value → what reads it; a value of another slot constrains that slot."""
 
 
-def _answers(domain: str, slot: str) -> bool:
-    if slot == "reference":
-        return domain in STATE_BOOKING_SLOTS
-    if domain in SERVICES:
-        return slot in ("phone", "address", "postcode")
-    if domain == "taxi":
-        return slot in _TAXI_ANSWERS
-    return slot in ANSWERS[domain] or slot == "price"
-
-
-def _same_slot(phrase: str) -> str:
-    if phrase.startswith("price"):
-        return "pricerange"
-    if phrase.startswith(("day", "date")):
-        return "day"
-    people = ("number", "group", "amount", "party", "people", "guests")
-    return "people" if phrase.startswith(people) else "area"
+def _state_slot(domain: str, slot: str) -> str:
+    """Return what states call a slot that may be of a booking."""
+    is_search = slot in ("area", "pricerange") or (domain, slot) == ("train", "day")
+    return slot if is_search else f"book{slot}"
 
 
 def _time_slot(before: str, behind: str) -> str | None:
-    """Return what a time is of, by the words of its sentence; None where none tells."""
+    """Return whether a time is of arrival or departure, by the words around it; None if unclear."""
     last = {
         slot: max((match.start() for match in cue(key).finditer(before)), default=-1)
         for slot, key in (("arriveby", "user arrives"), ("leaveat", "user leaves"))

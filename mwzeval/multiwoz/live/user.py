@@ -105,10 +105,11 @@ class LiveUser:
         self.gave_up: list[str] = []
         """The domains that were given up, in that order."""
         domains: list[str] = self.goal[ORDERING]
-        self._domains = {domain: ActiveDomain(domain, self.goal[domain]) for domain in domains}
+        self._domains = {domain: _ActiveDomain(domain, self.goal[domain]) for domain in domains}
         self._draws = draws
         self._messages = 0
-        self._done = False
+        self.is_done = False
+        """Whether the user has said goodbye."""
         self._corrected: set[Act] = set()
         self._insisted: set[tuple[str, str]] = set()
         # Since something last came of the dialogue:
@@ -121,11 +122,6 @@ class LiveUser:
         self._in_full: set[str] = set()
 
     @property
-    def is_done(self) -> bool:
-        """Whether the user has said goodbye."""
-        return self._done
-
-    @property
     def complete(self) -> bool:
         """Whether the user believes that everything is answered and booked."""
         return is_complete(self.goal)
@@ -136,12 +132,11 @@ class LiveUser:
         `complete`, `goal` with the answers, `gave_up` (domains), and `ended`: `complete`,
         `gave_up`, `limit` (it ran out of messages) or `unfinished` (it was not yet done).
         """
-        if not self._done:
+        ended = "complete" if self.complete else "gave_up"
+        if not self.is_done:
             ended = "unfinished"
         elif self._subject() is not None:
             ended = "limit"
-        else:
-            ended = "complete" if self.complete else "gave_up"
         return {
             "complete": self.complete,
             "goal": self.goal,
@@ -158,7 +153,7 @@ class LiveUser:
 
         Raises `ValueError` when the user has said goodbye.
         """
-        if self._done:
+        if self.is_done:
             raise ValueError("the user has said goodbye: the dialogue is over")
         self._messages += 1
         self._replies, self._markers, self._in_full = [], [], set()
@@ -169,7 +164,7 @@ class LiveUser:
             if acts and all(self._said[act] < PATIENCE for act in acts):
                 return self._speak(acts)
             self._give_up(active)
-        self._done = True
+        self.is_done = True
         return [*dict.fromkeys(self._markers), THANK, BYE]
 
     # What the system's acts do
@@ -186,7 +181,7 @@ class LiveUser:
                 self._open(active)
                 self._follow(active, acts)
 
-    def _follow(self, active: ActiveDomain, acts: Sequence[Act]) -> None:
+    def _follow(self, active: _ActiveDomain, acts: Sequence[Act]) -> None:
         intents = {act.intent for act in acts}
         if NO_OFFER in intents:
             self._refused(active, "info")
@@ -205,7 +200,7 @@ class LiveUser:
             if reply is not None:
                 self._reply(active, *reply)
 
-    def _refused(self, active: ActiveDomain, part: str) -> None:
+    def _refused(self, active: _ActiveDomain, part: str) -> None:
         key = (active.domain, part)
         if give_up_first_wish(active.wanted, part) is not None:
             self._markers.append(CHANGE)
@@ -219,7 +214,7 @@ class LiveUser:
             self._give_up(active)
         self._in_full.add(active.domain)
 
-    def _learn(self, active: ActiveDomain, acts: Sequence[Act]) -> None:
+    def _learn(self, active: _ActiveDomain, acts: Sequence[Act]) -> None:
         """Take in values, put right what is against the goal, and see whether it is booked."""
         said: dict[str, list[str]] = defaultdict(list)
         for act in acts:
@@ -237,7 +232,7 @@ class LiveUser:
             else:
                 self._give_up(active)
 
-    def _object(self, active: ActiveDomain, wrong: Sequence[str]) -> bool:
+    def _object(self, active: _ActiveDomain, wrong: Sequence[str]) -> bool:
         """Put slots right; return whether any was not put right before.
 
         A first wish that is still not met then is dropped for the second.
@@ -248,7 +243,7 @@ class LiveUser:
             return True
         return bool(corrected)
 
-    def _correct(self, active: ActiveDomain, slot: str) -> bool:
+    def _correct(self, active: _ActiveDomain, slot: str) -> bool:
         """Put a value right; return False when that was done before."""
         wish = active.wishes[slot]
         correction = Act(INFORM, active.domain, slot, wish)
@@ -260,7 +255,7 @@ class LiveUser:
         self._reply(active, slot, wish)
         return True
 
-    def _check_booking(self, active: ActiveDomain, said: Said) -> None:
+    def _check_booking(self, active: _ActiveDomain, said: Said) -> None:
         """Tell what a booking cannot have right yet; when there is nothing, it is booked."""
         booking = active.booking
         # What the booking says of itself need not be told any more.
@@ -272,7 +267,7 @@ class LiveUser:
             active.wanted["booked"] = "yes"
             self._progress()
 
-    def _reply(self, active: ActiveDomain, slot: str, value: str) -> None:
+    def _reply(self, active: _ActiveDomain, slot: str, value: str) -> None:
         act = Act(INFORM, active.domain, slot, value)
         if act not in self._replies and user_act(act) is not None:
             self._replies.append(act)
@@ -293,7 +288,7 @@ class LiveUser:
         if self._heard[turn] > PATIENCE:
             self._give_up(active)
 
-    def _give_up(self, active: ActiveDomain) -> None:
+    def _give_up(self, active: _ActiveDomain) -> None:
         if active.given_up:
             return
         active.given_up = True
@@ -306,7 +301,7 @@ class LiveUser:
 
     # What the user says
 
-    def _subject(self) -> ActiveDomain | None:
+    def _subject(self) -> _ActiveDomain | None:
         """Return what the next message is about: an answer, or the first that is unfinished."""
         answered = (self._domains[act.domain] for act in self._replies)
         for active in (*answered, *self._domains.values()):
@@ -314,7 +309,7 @@ class LiveUser:
                 return active
         return None
 
-    def _open(self, active: ActiveDomain) -> None:
+    def _open(self, active: _ActiveDomain) -> None:
         """Draw the order in which a domain is told, and see where a taxi goes."""
         if active.order is not None:
             return
@@ -328,7 +323,7 @@ class LiveUser:
         slots = dict.fromkeys([*active.constraints, *active.wanted.get("info", ())])
         active.order = self._draws.shuffle(list(slots))
 
-    def _message(self, active: ActiveDomain) -> list[Act]:
+    def _message(self, active: _ActiveDomain) -> list[Act]:
         """Return what is said next: answers, then constraints, otherwise what is needed."""
         domain = active.domain
         self._open(active)
@@ -351,7 +346,7 @@ class LiveUser:
             acts.insert(of_own_accord, Act(INFORM, domain, NONE, NONE))
         return acts
 
-    def _need(self, active: ActiveDomain, room: int) -> list[Act]:
+    def _need(self, active: _ActiveDomain, room: int) -> list[Act]:
         """Return the questions or the booking that come next, as far as there are words."""
         missing = missing_part(active.wanted)
         if missing is None:
@@ -400,7 +395,7 @@ class LiveUser:
         return act._replace(value=same.format(earlier[-1]))
 
 
-class ActiveDomain:
+class _ActiveDomain:
     """One domain of a goal. `wanted` is its part of the user's copy and is written to."""
 
     def __init__(self, domain: str, wanted: DomainGoal) -> None:
@@ -505,7 +500,7 @@ class ActiveDomain:
         return new
 
 
-def answer_to(active: ActiveDomain, slot: str) -> Reply | None:
+def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
     """Return the answer to the question for a slot: what is wanted, or that it does not matter.
 
     None for what the user itself wants to know.
@@ -525,7 +520,7 @@ def answer_to(active: ActiveDomain, slot: str) -> Reply | None:
     return slot, "dontcare"
 
 
-def choice_among(active: ActiveDomain, told: Sequence[Act], draws: Draws) -> Reply | None:
+def choice_among(active: _ActiveDomain, told: Sequence[Act], draws: Draws) -> Reply | None:
     """Return the choice among several that are offered: a wish, or when all is told, any.
 
     What is chosen is the venue that is spoken of from then on. None where there is no choice.

@@ -25,7 +25,7 @@ from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, DomainG
 from mwzeval.multiwoz.grounding.log import folded
 from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.live.outcomes import mention_slot, requested_slots
-from mwzeval.multiwoz.live.reading import ACT_SLOTS, AgentReader, call_outcomes
+from mwzeval.multiwoz.live.reading import MENTION_SLOTS, AgentReader, call_outcomes
 from mwzeval.multiwoz.live.user import NO_VALUE, TELLING, fits, heard_acts
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.reasons import listed
@@ -446,6 +446,6 @@ class _Expressed:
     def _slots_of(self, mention: Mention) -> Iterator[tuple[str, str]]:
         for domain in self._goal[ORDERING]:
             if mention.domain in (None, domain):
-                slot = goal_slot(domain, ACT_SLOTS.get(domain, {}).get(mention.slot, ""))
+                slot = goal_slot(domain, MENTION_SLOTS.get(domain, {}).get(mention.slot, ""))
                 if slot is not None:
                     yield domain, mention_slot(slot)

@@ -13,7 +13,7 @@ from mwzeval.multiwoz.goals.goal import begun
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import faults_of
-from mwzeval.multiwoz.live.wordings import UserWordings
+from mwzeval.multiwoz.live.wordings import user_text
 
 
 class UserInWords:
@@ -25,12 +25,10 @@ class UserInWords:
     def __init__(
         self,
         user: AgendaUser | LiveUser,
-        wordings: UserWordings,
         reader: AgentReader,
         rng: random.Random,
     ) -> None:
         self._user = user
-        self._wordings = wordings
         self._reader = reader
         self._rng = rng
         goal = user.report()["goal"]
@@ -57,7 +55,7 @@ class UserInWords:
         return self._say(self._user.answer(understood))
 
     def _say(self, acts: list[Act]) -> str:
-        text = self._wordings.say(acts, self._rng)
+        text = user_text(acts, self._rng)
         self._context.said(acts)
         self._said.append(acts)
         self._messages.append(user_message(text))

@@ -47,92 +47,8 @@ _CLAUSES = frozenset({"with", "that", "rated", "without"})
 BOOKED = ("Name", "People", "Stay", "Day", "Time")
 """Slots of bookings, in the order in which they are said."""
 _WHETHER = frozenset({"Internet", "Parking"})
-_MARKERS = (CHANGE, CORRECT, REPEAT)
 _UNKNOWN = frozenset({"", "?"})
 _MOST_PREDICATES = 3
-
-
-class Phrases:
-    """Wordings of acts, drawn by the generator of one dialogue."""
-
-    def __init__(self, rng: Random) -> None:
-        self._wordings = keyed_lines("wordings.tsv")
-        self._rng = rng
-
-    def draw(self, probability: float = 0.5) -> bool:
-        """Return True with a probability."""
-        return self._rng.random() < probability
-
-    def has(self, key: str) -> bool:
-        """Return whether there are wordings of exactly this key."""
-        return key in self._wordings
-
-    def find(self, kind: str, domain: str, slot: str, value: str = "") -> Sequence[str]:
-        """Return the wordings for a value of a slot; none when there are none at all."""
-        known = _SAME.match(value.lower())
-        said_as = "same" if known else value.lower()
-        for key in (
-            f"{kind} {domain} {slot}={said_as}",
-            f"{kind} {ANY} {slot}={said_as}",
-            f"{kind} {domain} {slot}",
-            f"{kind} {ANY} {slot}",
-        ):
-            if key in self._wordings:
-                return self._wordings[key]
-        return ()
-
-    def of(self, kind: str, domain: str, slot: str, value: str = "") -> str:
-        """Return a phrase for a value of a slot, also where only one for any slot is known."""
-        wordings = self.find(kind, domain, slot, value) or self.find(kind, domain, OTHER)
-        return self.fill(wordings, {slot: value, "value": value})
-
-    def sentence(self, key: str, domain: str = "", **parts: str) -> str:
-        """Return a sentence; of a domain, or of any when the domain has no own."""
-        wordings = self._wordings.get(f"{key} {domain}".strip())
-        return self.fill(wordings or self._wordings[f"{key} {ANY}"], parts)
-
-    def fill(self, wordings: Sequence[str], values: Values) -> str:
-        """Return one of the wordings with its values, if possible one that doubles no word."""
-        first = int(self._rng.random() * len(wordings))
-        phrase = ""
-        for wording in (*wordings[first:], *wordings[:first]):
-            phrase = filled(wording, values.__getitem__)
-            if not _DOUBLED.search(phrase):
-                break
-        return phrase
-
-    def noun_phrase(self, domain: str, values: Values) -> str:
-        """Return what is described by values, without article: `cheap hotel in the north`."""
-        left = dict(values)
-        nouns = self._wordings.get(f"noun {domain} Type={left.get('Type', '').lower()}")
-        others = self._wordings.get(f"noun {domain}") or self._wordings[f"noun {ANY}"]
-        noun = self.fill(nouns or self.find("noun", domain, "") or others, left)
-        if nouns:
-            del left["Type"]
-        words = []
-        for slot in ADJECTIVES:
-            if slot in left and not _SAME.match(left[slot].lower()):
-                wordings = self.find("before", domain, slot, left[slot])
-                if wordings:
-                    words.append(self.fill(wordings, left))
-                    del left[slot]
-        return " ".join([*words, noun, *self.behind(domain, left)])
-
-    def behind(self, domain: str, values: Values) -> list[str]:
-        """Return the phrases that follow the noun; with `and` where two clauses meet."""
-        phrases: list[str] = []
-        # What is not wanted comes last: "without wifi and with parking" is easily misread.
-        slots = sorted(_ordered(values, BEHIND), key=lambda slot: values[slot].lower() == "no")
-        for slot in slots:
-            phrase = self.of("after", domain, slot, values[slot])
-            clause = phrase.split()[0] in _CLAUSES
-            follows = bool(phrases) and phrases[-1].removeprefix("and ").split()[0] in _CLAUSES
-            phrases.append(f"and {phrase}" if clause and follows else phrase)
-        return phrases
-
-    def each(self, kind: str, domain: str, values: Values, order: Sequence[str] = ()) -> list[str]:
-        """Return a phrase for each value."""
-        return [self.of(kind, domain, slot, values[slot]) for slot in _ordered(values, order)]
 
 
 def _ordered(values: Values, order: Sequence[str]) -> list[str]:
@@ -219,37 +135,103 @@ def shown_value(slot: str, value: str) -> str:
 # Acts in words
 
 
-class UserWordings:
-    """Puts the acts of users into words."""
-
-    def say(self, acts: Sequence[Act], rng: Random) -> str:
-        """Return what a user says; the empty text for no acts that are known."""
-        return _UserTurn(rng).text(acts)
+def user_text(acts: Sequence[Act], rng: Random) -> str:
+    """Return what a user says; the empty text for no acts that are known."""
+    return _UserTurn(rng).text(acts)
 
 
-class SystemWordings:
-    """Puts the acts of systems into words."""
-
-    def say(self, acts: Sequence[Act], rng: Random) -> str:
-        """Return what a system says; the empty text for no acts that are known."""
-        return _SystemTurn(rng).text(acts)
+def system_text(acts: Sequence[Act], rng: Random) -> str:
+    """Return what a system says; the empty text for no acts that are known."""
+    return _SystemTurn(rng).text(acts)
 
 
 class _Turn(ABC):
-    """The sentences of a turn in the making."""
+    """The sentences of a turn; the generator of its dialogue draws their wordings."""
 
     def __init__(self, rng: Random) -> None:
         self.sentences: list[str] = []
-        self._phrases = Phrases(rng)
+        self._wordings = keyed_lines("wordings.tsv")
+        self._rng = rng
 
     def text(self, acts: Sequence[Act]) -> str:
         for (intent, domain), group in groupby(acts, key=lambda act: act[:2]):
-            self.add(intent.lower(), domain.lower(), list(group))
+            if domain.lower() == GENERAL:
+                for act in group:
+                    self.add_general(act)
+            else:
+                self.add(intent.lower(), domain.lower(), list(group))
         return " ".join(map(finished, self.sentences))
+
+    @abstractmethod
+    def add_general(self, act: Act) -> None:
+        """Add what an act of no domain says."""
 
     @abstractmethod
     def add(self, intent: str, domain: str, acts: Sequence[Act]) -> None:
         """Add sentences for acts of one intent and domain."""
+
+    def find(self, kind: str, domain: str, slot: str, value: str = "") -> Sequence[str]:
+        """Return the wordings for a value of a slot; none when there are none at all."""
+        spelled = "same" if _SAME.match(value.lower()) else value.lower()
+        for name in (f"{slot}={spelled}", slot):
+            for scope in (domain, ANY):
+                if (key := f"{kind} {scope} {name}") in self._wordings:
+                    return self._wordings[key]
+        return ()
+
+    def phrase(self, kind: str, domain: str, slot: str, value: str) -> str:
+        """Return a phrase for a value of a slot, also where only one for any slot is known."""
+        wordings = self.find(kind, domain, slot, value) or self.find(kind, domain, OTHER)
+        return self.fill(wordings, {slot: value, "value": value})
+
+    def phrases(
+        self, kind: str, domain: str, values: Values, order: Sequence[str] = ()
+    ) -> list[str]:
+        return [self.phrase(kind, domain, slot, values[slot]) for slot in _ordered(values, order)]
+
+    def sentence(self, key: str, domain: str = "", **parts: str) -> str:
+        """Return a sentence; of a domain, or of any when the domain has no own."""
+        wordings = self._wordings.get(f"{key} {domain}".strip())
+        return self.fill(wordings or self._wordings[f"{key} {ANY}"], parts)
+
+    def fill(self, wordings: Sequence[str], values: Values) -> str:
+        """Return one of the wordings with its values, if possible one that doubles no word."""
+        first = int(self._rng.random() * len(wordings))
+        phrase = ""
+        for wording in (*wordings[first:], *wordings[:first]):
+            phrase = filled(wording, values.__getitem__)
+            if not _DOUBLED.search(phrase):
+                break
+        return phrase
+
+    def noun_phrase(self, domain: str, values: Values) -> str:
+        """Return what is described by values, without article: `cheap hotel in the north`."""
+        left = dict(values)
+        nouns = self._wordings.get(f"noun {domain} Type={left.get('Type', '').lower()}")
+        others = self._wordings.get(f"noun {domain}") or self._wordings[f"noun {ANY}"]
+        noun = self.fill(nouns or self.find("noun", domain, "") or others, left)
+        if nouns:
+            del left["Type"]
+        words = []
+        for slot in ADJECTIVES:
+            if slot in left and not _SAME.match(left[slot].lower()):
+                wordings = self.find("before", domain, slot, left[slot])
+                if wordings:
+                    words.append(self.fill(wordings, left))
+                    del left[slot]
+        return " ".join([*words, noun, *self.behind(domain, left)])
+
+    def behind(self, domain: str, values: Values) -> list[str]:
+        """Return the phrases that follow the noun; with `and` where two clauses meet."""
+        phrases: list[str] = []
+        # What is not wanted comes last: "without wifi and with parking" is easily misread.
+        slots = sorted(_ordered(values, BEHIND), key=lambda slot: values[slot].lower() == "no")
+        for slot in slots:
+            phrase = self.phrase("after", domain, slot, values[slot])
+            clause = phrase.split()[0] in _CLAUSES
+            follows = bool(phrases) and phrases[-1].removeprefix("and ").split()[0] in _CLAUSES
+            phrases.append(f"and {phrase}" if clause and follows else phrase)
+        return phrases
 
 
 def _pair(act: Act) -> tuple[str, str]:
@@ -262,10 +244,15 @@ class _UserTurn(_Turn):
         super().__init__(rng)
         self._markers: set[str] = set()
 
+    def add_general(self, act: Act) -> None:
+        if act in (CHANGE, CORRECT, REPEAT):
+            self._markers.add(act.intent)
+        elif act.intent == GIVE_UP:
+            self.sentences.append(self.sentence("user giveup", what=act.value))
+        elif f"user {act.intent}" in self._wordings:
+            self.sentences.append(self.sentence(f"user {act.intent}"))
+
     def add(self, intent: str, domain: str, acts: Sequence[Act]) -> None:
-        if domain == GENERAL:
-            self._general(acts)
-            return
         before = len(self.sentences)
         for values in rounds(map(_pair, acts)):
             if intent == "request":
@@ -275,119 +262,99 @@ class _UserTurn(_Turn):
         for marker in (REPEAT.intent, CORRECT.intent):
             if marker in self._markers and len(self.sentences) > before:
                 rest = self.sentences[before]
-                self.sentences[before] = self._phrases.sentence(
+                self.sentences[before] = self.sentence(
                     f"user {marker}", rest=begun_small(rest), Rest=finished(rest)
                 )
         self._markers.clear()
 
-    def _general(self, acts: Sequence[Act]) -> None:
-        for act in acts:
-            if act in _MARKERS:
-                self._markers.add(act.intent)
-            elif act.intent == GIVE_UP:
-                sentence = self._phrases.sentence("user giveup", what=act.value)
-                self.sentences.append(sentence)
-            elif self._phrases.has(f"user {act.intent}"):
-                self.sentences.append(self._phrases.sentence(f"user {act.intent}"))
-
     def _inform(self, domain: str, values: dict[str, str]) -> None:
-        phrases = self._phrases
         opens = values.pop(NONE, None) is not None
-        any_will_do = values.pop("Choice", None) is not None
-        books_not = values.pop("NotBook", None) is not None
-        unwanted = {slot: value for slot, value in values.items() if value == "dontcare"}
-        booking = {
-            slot: value
-            for slot, value in values.items()
-            if slot in ACT_BOOKING_SLOTS.get(domain, ()) and slot not in unwanted
-        }
-        wanted = {
-            slot: value
-            for slot, value in values.items()
-            if slot not in booking and slot not in unwanted
-        }
+        any_choice = values.pop("Choice", None) is not None
+        no_booking = values.pop("NotBook", None) is not None
+        wanted, booking, unwanted = dict[str, str](), dict[str, str](), dict[str, str]()
+        for slot, value in values.items():
+            is_booking = slot in ACT_BOOKING_SLOTS.get(domain, ())
+            kind = unwanted if value == "dontcare" else booking if is_booking else wanted
+            kind[slot] = value
         add = self.sentences.append
         if wanted or opens:
             add(self._want(domain, wanted, opens))
         if unwanted:
-            things = listed(phrases.each("thing", domain, unwanted))
-            add(phrases.sentence("user dontcare", domain, things=things))
+            things = listed(self.phrases("thing", domain, unwanted))
+            add(self.sentence("user dontcare", domain, things=things))
         if booking:
-            how = " ".join(phrases.each("how", domain, booking, BOOKED))
-            add(self._book(domain, how))
-        if any_will_do:
-            add(phrases.sentence("user any", domain))
-        if books_not:
-            add(phrases.sentence("user notbook", domain))
+            how = " ".join(self.phrases("how", domain, booking, BOOKED))
+            markers = [m for m in (CHANGE.intent, CORRECT.intent) if m in self._markers]
+            key, scope = (f"user {markers[0]} book", "") if markers else ("user book", domain)
+            add(self.sentence(key, scope, how=how))
+        if any_choice:
+            add(self.sentence("user any", domain))
+        if no_booking:
+            add(self.sentence("user notbook", domain))
 
     def _want(self, domain: str, wanted: Values, opens: bool) -> str:
-        phrases = self._phrases
-        if set(wanted) == {"Name"} and not opens and phrases.draw():
-            return phrases.sentence("user name", domain, **wanted)
-        if CHANGE.intent in self._markers:
-            what = f"a/an {phrases.noun_phrase(domain, wanted)}"
-            return phrases.sentence("user change", domain, what=what)
-        if opens or REPEAT.intent in self._markers:
-            what = f"a/an {phrases.noun_phrase(domain, wanted)}"
-            return phrases.sentence("user begin", domain, what=what)
-        after = " ".join(phrases.behind(domain, wanted))
+        if set(wanted) == {"Name"} and not opens and self._rng.random() < 0.5:
+            return self.sentence("user name", domain, **wanted)
+        changes = CHANGE.intent in self._markers
+        if changes or opens or REPEAT.intent in self._markers:
+            what = f"a/an {self.noun_phrase(domain, wanted)}"
+            return self.sentence("user change" if changes else "user begin", domain, what=what)
+        after = " ".join(self.behind(domain, wanted))
         be = listed(
             [
-                phrases.of("be", domain, slot, value)
-                if phrases.find("be", domain, slot, value)
-                else f"be one {phrases.of('after', domain, slot, value)}"
+                self.phrase("be", domain, slot, value)
+                if self.find("be", domain, slot, value)
+                else f"be one {self.phrase('after', domain, slot, value)}"
                 for slot, value in wanted.items()
             ]
         )
-        return phrases.sentence("user more", domain, be=be, after=after)
-
-    def _book(self, domain: str, how: str) -> str:
-        for marker in (CHANGE.intent, CORRECT.intent):
-            if marker in self._markers:
-                return self._phrases.sentence(f"user {marker} book", how=how)
-        return self._phrases.sentence("user book", domain, how=how)
+        return self.sentence("user more", domain, be=be, after=after)
 
     def _ask(self, domain: str, asked: Values) -> None:
-        things = listed(self._phrases.each("thing", domain, asked))
-        if self._phrases.draw(0.3) and domain not in things and not _WHETHER.intersection(asked):
+        things = listed(self.phrases("thing", domain, asked))
+        is_flag = not _WHETHER.isdisjoint(asked)
+        if self._rng.random() < 0.3 and domain not in things and not is_flag:
             things = f"{things} of the {domain}"
-        plain = not _WHETHER.intersection(asked) and self._phrases.draw(0.6)
-        kind = ("noun" if len(asked) == 1 else "nouns") if plain else "any"
-        self.sentences.append(self._phrases.sentence(f"user ask {kind}", things=things))
+        kind = "any"
+        if not is_flag and self._rng.random() < 0.6:
+            kind = "noun" if len(asked) == 1 else "nouns"
+        self.sentences.append(self.sentence(f"user ask {kind}", things=things))
 
 
 class _SystemTurn(_Turn):
+    def add_general(self, act: Act) -> None:
+        if f"system {act.intent}" in self._wordings:
+            self._say(act.intent)
+
     def add(self, intent: str, domain: str, acts: Sequence[Act]) -> None:
-        if domain == GENERAL:
-            keys = (f"system {act.intent}" for act in acts)
-            self.sentences += (
-                self._phrases.sentence(key) for key in keys if self._phrases.has(key)
-            )
-            return
         if intent == "select":
             self._select(domain, acts)
             return
         for values in rounds(map(_pair, acts)):
             if intent == "request":
                 self._ask(domain, values)
-            elif intent == "nooffer":
-                self._find_nothing(domain, values)
+                continue
+            values.pop(NONE, None)
+            if intent == "nooffer":
+                if values:
+                    self._say("nooffer", domain, np=self.noun_phrase(domain, values))
+                else:
+                    self._say("nothing", domain)
             elif intent in ("book", "nobook") or domain == "booking":
                 self._book(intent if intent in ("book", "nobook") else "booking", values)
             else:
-                self._tell(domain, intent, values)
+                self._inform(domain, intent, values)
 
     def _say(self, key: str, domain: str = "", **parts: str) -> None:
-        self.sentences.append(self._phrases.sentence(f"system {key}", domain, **parts))
+        self.sentences.append(self.sentence(f"system {key}", domain, **parts))
 
-    def _tell(self, domain: str, intent: str, values: dict[str, str]) -> None:
-        values.pop(NONE, None)
+    def _inform(self, domain: str, intent: str, values: dict[str, str]) -> None:
         if intent in ("offerbook", "offerbooked"):
             self._say("offer" if intent == "offerbook" else "booked", "train")
         elif not values:
             self._say("found" if intent == "inform" else "recommended", domain)
         choice, name = values.pop("Choice", None), values.pop("Name", None)
-        # Of a venue it is said like any other field: nothing is booked yet.
+        # The reference of a venue is a field as any other: nothing is booked yet.
         reference = values.pop("Ref", None) if domain == "train" else None
         if choice is not None:
             self._say("choice", domain, Choice=choice)
@@ -395,22 +362,14 @@ class _SystemTurn(_Turn):
             self._say("recommend" if intent == "recommend" else "name", domain, Name=name)
         if "Car" in values:
             self._say("booked", "taxi")
-        predicates = self._phrases.each("tells", domain, values)
+        predicates = self.phrases("tells", domain, values)
         for start in range(0, len(predicates), _MOST_PREDICATES):
             tells = listed(predicates[start : start + _MOST_PREDICATES])
-            it = self._phrases.sentence("system it", domain)
-            self._say("tells", domain, it=it, tells=tells)
+            self._say("tells", domain, it=self.sentence("system it", domain), tells=tells)
         if reference is not None:
             self._say("reference", domain, Ref=reference)
         if intent == "offerbook":
             self._say("offerbook", "train")
-
-    def _find_nothing(self, domain: str, values: dict[str, str]) -> None:
-        values.pop(NONE, None)
-        if values:
-            self._say("nooffer", domain, np=self._phrases.noun_phrase(domain, values))
-        else:
-            self._say("nothing", domain)
 
     def _select(self, domain: str, acts: Sequence[Act]) -> None:
         options = []
@@ -420,27 +379,23 @@ class _SystemTurn(_Turn):
             elif slot == NONE:
                 self._say("select none")
             else:
-                options.append(f"one {self._phrases.of('after', domain, slot, value)}")
+                options.append(f"one {self.phrase('after', domain, slot, value)}")
         if options:
             self._say("select", domain, options=listed(options, "or"))
 
     def _book(self, intent: str, values: dict[str, str]) -> None:
-        values.pop(NONE, None)
         reference = values.pop("Ref", None) if intent != "nobook" else None
         if values:
-            how = " ".join(self._phrases.each("how", "booking", values, BOOKED))
-            self._say(f"{intent} how", how=how)
+            self._say(f"{intent} how", how=" ".join(self.phrases("how", "booking", values, BOOKED)))
         elif intent != "booking" or reference is None:
             self._say(intent, "any")
         if reference is not None:
             self._say("reference", "any", Ref=reference)
 
     def _ask(self, domain: str, asked: Values) -> None:
-        phrases = self._phrases
-        questions = [phrases.find("system question", domain, slot) for slot in asked]
-        if all(questions) and len(questions) < _MOST_PREDICATES and phrases.draw(0.7):
-            self.sentences += (phrases.fill(wordings, {}) for wordings in questions)
+        questions = [self.find("system question", domain, slot) for slot in asked]
+        if all(questions) and len(questions) < _MOST_PREDICATES and self._rng.random() < 0.7:
+            self.sentences += (self.fill(wordings, {}) for wordings in questions)
             return
-        things = listed(phrases.each("thing", domain, asked))
-        kind = "whether" if _WHETHER.intersection(asked) else "any"
-        self._say(f"ask {kind}", things=things)
+        things = listed(self.phrases("thing", domain, asked))
+        self._say(f"ask {'any' if _WHETHER.isdisjoint(asked) else 'whether'}", things=things)

@@ -20,7 +20,6 @@ from mwzeval.multiwoz.live.user import MOST_MESSAGES, LiveUser
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import (
     SYSTEM_ACTS,
-    acts,
     goals,
     golden,
     real_database,
@@ -195,17 +194,6 @@ def is_known(act: Act) -> bool:
         return act in (REPEAT, CORRECT, CHANGE, THANK, BYE) or act == giving_up(act.value)
     words = {*USER_SLOTS[act.domain.lower()].values(), "none", "Choice", "NotBook"}
     return act.intent in ("Inform", "Request") and act.slot in words
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("name", ["traces_user", "traces_pair"])
-def test_it_gets_through_recorded_turns_of_systems(name: str) -> None:
-    for trace in golden(name):
-        user = LiveUser(trace["goal"], Draws(0, trace["id"], 0, "user"))
-        user.begin()
-        for turn in trace["turns"][1:]:
-            if not user.is_done:
-                assert user.answer(acts(turn["system"]))
 
 
 @pytest.mark.integration

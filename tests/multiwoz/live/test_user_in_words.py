@@ -31,7 +31,7 @@ from mwzeval.multiwoz.live.user_faults import (
     misunderstanding,
 )
 from mwzeval.multiwoz.live.user_in_words import UserInWords
-from mwzeval.multiwoz.live.wordings import SystemWordings, UserWordings
+from mwzeval.multiwoz.live.wordings import system_text
 from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz.convlab.records import golden, real_resources
@@ -131,7 +131,7 @@ class Scripted:
 
 def user(seed: int = 1, goal: dict[str, Any] = GOAL) -> UserInWords:
     live = LiveUser(goal, Draws(seed, "mul0001", 1, "user"))
-    return UserInWords(live, UserWordings(), reader(), Random(seed))
+    return UserInWords(live, reader(), Random(seed))
 
 
 def dialogue_with(make: Callable[[], UserInWords], *answers: str) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class RuleSystemInWords:
     def answer(self, said: str, /) -> AgentTurn:
         acts = [Act(*act) for act in self._talking[-1].report()["said"][-1]]
         answer = self._system.answer(acts)
-        text = SystemWordings().say(answer, self._rng)
+        text = system_text(answer, self._rng)
         message = {"role": "assistant", "content": text, "acts": [list(act) for act in answer]}
         return AgentTurn((message,), text)
 
@@ -216,7 +216,7 @@ def test_few_turns_of_a_rule_system_are_misunderstood() -> None:
     goals = [record["goal"] for record, _ in zip(golden("corpus_goals"), range(25), strict=False)]
     for seed, goal in enumerate(goals):
         live = LiveUser(goal, Draws(seed, "any", 1, "user"))
-        talking = [UserInWords(live, UserWordings(), real, Random(seed))]
+        talking = [UserInWords(live, real, Random(seed))]
         converse(
             lambda talking=talking: talking[0],  # type: ignore[misc]
             lambda talking=talking, seed=seed: RuleSystemInWords(talking, seed),  # type: ignore[misc]
@@ -247,7 +247,7 @@ def test_the_built_in_agent_is_understood_in_the_sample_town() -> None:
     turns = misunderstood = 0
     for seed, goal in enumerate(sample_goals().values()):
         live = LiveUser(goal, Draws(seed, "any", 1, "user"))
-        talking = UserInWords(live, UserWordings(), sample()[0], Random(seed))
+        talking = UserInWords(live, sample()[0], Random(seed))
         converse(lambda talking=talking: talking, lambda seed=seed: rule_agent(seed))  # type: ignore[misc]
         report = talking.report()
         turns += len(report["understood"])

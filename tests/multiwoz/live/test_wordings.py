@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Protocol
 
 import pytest
 
@@ -22,27 +21,26 @@ from mwzeval.multiwoz.acts import (
 from mwzeval.multiwoz.live.cues import keyed_lines, user_domains
 from mwzeval.multiwoz.live.user import SAME_VALUE
 from mwzeval.multiwoz.live.wordings import (
-    SystemWordings,
-    UserWordings,
     begun_small,
     finished,
     listed,
     rounds,
+    system_text,
+    user_text,
 )
 from tests.multiwoz.convlab.records import acts, golden
 
-USER, SYSTEM = UserWordings(), SystemWordings()
+USER, SYSTEM = user_text, system_text
 BYE = Act("bye", "general", "none", "none")
 TRACES = ("traces_pair", "traces_pair_corpus", "traces_user")
 DOUBLED = re.compile(r"\b([^\W_]+) \1\b", re.IGNORECASE)
 
 
-class Wordings(Protocol):
-    def say(self, acts: list[Act], rng: Random, /) -> str: ...
+Wordings = Callable[[list[Act], Random], str]
 
 
 def check(wordings: Wordings, said: list[Act], rng: Random) -> None:
-    text = wordings.say(said, rng)
+    text = wordings(said, rng)
     where = (said, text)
     assert (bool(text), where) == (bool(said), where)
     if not text:
@@ -165,13 +163,13 @@ def test_acts_that_belong_together_are_said_together() -> None:
         )
     ]
     for seed in range(20):
-        text = USER.say(informs, Random(seed))
+        text = USER(informs, Random(seed))
         assert re.search(r"an expensive italian .* in the same area as the hotel\b", text)
     booking = [
         Act("Inform", "Restaurant", slot, value)
         for slot, value in (("Day", "monday"), ("People", "1"), ("Time", "18:15"))
     ]
-    assert "for 1 person on monday at 18:15" in USER.say(booking, Random(0))
+    assert "for 1 person on monday at 18:15" in USER(booking, Random(0))
 
 
 @pytest.mark.parametrize("domain", list(USER_SLOTS))
@@ -182,7 +180,7 @@ def test_what_opens_a_domain_names_it(domain: str) -> None:
         for slot in (None, *USER_SLOTS[domain].values()):
             if slot not in ("Type", "People", "Day", "Time", "Stay"):
                 told = [] if slot is None else [Act("Inform", name, slot, "xyz")]
-                text = USER.say([opening, *told], Random(seed))
+                text = USER([opening, *told], Random(seed))
                 assert domain in user_domains(text.lower(), {}), text
 
 
@@ -197,22 +195,20 @@ def test_what_is_not_wanted_is_said_last() -> None:
         )
     ]
     for seed in range(20):
-        text = USER.say(flags, Random(seed))
+        text = USER(flags, Random(seed))
         assert re.search(r"parking .*(?:without|no) (?:internet|wifi)", text), text
 
 
 def test_words_follow_from_the_generator_alone_and_vary() -> None:
     said = [Act("Inform", "Hotel", "Area", "north"), Act("Inform", "Hotel", "Stars", "4")]
-    texts = {USER.say(said, Random(seed)) for seed in range(50)}
+    texts = {USER(said, Random(seed)) for seed in range(50)}
     assert len(texts) > 20
-    assert USER.say(said, Random(7)) == USER.say(said, Random(7))
+    assert USER(said, Random(7)) == USER(said, Random(7))
 
 
 def test_what_is_unwanted_has_no_booking_in_it() -> None:
     offer = [Act("Recommend", "Hotel", "Name", "avalon"), Act("Recommend", "Hotel", "Ref", "00")]
-    assert all(
-        "book" not in SYSTEM.say(offer, Random(seed)).split("reference")[0] for seed in range(9)
-    )
+    assert all("book" not in SYSTEM(offer, Random(seed)).split("reference")[0] for seed in range(9))
 
 
 @pytest.mark.parametrize(
@@ -230,7 +226,7 @@ def test_articles_fit_the_next_word(sentence: str, expected: str) -> None:
 
 @pytest.mark.parametrize("wordings", [USER, SYSTEM])
 def test_of_unknown_general_acts_nothing_is_said(wordings: Wordings) -> None:
-    assert wordings.say([Act("sing", "general", "none", "none")], Random(0)) == ""
+    assert wordings([Act("sing", "general", "none", "none")], Random(0)) == ""
 
 
 def test_parts_of_sentences() -> None:
