@@ -7,7 +7,7 @@ result is that of `Evaluator.evaluate` on all of it, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, replace
 from pathlib import Path
@@ -34,7 +34,6 @@ from mwzeval.multiwoz.choices import (
 )
 from mwzeval.multiwoz.corpus import (
     SAMPLE_PREFIX,
-    References,
     available_references,
     corpus_root,
     load_fold,
@@ -53,7 +52,6 @@ from mwzeval.multiwoz.predictions.plausibility import (
 )
 from mwzeval.multiwoz.predictions.reading import (
     Dialogues,
-    Findings,
     PredictedTurn,
     Predictions,
     check_dialogues,
@@ -70,6 +68,7 @@ from mwzeval.multiwoz.scoring.scored_predictions import (
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.states import parse_rules
 from mwzeval.output import followed
+from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.statistics.bootstrap import SAMPLES, SEED
 
@@ -252,22 +251,20 @@ class Evaluator:
         """
         self.check_weights(weights)
         rewards: list[Reward] = []
-        problems: list[Problem] = []
+        findings = Findings()
         for number, rollout in enumerate(rollouts):
             place = f"rollout {number}"
-            try:
-                if not isinstance(rollout, list | tuple) or len(rollout) != 2:
-                    message = (
-                        f"expected a pair (dialogue id, turns), not {shorten(repr(rollout))} (of "
-                        "predictions, dialogue id → turns, take the `.items()`)"
-                    )
-                    raise InputError([Problem("shape", message, file=place)])
+            if not isinstance(rollout, list | tuple) or len(rollout) != 2:
+                findings.of_file(place).error(
+                    "shape",
+                    f"expected a pair (dialogue id, turns), not {shorten(repr(rollout))} (of "
+                    "predictions, dialogue id → turns, take the `.items()`)",
+                )
+                continue
+            with findings.collecting():
                 scorer, dialogue = self._normalized(*rollout, place)
                 rewards.append(scorer.reward(dialogue, weights))
-            except InputError as error:
-                problems += error.problems
-        if problems:
-            raise InputError(problems)
+        findings.check()
         return rewards
 
     def check_weights(self, weights: RewardWeights) -> None:
@@ -283,16 +280,23 @@ class Evaluator:
     ) -> tuple[Scorer, NormalizedDialogue]:
         """Return one checked dialogue in normal form, with its scorer. Raises `InputError`."""
         findings = Findings(file)
-        predictions = adapt_dialogue(dialogue_id, turns, self.input_format, findings, self.tools)
-        dialogues = filled(
-            check_dialogues(predictions, findings, need_responses=True), self.unfilled
-        )
-        scorer = self._scorer_of(dialogues)
-        dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
-        check_fit(dialogues, scorer.gold, findings)
+        raw = adapt_dialogue(dialogue_id, turns, self.input_format, findings, self.tools)
+        dialogues = filled(check_dialogues(raw, findings, need_responses=True), self.unfilled)
+        scorer, dialogues = self._fitted(dialogues, findings)
         findings.check()
         ((name, checked),) = dialogues.items()
         return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
+
+    def _fitted(self, dialogues: Dialogues, findings: Findings) -> tuple[Scorer, Dialogues]:
+        """Return dialogues under the ids of the fold, and the scorer of their corpus."""
+        corpus = self.corpus
+        if corpus == AUTO:
+            of_sample = all(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
+            corpus = SAMPLE if of_sample else DEFAULT_CORPUS
+        scorer = self.scorer(corpus)
+        dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
+        check_fit(dialogues, scorer.gold, findings)
+        return scorer, dialogues
 
     def _check(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
         part = self.part(predictions, findings)
@@ -304,31 +308,19 @@ class Evaluator:
 
     def part(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
         """Check what can be said of a part of an input as of the whole; None when it is empty."""
-        need_responses = self.metrics.need_responses
-        predictions = adapt(predictions, self.input_format, findings, self.tools)
-        if predictions is None and findings.errors:
+        raw = adapt(predictions, self.input_format, findings, self.tools)
+        if raw is None and findings.errors:
             return None
-        dialogues = filled(
-            check_dialogues(predictions, findings, need_responses=need_responses), self.unfilled
-        )
+        need_responses = self.metrics.need_responses
+        dialogues = check_dialogues(raw, findings, need_responses=need_responses)
         if not dialogues:
             return None
-        scorer = self._scorer_of(dialogues)
-        dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
-        check_fit(dialogues, scorer.gold, findings)
+        scorer, dialogues = self._fitted(filled(dialogues, self.unfilled), findings)
         check_turns(dialogues, self.rules, findings)
         census = Census.of(
             dialogues, scorer.reference_sets, scorer.gold, self.rules, findings.positions
         )
         return CheckedPredictions(dialogues, scorer, census)
-
-    def _scorer_of(self, dialogues: Dialogues) -> Scorer:
-        """Return the scorer for the corpus that these dialogues are of."""
-        corpus = self.corpus
-        if corpus == AUTO:
-            of_sample = all(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
-            corpus = SAMPLE if of_sample else DEFAULT_CORPUS
-        return self.scorer(corpus)
 
     def scorer(self, corpus: str) -> Scorer:
         """Return what scores dialogues of a corpus; its gold data are read when first needed."""
@@ -364,15 +356,15 @@ class Evaluator:
     def _load(self, corpus: str) -> Scorer:
         root = corpus_root(corpus, self.data, offline=self.offline)
         gold = replace(load_fold(corpus, self.fold, root), rollouts=self.rollouts)
-        sets: dict[str, References] = {}
+        names: Sequence[str] = ()
         if self.metrics.bleu:
-            names = self.references
-            if names is None:
-                names = (gold.reference_set, *available_references(root))
-            own = own_references(gold)
-            for name in dict.fromkeys(names):
-                is_own = name == gold.reference_set
-                sets[name] = own if is_own else load_references(name, self.fold, root)
+            known = (gold.reference_set, *available_references(root))
+            names = known if self.references is None else self.references
+        own = gold.reference_set
+        sets = {
+            name: own_references(gold) if name == own else load_references(name, self.fold, root)
+            for name in names
+        }
         return Scorer(
             gold,
             self.rules,
@@ -452,22 +444,27 @@ class IncrementalEvaluator:
         Raises `InputError` with every problem of the part, which is then left out.
         """
         with no_garbage_collection():
-            findings = Findings(file)
-            part = self._evaluator.part(predictions, findings)
-            if part is None or findings.errors:
+            part = self.blank()
+            part._findings = findings = Findings(file)
+            checked = self._evaluator.part(predictions, findings)
+            if checked is None or findings.errors:
                 raise InputError(findings.errors)
-            remaining = self._remaining(self._possible(part.census, file))
-            self._check(part.scorer.gold.corpus, {}, part.census, remaining, file)
-            metrics, scorer = self._evaluator.metrics, part.scorer
-            rows = {s: Rows.of(scorer, part.dialogues, metrics, s) for s in remaining}
-            signed = self._signed or {
+            part.census, scorer = checked.census, checked.scorer
+            part._corpus = scorer.gold.corpus
+            possible = part._possible()
+            self._check(part, possible)
+            for sources in possible:
+                if self._corpus is None or sources in self._rows:
+                    rows = Rows.of(scorer, checked.dialogues, self._evaluator.metrics, sources)
+                    part._rows[sources] = rows
+            part._signed = self._signed or {
                 (measure.name, key): value
-                for of_sources in rows.values()
-                for measure in scored_table(scorer, of_sources).measures
+                for rows in part._rows.values()
+                for measure in scored_table(scorer, rows).measures
                 for key, value in measure.signature.choices
                 if key not in OF_THE_INPUT
             }
-            self._add(scorer.gold.corpus, signed, rows, part.census, findings)
+            self._add(part)
 
     def merge(self, later: IncrementalEvaluator) -> None:
         """Add the parts of another one, as if they had come after those of this one.
@@ -476,11 +473,8 @@ class IncrementalEvaluator:
         differently (another corpus, other metrics, rules or versions).
         """
         if later._corpus is not None:
-            remaining = self._remaining(later._rows)
-            file = later._findings.file
-            self._check(later._corpus, later._signed, later.census, remaining, file)
-            rows = {sources: later._rows[sources] for sources in remaining}
-            self._add(later._corpus, later._signed, rows, later.census, later._findings)
+            self._check(later, later._rows)
+            self._add(later)
 
     def compute(self, *, file: str | None = None) -> Report:
         """Return the scores of all parts, as `Evaluator.evaluate` does; more may follow.
@@ -505,79 +499,64 @@ class IncrementalEvaluator:
         checked = CheckedPredictions({}, scorer, self.census, tuple(findings.warnings))
         return ScoredPredictions(checked, rows, scored_table(scorer, rows)).report()
 
-    def _possible(self, census: Census, file: str | None) -> Sequence[Sources]:
-        """Return the sources that a part may be scored with. Raises `InputError` if none."""
+    def _possible(self) -> Sequence[Sources]:
+        """Return the sources that this part may be scored with. Raises `InputError` if none."""
         if self._sources is not None:
             return (self._sources,)
+        census = self.census
         possible = [
             sources
             for sources in possible_sources(census, self._evaluator.responses)
             if all(getattr(sources, name) == value for name, value in self._declared.items())
         ]
-        if possible:
-            return possible
-        there = {"state": census.with_state, "active_domains": census.with_domains}
-        lacking = ", ".join(
-            f'{census.turns - number} of {census.turns} turns have no "{key}"'
-            for key, number in there.items()
-            if number < census.turns
-        )
-        message = f"{lacking}, which was declared to be predicted"
-        raise InputError([Problem("undeclared", message, file=file)])
+        if not possible:
+            there = {"state": census.with_state, "active_domains": census.with_domains}
+            lacking = ", ".join(
+                f'{census.turns - number} of {census.turns} turns have no "{key}"'
+                for key, number in there.items()
+                if number < census.turns
+            )
+            message = f"{lacking}, which was declared to be predicted"
+            raise InputError([Problem("undeclared", message, file=self._findings.file)])
+        return possible
 
-    def _remaining(self, possible: Iterable[Sources]) -> list[Sources]:
-        """Return the sources under which all parts so far are summed, and a part can be, too."""
-        return [sources for sources in possible if self._corpus is None or sources in self._rows]
-
-    def _check(
-        self,
-        corpus: str,
-        signed: Mapping[tuple[str, str], str],
-        census: Census,
-        remaining: Sequence[Sources],
-        file: str | None,
-    ) -> None:
-        """Raise what keeps a part from being added."""
+    def _check(self, later: IncrementalEvaluator, sources: Collection[Sources]) -> None:
+        """Raise what keeps parts that can be scored with some sources from being added."""
         if self._corpus is None:
             return
-        different = {} if corpus == self._corpus else {"corpus": f"{self._corpus} and {corpus}"}
-        for (name, key), value in signed.items():
+        different = {}
+        if later._corpus != self._corpus:
+            different["corpus"] = f"{self._corpus} and {later._corpus}"
+        for (name, key), value in later._signed.items():
             own = self._signed.get((name, key), value)
             if own != value:
                 different.setdefault(key, f"{own} and {value}")
         if different:
             listed = "; ".join(f"{key}: {values}" for key, values in different.items())
             raise UsageError(f"parts that are scored differently do not add up ({listed})")
-        if repeated := [*self.census.seen.common(census.seen)]:
-            message = "the dialogue was given before"
+        if repeated := [*self.census.seen.common(later.census.seen)]:
+            message, file = "the dialogue was given before", later._findings.file
             raise InputError(
                 Problem("repeated-dialogue", message, file=file, dialogue=name) for name in repeated
             )
-        if not remaining:
+        if self._rows.keys().isdisjoint(sources):
             raise UsageError(
                 "parts that were declared to have predicted states or domains do not add up with "
                 "parts that were declared to have none"
             )
 
-    def _add(
-        self,
-        corpus: str,
-        signed: Mapping[tuple[str, str], str],
-        rows: Mapping[Sources, Rows],
-        census: Census,
-        findings: Findings,
-    ) -> None:
-        """Add rows of a part to the sums under the same sources; sums under others are dropped."""
+    def _add(self, later: IncrementalEvaluator) -> None:
+        """Add sums under the sources that both have; sums under others are dropped."""
         if self._corpus is None:
-            self._rows = {sources: later.folded() for sources, later in rows.items()}
+            self._rows = {sources: rows.folded() for sources, rows in later._rows.items()}
         else:
-            self._rows = {sources: self._rows[sources] for sources in rows}
-            for sources, later in rows.items():
-                self._rows[sources].merge(later)
-        self._corpus = corpus
-        self._signed = {**self._signed, **signed}
-        self.census.merge(census)
-        self._findings.merge(findings)
+            self._rows = {s: rows for s, rows in self._rows.items() if s in later._rows}
+            for sources, rows in self._rows.items():
+                rows.merge(later._rows[sources])
+        self._corpus = later._corpus
+        self._signed = {**self._signed, **later._signed}
+        self.census.merge(later.census)
+        self._findings.merge(later._findings)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_evaluator": self._evaluator.unloaded()}

@@ -19,7 +19,8 @@ from mwzeval.multiwoz.choices import AUTO, LIVE
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions.census import Wording
-from mwzeval.multiwoz.predictions.reading import Findings, predictions_of_text
+from mwzeval.multiwoz.predictions.reading import predictions_of_text
+from mwzeval.scores.findings import Findings
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import ScoredFile

@@ -19,13 +19,13 @@ from mwzeval.files.reading import first_line, lines, parse_json, read_text, shor
 from mwzeval.libraries import no_garbage_collection, required
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
 from mwzeval.multiwoz.predictions.reading import (
-    Findings,
     called_lines,
     is_line,
     predictions_of_lines,
 )
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.output import counting, followed
+from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 
 BATCH = 256

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.files.reading import RepeatedKeys
 
 OBJECT = (dict, Mapping)
 """What a JSON object may come as; a dict is recognised faster than a mapping in general."""
+LIST = (list, tuple)
 
 MOST_ERRORS = 10_000
 MOST_WARNINGS = 10_000
@@ -172,18 +173,17 @@ class Findings:
             raise InputError(self.problems if self.strict else self.errors)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A turn of the input, for its findings; `key` is the field of it that they are about."""
+class Place(NamedTuple):
+    """A turn of the input, a dialogue or the whole; findings are about a field of it (`key`)."""
 
     findings: Findings
-    dialogue: str
-    turn: int
+    dialogue: str | None = None
+    turn: int | None = None
     key: str | None = None
 
     def at(self, key: str) -> Place:
         """Return the place of a field in this turn."""
-        return replace(self, key=key)
+        return self._replace(key=key)
 
     def error(self, kind: str, message: str, key: str | None = None) -> None:
         """Note something that prevents scoring, of this field or of another (`key`)."""
@@ -199,6 +199,25 @@ class Place:
 
     def _place(self, key: str | None) -> dict[str, Any]:
         return {"dialogue": self.dialogue, "turn": self.turn, "key": key or self.key}
+
+
+def expect(
+    value: Any,
+    kind: type | tuple[type, ...],
+    expected: str,
+    place: Place,
+    key: str | None = None,
+) -> bool:
+    """Return whether a value is of a kind (`OBJECT`, `LIST`, `str`), and note it if it is not.
+
+    Repeated keys of an object are noted, too.
+    """
+    if isinstance(value, kind):
+        if isinstance(value, RepeatedKeys):
+            check_repeated(value, place)
+        return True
+    place.error("shape", f"{expected}, {found(value)}", key)
+    return False
 
 
 def check_repeated(raw: Mapping[Any, Any], place: Place) -> None:

@@ -16,8 +16,8 @@ from mwzeval.errors import CONDITIONS, InputError, Problem, conditions
 from mwzeval.multiwoz.corpus import References
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.plausibility import check_references
-from mwzeval.multiwoz.predictions.reading import Findings
 from mwzeval.outcome import warned
+from mwzeval.scores.findings import Findings
 from tests.places import ROOT, read_json, sample_predictions
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")

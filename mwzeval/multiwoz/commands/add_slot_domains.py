@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.formats.functions import read_tools
-    from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues, read_predictions
+    from mwzeval.multiwoz.predictions.reading import check_dialogues, read_predictions
+    from mwzeval.scores.findings import Findings
 
     file = file_of(arguments)
     findings = Findings(file)

@@ -71,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt
-    from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
+    from mwzeval.multiwoz.predictions.reading import read_predictions
+    from mwzeval.scores.findings import Findings
     from mwzeval.scores.sheets import printed, render
 
     evaluator = Evaluator(

@@ -1,59 +1,57 @@
 """The functions that a tool-calling system has on MultiWOZ: one table for schema and adapter.
 
 A find function looks for what the user wants, so its arguments are the constraints of a state; a
-book function books what was found. To teach the evaluator a function or an argument, add it here.
-Values are closed where the ontology of MultiWOZ closes them (Budzianowski et al., "MultiWOZ",
-EMNLP 2018, table 3). The JSON schema has the form of `tools` of OpenAI's chat completions, which
+book function books what was found. To teach the evaluator a function or an argument, add it to
+`data/functions.tsv`. The JSON schema has the form of `tools` of OpenAI's chat completions, which
 other servers and the chat templates of models take as well.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files.reading import RepeatedKeys, read_json
-from mwzeval.multiwoz.schema import DAYS, DONTCARE
-from mwzeval.scores.findings import OBJECT, Findings, found, repeated
-
-_AREAS = ("centre", "east", "north", "south", "west")
-_PRICES = ("cheap", "moderate", "expensive")
-_STARS = ("0", "1", "2", "3", "4", "5")
-_ATTRACTIONS = (
-    *("architecture", "boat", "cinema", "college", "concerthall", "entertainment", "museum"),
-    *("multiple sports", "nightclub", "park", "swimmingpool", "theatre"),
-)
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import read_json, table_rows
+from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a function can be told.
+    """An argument of a function, as `data/functions.tsv` explains it.
 
-    `slot` is the slot of the state that it fills, None for none. `values` are all that there are,
-    none where they are open. `is_number`: whole numbers are taken for their digits.
+    `values` are all that there are, none where they are open. `is_number`: whole numbers are taken
+    for their digits.
     """
 
     name: str
-    description: str
     slot: str | None
-    values: tuple[str, ...] = ()
-    is_number: bool = False
+    values: tuple[str, ...]
+    is_number: bool
+    is_required: bool
+    description: str
+
+    def unlike(self, text: str) -> str:
+        """Return what values of the parameter are where this is none, else nothing."""
+        if self.values:
+            return "" if text in self.values else f"one of {', '.join(self.values)}"
+        return "a whole number" if self.is_number and not text.isdecimal() else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of a domain; a call that books needs every parameter but the `optional` ones."""
+    """A function of a domain."""
 
-    kind: Literal["find", "book"]
+    kind: str
     domain: str
     description: str
     parameters: tuple[Parameter, ...]
-    optional: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -64,102 +62,25 @@ class Function:
         """Return the parameter of a name."""
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
-    def is_required(self, parameter: Parameter) -> bool:
-        """Tell whether a call lacks something without this parameter."""
-        return self.kind == "book" and parameter.name not in self.optional
+
+def _functions() -> Iterator[Function]:
+    rows = table_rows(embedded("functions.tsv"), 7)
+    for (kind, domain), of_function in groupby(rows, key=lambda row: (row[0], row[1])):
+        (*_, description), *parameters = of_function
+        yield Function(kind, domain, description, tuple(_parameter(*row) for row in parameters))
 
 
-def _wanted(name: str, description: str, values: tuple[str, ...] = ()) -> Parameter:
-    """Return a constraint, which the user may not mind about."""
-    closed = (*values, DONTCARE) if values else ()
-    return Parameter(name, description, slot=name, values=closed, is_number=name == "stars")
+def _parameter(
+    kind: str, domain: str, name: str, slot: str, values: str, needed: str, description: str
+) -> Parameter:
+    listed = values.split(",")
+    is_number = listed[0] == "number"
+    closed = () if values == "text" else tuple(listed[is_number:])
+    filled = None if slot == "-" else slot
+    return Parameter(name, filled, closed, is_number, needed == "yes", description)
 
 
-_TIME = "as HH:MM, 24 hours"
-_ARRIVE = _wanted("arriveby", f"latest time of arrival, {_TIME}")
-_LEAVE = _wanted("leaveat", f"earliest time of departure, {_TIME}")
-_AREA = _wanted("area", "part of the town", _AREAS)
-_PRICE = _wanted("pricerange", "price range", _PRICES)
-_RIDE = (
-    _wanted("departure", "where the ride begins"),
-    _wanted("destination", "where the ride ends"),
-    _ARRIVE,
-    _LEAVE,
-)
-_DAY = Parameter("day", "day of the week", "bookday", DAYS)
-_PEOPLE = Parameter("people", "number of people", "bookpeople", is_number=True)
-
-
-def _name(what: str) -> Parameter:
-    return _wanted("name", f"name of the {what}, when the user asks for a certain one")
-
-
-def _booked(what: str) -> Parameter:
-    # Which venue is booked is no constraint of the user's, so it is not in the state.
-    return Parameter("name", f"name of the {what} to book", None)
-
-
-FUNCTIONS = (
-    Function(
-        *("find", "restaurant", "Look for restaurants that meet all constraints."),
-        (_AREA, _wanted("food", "cuisine, such as chinese"), _name("restaurant"), _PRICE),
-    ),
-    Function(
-        *("find", "hotel", "Look for hotels and guesthouses that meet all constraints."),
-        (
-            _AREA,
-            _wanted("internet", "whether there must be internet", ("yes", "no")),
-            _name("hotel"),
-            _wanted("parking", "whether there must be parking", ("yes", "no")),
-            _PRICE,
-            _wanted("stars", "number of stars", _STARS),
-            _wanted("type", "kind of house", ("guesthouse", "hotel")),
-        ),
-    ),
-    Function(
-        *("find", "attraction", "Look for places to visit that meet all constraints."),
-        (_AREA, _name("attraction"), _wanted("type", "kind of place", _ATTRACTIONS)),
-    ),
-    Function(
-        *("find", "train", "Look for trains that meet all constraints."),
-        (
-            _wanted("departure", "station where the journey begins"),
-            _wanted("destination", "station where the journey ends"),
-            _wanted("day", "day of the week", DAYS),
-            _ARRIVE,
-            _LEAVE,
-        ),
-    ),
-    Function("find", "taxi", "Look whether there are taxis for a ride.", _RIDE),
-    Function(
-        *("find", "hospital", "Look up the hospital, or a department of it."),
-        (_wanted("department", "department of the hospital"),),
-    ),
-    Function("find", "police", "Look up the police station.", (_name("police station"),)),
-    Function(
-        *("book", "restaurant", "Book a table."),
-        (
-            _booked("restaurant"),
-            _DAY,
-            _PEOPLE,
-            Parameter("time", f"time of the table, {_TIME}", "booktime"),
-        ),
-    ),
-    Function(
-        *("book", "hotel", "Book rooms."),
-        (
-            _booked("hotel"),
-            _DAY,
-            _PEOPLE,
-            Parameter("stay", "number of nights", "bookstay", is_number=True),
-        ),
-    ),
-    Function(
-        *("book", "train", "Buy tickets."),
-        (Parameter("trainid", "id of the train, such as TR1234", None), _PEOPLE),
-    ),
-    Function("book", "taxi", "Book a taxi.", _RIDE, frozenset({"arriveby", "leaveat"})),
-)
+FUNCTIONS = tuple(_functions())
 BY_NAME = {function.name: function for function in FUNCTIONS}
 
 RETURNED = (
@@ -181,10 +102,6 @@ class Tool:
     function: Function | None
     slots: Mapping[str, str | None]
     is_own: bool = True
-
-    def slot(self, name: str) -> str | None:
-        """Return our name of an argument or of something returned."""
-        return self.slots.get(name, name)
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -228,61 +145,50 @@ def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
     if isinstance(given, Tools):
         return given
     in_file = isinstance(given, str | Path)
-    raw = read_json(given) if isinstance(given, str | Path) else given
+    raw: Any = read_json(given) if isinstance(given, str | Path) else given
     findings = Findings(str(given) if in_file else "tools")
     own: dict[str, Tool] = {}
-    if not isinstance(raw, OBJECT):
-        message = 'expected an object, {"your_function": {"function": …, "slots": {…}}}'
-        findings.error("shape", f"{message}, {found(raw)}")
-    else:
-        if isinstance(raw, RepeatedKeys):
-            findings.error("repeated-key", repeated(raw))
-        own = {name: _own_tool(name, about, findings) for name, about in raw.items()}
+    expected = 'expected an object, {"your_function": {"function": …, "slots": {…}}}'
+    if expect(raw, OBJECT, expected, Place(findings)):
+        own = {name: _own_tool(about, Place(findings, key=name)) for name, about in raw.items()}
     findings.check()
     text = json.dumps(raw, sort_keys=True, ensure_ascii=False).encode(errors="backslashreplace")
     return Tools({**OURS, **own}, sha256(text).hexdigest()[:8])
 
 
-def _own_tool(name: str, raw: Any, findings: Findings) -> Tool:
-    if not isinstance(raw, OBJECT) or "function" not in raw:
-        message = f'expected {{"function": …, "slots": {{…}}}}, {found(raw)}'
-        findings.error("shape", message, key=name)
+def _own_tool(raw: Any, place: Place) -> Tool:
+    expected = 'expected {"function": …, "slots": {…}}'
+    if not expect(raw, OBJECT, expected, place):
         return Tool(None, {})
-    if isinstance(raw, RepeatedKeys):
-        findings.error("repeated-key", repeated(raw), key=name)
-    for key in raw:
-        if key not in TOOL_KEYS:
-            message = f'unknown key "{shorten(str(key))}"{did_you_mean(str(key), TOOL_KEYS)}'
-            findings.error("unknown-key", f"{message} (known: {', '.join(TOOL_KEYS)})", key=name)
-    called = raw["function"]
-    if called is not None and not isinstance(called, str):
-        message = f"a function's name is text, or null for none of ours, {found(called)}"
-        findings.error("shape", message, key=f"{name}.function")
-    elif called is not None and called not in BY_NAME:
-        close = did_you_mean(called, BY_NAME) or f" (known: {', '.join(BY_NAME)})"
-        message = f'unknown function "{shorten(called)}"{close}'
-        findings.error("unknown-function", message, key=f"{name}.function")
-    function = BY_NAME.get(called) if isinstance(called, str) else None
+    if "function" not in raw:
+        place.error("shape", f"{expected}, {found(raw)}")
+    for key in (key for key in raw if key not in TOOL_KEYS):
+        message = f'unknown key "{shorten(str(key))}"{did_you_mean(str(key), TOOL_KEYS)}'
+        place.error("unknown-key", f"{message} (known: {', '.join(TOOL_KEYS)})")
+    function = None
+    at = place.at(f"{place.key}.function")
+    if name := _known(raw.get("function"), BY_NAME, "function", at):
+        function = BY_NAME[name]
     slots = raw.get("slots", {})
-    if not isinstance(slots, OBJECT):
-        message = f"expected an object of slots, {found(slots)}"
-        findings.error("shape", message, key=f"{name}.slots")
+    at = place.at(f"{place.key}.slots")
+    if not expect(slots, OBJECT, "expected an object of slots", at):
         return Tool(function, {})
-    if isinstance(slots, RepeatedKeys):
-        findings.error("repeated-key", repeated(slots), key=f"{name}.slots")
     parameters = () if function is None else function.parameters
-    known = tuple(dict.fromkeys((*(parameter.name for parameter in parameters), *RETURNED)))
+    known = dict.fromkeys((*(parameter.name for parameter in parameters), *RETURNED))
     for own, slot in slots.items():
-        if slot is None or slot in known:
-            continue
-        key = f"{name}.slots.{own}"
-        if isinstance(slot, str):
-            close = did_you_mean(slot, known) or f" (known: {', '.join(known)})"
-            findings.error("unknown-slot", f'unknown slot "{shorten(slot)}"{close}', key=key)
-        else:
-            message = f"a slot is text, or null for none, {found(slot)}"
-            findings.error("shape", message, key=key)
+        _known(slot, known, "slot", at.at(f"{at.key}.{own}"))
     return Tool(function, dict(slots))
+
+
+def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> str | None:
+    """Return a known name, None for null and for what is noted as unknown."""
+    if name is None or not expect(name, str, f"a {what} is text, or null for none of ours", place):
+        return None
+    if name in known:
+        return str(name)
+    close = did_you_mean(name, known) or f" (known: {', '.join(known)})"
+    place.error(f"unknown-{what}", f'unknown {what} "{shorten(name)}"{close}')
+    return None
 
 
 def tools_schema(*, strict: bool = False) -> list[dict[str, Any]]:
@@ -291,43 +197,30 @@ def tools_schema(*, strict: bool = False) -> list[dict[str, Any]]:
     With `strict` they are what OpenAI's strict mode takes: every argument has to be given, and
     null stands for one that is not known.
     """
-    return [_tool(function, strict) for function in FUNCTIONS]
-
-
-def _tool(function: Function, strict: bool) -> dict[str, Any]:
-    required = [
-        parameter.name
-        for parameter in function.parameters
-        if strict or function.is_required(parameter)
-    ]
-    return {
-        "type": "function",
-        "function": {
-            "name": function.name,
-            "description": function.description,
-            **({"strict": True} if strict else {}),
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    parameter.name: _property(
-                        parameter, nullable=strict and not function.is_required(parameter)
-                    )
-                    for parameter in function.parameters
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": function.name,
+                "description": function.description,
+                **({"strict": True} if strict else {}),
+                "parameters": {
+                    "type": "object",
+                    "properties": {p.name: _property(p, strict) for p in function.parameters},
+                    "required": [p.name for p in function.parameters if strict or p.is_required],
+                    "additionalProperties": False,
                 },
-                "required": required,
-                "additionalProperties": False,
             },
-        },
-    }
+        }
+        for function in FUNCTIONS
+    ]
 
 
-def _property(parameter: Parameter, *, nullable: bool) -> dict[str, Any]:
+def _property(parameter: Parameter, strict: bool) -> dict[str, Any]:
     kind = "integer" if parameter.is_number and not parameter.values else "string"
-    values: list[str | None] = [*parameter.values]
-    if values and nullable:
-        values.append(None)
+    null = [None] if strict and not parameter.is_required else []
     return {
-        "type": [kind, "null"] if nullable else kind,
-        **({"enum": values} if values else {}),
+        "type": [kind, "null"] if null else kind,
+        **({"enum": [*parameter.values, *null]} if parameter.values else {}),
         "description": parameter.description,
     }

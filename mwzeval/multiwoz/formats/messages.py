@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from mwzeval.conversation.messages import (
     ASSISTANT_ROLE,
@@ -21,62 +21,42 @@ from mwzeval.conversation.messages import (
     read_message,
 )
 from mwzeval.errors import InputError, did_you_mean, shorten
-from mwzeval.files.reading import RepeatedKeys, parse_json
+from mwzeval.files.reading import parse_json
 from mwzeval.multiwoz.formats.dialogues import Adapted
-from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Function, Parameter, Tool, Tools
-from mwzeval.scores.findings import OBJECT, Findings, Place, found, repeated
+from mwzeval.multiwoz.formats.functions import Function, Parameter, Tool, Tools
+from mwzeval.multiwoz.predictions.reading import items_of
+from mwzeval.scores.findings import LIST, OBJECT, Findings, Place, expect, found
 
 CONTENT = "messages"
 BOOKING_PREFIX = "book"
 
 
-def adapt_messages(raw: Any, findings: Findings, tools: Tools = OUR_TOOLS) -> Adapted:
-    """Return the predictions that conversations amount to; problems go to `findings`.
+def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
+    """Yield the predictions that conversations amount to; problems go to `findings`.
 
     `raw` is dialogue id → messages, or → an object with `messages`; `tools` are what it calls.
     """
-    adapted = Adapted()
+    expected = 'expected an object of dialogues, {"sng0073": {"messages": […]}, …}'
     if not isinstance(raw, OBJECT):
-        message = 'expected an object of dialogues, {"sng0073": {"messages": […]}, …}'
-        findings.error("shape", f"{message}, {found(raw)}")
-        return adapted
-    if isinstance(raw, RepeatedKeys):
-        for key in raw.repeated:
-            findings.error("repeated-key", "the dialogue is given more than once", dialogue=key)
-    if not raw:
-        findings.error("empty", "there is no dialogue in it")
-    called = False
-    for name, dialogue in raw.items():
-        if not isinstance(name, str):
-            findings.error("shape", f"a dialogue id must be text, {found(name)}")
-            continue
+        findings.error("shape", f"{expected}, {found(raw)}")
+        return
+    is_read = has_called = False
+    for name, dialogue in items_of(raw, findings):
+        place = Place(findings, name)
         if isinstance(dialogue, OBJECT):
-            if isinstance(dialogue, RepeatedKeys):
-                findings.error("repeated-key", repeated(dialogue), dialogue=name)
+            expect(dialogue, OBJECT, "", place)
             dialogue = dialogue.get(CONTENT)
-        if not isinstance(dialogue, list | tuple):
-            message = f"expected a list of messages, {found(dialogue)}"
-            findings.error("shape", message, dialogue=name)
-            continue
-        conversation = Conversation(name, findings, tools)
-        adapted.add(name, conversation.read(dialogue))
-        called = called or conversation.has_called
-    if adapted.dialogues and not called:
+        if expect(dialogue, LIST, "expected a list of messages", place):
+            conversation = Conversation(name, findings, tools)
+            turns = conversation.read(dialogue)
+            is_read, has_called = is_read or bool(turns), has_called or conversation.has_called
+            yield name, turns
+    if is_read and not has_called:
         findings.warning(
             "no-calls",
             "no function is called anywhere, so all states are empty and nothing can be offered; "
             "of a system without tools only write the responses, see docs/formats.md",
         )
-    return adapted
-
-
-class Call(NamedTuple):
-    """A call that can be understood, with the arguments that were given."""
-
-    function: Function
-    arguments: dict[str, str]
-    record: dict[str, Any]
-    """The call as turns keep it; what it returns is added when it comes."""
 
 
 class Conversation:
@@ -99,11 +79,10 @@ class Conversation:
         self._called_without_id: deque[dict[str, Any]] = deque()
         self._state: dict[str, dict[str, str]] = {}
         self._turns: list[tuple[int, dict[str, Any]]] = []
-        self._asked: Place | None = None
-        self._calls: list[Call] = []
+        self._begin: tuple[Place, str] | None = None
+        """Where the open turn begins, and what the user says in it."""
+        self._calls: list[tuple[Function, dict[str, Any]]] = []
         self._answer: tuple[Place, str] | None = None
-        self._has_begun = False
-        self._words = ""
         self.asked: list[str] = []
         self.has_called = False
 
@@ -111,86 +90,78 @@ class Conversation:
         """Return the turns of messages, each with the position of its answer."""
         for position, raw in enumerate(messages):
             place = Place(self._findings, self._dialogue, position)
-            path = f"{CONTENT}[{position}]"
-            if not isinstance(raw, OBJECT):
-                place.error("shape", f"a message is an object, {found(raw)}", path)
-                continue
-            message = read_message(raw, place, path)
-            if message is not None and message.role not in INSTRUCTIONS:
-                self._read(message, place, path)
+            path = _path(place)
+            if expect(raw, OBJECT, "a message is an object", place, path):
+                message = read_message(raw, place, path)
+                if message is not None and message.role not in INSTRUCTIONS:
+                    self._read(message, place)
         self._close()
-        if not self._has_begun:
+        if not self._turns:
             message_ = "there is no message of the user in it"
             self._findings.error("empty", message_, dialogue=self._dialogue)
         return self._turns
 
-    def _read(self, message: ChatMessage, place: Place, path: str) -> None:
-        calls = [
-            understood
-            for call in message.calls
-            if (understood := self._understood(call, place)) is not None
-        ]
-        if message.calls and message.role != ASSISTANT_ROLE:
-            place.error("calls-of-others", "only the assistant calls functions", path)
+    def _read(self, message: ChatMessage, place: Place) -> None:
+        is_assistant = message.role == ASSISTANT_ROLE
+        says_nothing = not (message.text or message.has_other)
+        calls = [called for call in message.calls if (called := self._understood(call, place))]
+        if message.calls and not is_assistant:
+            place.error("calls-of-others", "only the assistant calls functions", _path(place))
         for result in message.results:
             self._note_result(result, place)
+        if message.results or is_assistant:
             self._reopen()
         if message.is_user:
             self._close()
-            self._has_begun = True
-            self._asked = place
-            self._words = message.text
-            if not message.text and not message.has_other:
-                place.error("empty-message", "the user says nothing", path)
-        elif message.role == ASSISTANT_ROLE:
-            if not self._has_begun:
-                self._has_begun = True
-                self._asked = place
+            self._begin = place, message.text
+            if says_nothing:
+                place.error("empty-message", "the user says nothing", _path(place))
+        elif is_assistant:
+            if self._begin is None:
+                self._begin = place, ""
                 problem = "the conversation begins with the assistant: the first turn is the user's"
-                place.error("order", problem, path)
+                place.error("order", problem, _path(place))
             self.has_called = self.has_called or bool(message.calls)
-            self._reopen()
             self._calls += calls
             if message.text:
                 self._answer = place, message.text
-            elif not message.calls and not message.has_other:
+            elif says_nothing and not message.calls:
                 problem = "the assistant neither says nor calls anything"
-                place.error("empty-message", problem, path)
+                place.error("empty-message", problem, _path(place))
 
     def _reopen(self) -> None:
         """Something follows what was said, so that this was not the final answer."""
         if self._answer:
-            self._answer[0].warning(
+            place, _ = self._answer
+            place.warning(
                 "not-final",
                 "what the assistant says before it calls functions or speaks again in the same "
                 "turn is not scored",
-                f"{CONTENT}[{self._answer[0].turn}].content",
+                f"{_path(place)}.content",
             )
             self._answer = None
 
     def _close(self) -> None:
         """End the turn that is open, if there is one."""
-        asked, self._asked = self._asked, None
-        if asked is None:
+        if self._begin is None:
             return
-        turn = self._called_turn()
-        self.asked.append(self._words)
-        self._words = ""
+        place, words = self._begin
+        self.asked.append(words)
+        response = ""
         if self._answer is None:
             message = "the assistant gives no final answer in text to this message of the user"
-            asked.error("no-answer", message, f"{CONTENT}[{asked.turn}]")
-            self._turns.append((asked.turn, {"response": "", **turn}))
+            place.error("no-answer", message, _path(place))
         else:
-            place, text = self._answer
-            self._turns.append((place.turn, {"response": text, **turn}))
-        self._answer = None
+            place, response = self._answer
+        turn = {"response": response, **self._called_turn()}
+        self._turns.append((place.turn or 0, turn))
+        self._begin, self._answer, self._calls = None, None, []
 
     def _called_turn(self) -> dict[str, Any]:
         """Return the keys of a turn that its calls decide, in their order."""
-        calls, self._calls = self._calls, []
         bookings = []
-        for function, arguments, _ in calls:
-            domain = function.domain
+        for function, record in self._calls:
+            domain, arguments = function.domain, record["arguments"]
             known = self._state.get(domain, {})
             if function.kind == "find":
                 known = {s: v for s, v in known.items() if s.startswith(BOOKING_PREFIX)}
@@ -203,60 +174,56 @@ class Conversation:
             }
             # Never changed, always made anew: turns keep what the state was.
             self._state = {**self._state, domain: {**known, **filled}}
-        made = {"calls": [call.record for call in calls]} if calls else {}
-        return {"state": self._state, "bookings": bookings, **made}
+        calls = {"calls": [record for _, record in self._calls]} if self._calls else {}
+        return {"state": self._state, "bookings": bookings, **calls}
 
-    def _understood(self, call: ToolCall, place: Place) -> Call | None:
-        """Return a call of a function that one of ours stands for, None for any other."""
+    def _understood(self, call: ToolCall, place: Place) -> tuple[Function, dict[str, Any]] | None:
+        """Return the function of ours that a call stands for, and the call as turns keep it.
+
+        What it returns is added when it comes. None where it stands for no function.
+        """
         record: dict[str, Any] = {}
-        self._note_call(call, record, place)
-        tool = self._tool(call, place)
-        raw = _decoded(call, place)
-        if tool is None or raw is None or tool.function is None:
-            return None
-        arguments = _arguments(tool, tool.function, raw, call, place)
-        record |= {"function": tool.function.name, "arguments": arguments}
-        if tool.slots:
-            record["slots"] = tool.slots
-        return Call(tool.function, arguments, record)
-
-    def _note_call(self, call: ToolCall, record: dict[str, Any], place: Place) -> None:
         if call.id is None:
             self._called_without_id.append(record)
-        elif not isinstance(call.id, str):
-            place.error("shape", f"a call's id is text, {found(call.id)}", f"{call.path}.id")
-        elif call.id in self._called:
-            message = f'the id "{shorten(call.id)}" was called before in this dialogue'
-            place.error("repeated-call", message, f"{call.path}.id")
-        else:
-            self._called[call.id] = record
+        elif expect(call.id, str, "a call's id is text", place, f"{call.path}.id"):
+            if call.id in self._called:
+                message = f'the id "{shorten(call.id)}" was called before in this dialogue'
+                place.error("repeated-call", message, f"{call.path}.id")
+            self._called.setdefault(call.id, record)
+        tool, arguments = self._tool(call, place), _decoded(call, place)
+        if tool is None or arguments is None or tool.function is None:
+            return None
+        given = _arguments(tool, tool.function, arguments, call, place)
+        record |= {"function": tool.function.name, "arguments": given}
+        if tool.slots:
+            record["slots"] = tool.slots
+        return tool.function, record
 
     def _note_result(self, result: Result, place: Place) -> None:
         """Keep what was returned, which must be the result of a call; each has one."""
-        name, value, path = result.call_id, result.value, result.path
-        if result.is_error:
-            value = {"error": value}
+        name, path, problem = result.call_id, result.path, None
+        record: dict[str, Any] = {}
         if name is None:
             if self._called_without_id:
-                self._called_without_id.popleft()["result"] = value
+                record = self._called_without_id.popleft()
             else:
-                place.error("result-without-call", "the result of no call that waits for it", path)
-        elif not isinstance(name, str):
-            place.error("shape", f"a call's id is text, {found(name)}", path)
+                problem = "result-without-call", "the result of no call that waits for it"
+        elif not expect(name, str, "a call's id is text", place, path):
+            pass
         elif name not in self._called:
-            close = did_you_mean(name, self._called)
-            message = f'no call before has the id "{shorten(name)}"{close}'
-            place.error("result-without-call", message, path)
+            message = f'no call before has the id "{shorten(name)}"'
+            problem = "result-without-call", message + did_you_mean(name, self._called)
         elif "result" in self._called[name]:
-            message = f'the call "{shorten(name)}" has a result already'
-            place.error("repeated-result", message, path)
+            problem = "repeated-result", f'the call "{shorten(name)}" has a result already'
         else:
-            self._called[name]["result"] = value
+            record = self._called[name]
+        if problem:
+            place.error(*problem, path)
+        record["result"] = {"error": result.value} if result.is_error else result.value
 
     def _tool(self, call: ToolCall, place: Place) -> Tool | None:
         name, known = call.name, self._tools.by_name
-        if not isinstance(name, str):
-            place.error("shape", f"a function's name is text, {found(name)}", call.name_path)
+        if not expect(name, str, "a function's name is text", place, call.name_path):
             return None
         if name not in known:
             own = "a table of your own functions goes with --tools"
@@ -266,8 +233,12 @@ class Conversation:
         return known.get(name)
 
 
-def _decoded(call: ToolCall, place: Place) -> Mapping[Any, Any] | None:
-    """Return the arguments, which may be the text of a JSON object."""
+def _path(place: Place) -> str:
+    return f"{CONTENT}[{place.turn}]"
+
+
+def _decoded(call: ToolCall, place: Place) -> Any:
+    """Return the arguments, which may be the text of a JSON object; None for anything else."""
     raw, path = call.arguments, call.arguments_path
     if isinstance(raw, str):
         try:
@@ -275,12 +246,7 @@ def _decoded(call: ToolCall, place: Place) -> Mapping[Any, Any] | None:
         except InputError as error:
             place.error("arguments-not-json", error.problems[0].message, path)
             return None
-    if not isinstance(raw, OBJECT):
-        place.error("shape", f"arguments are an object, {found(raw)}", path)
-        return None
-    if isinstance(raw, RepeatedKeys):
-        place.error("repeated-key", repeated(raw), path)
-    return raw
+    return raw if expect(raw, OBJECT, "arguments are an object", place.at(path)) else None
 
 
 def _arguments(
@@ -290,7 +256,7 @@ def _arguments(
     given: dict[str, str] = {}
     for name, value in raw.items():
         path = f"{call.arguments_path}.{name}"
-        slot = tool.slot(name)
+        slot = tool.slots.get(name, name)
         if slot is None:
             continue
         parameter = function.parameter(slot)
@@ -305,13 +271,14 @@ def _arguments(
         text = _text(value, parameter, place, path)
         # Null, or nothing, is how strict schemas and some models say that they do not know.
         if text:
-            if given.get(slot, text) != text:
+            if given.setdefault(slot, text) != text:
                 message = f"{call.name} was called with two values of {slot}"
                 place.error("repeated-argument", message, path)
-            given[slot] = text
-            _check_value(function, parameter, text, place, path)
+            if expected := parameter.unlike(text):
+                message = f'{function.name} was called with the {slot} "{shorten(text)}"'
+                place.warning("value-not-in-schema", f"{message}, which is not {expected}", path)
     for parameter in function.parameters:
-        if function.is_required(parameter) and parameter.name not in given:
+        if parameter.is_required and parameter.name not in given:
             message = f"{function.name} was called without {parameter.name}"
             place.warning("missing-argument", message, call.arguments_path)
     return given
@@ -320,22 +287,10 @@ def _arguments(
 def _text(value: Any, parameter: Parameter, place: Place, path: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    if parameter.is_number and type(value) is int and value >= 0:
+    is_whole = type(value) is int
+    if parameter.is_number and is_whole and value >= 0:
         return str(value)
     kind = "a whole number" if parameter.is_number else "text"
-    hint = f': write "{value}"' if type(value) is int and not parameter.is_number else ""
+    hint = f': write "{value}"' if is_whole and not parameter.is_number else ""
     place.error("argument-type", f"expected {kind}, {found(value)}{hint}", path)
     return None
-
-
-def _check_value(
-    function: Function, parameter: Parameter, text: str, place: Place, path: str
-) -> None:
-    expected = ""
-    if parameter.values and text not in parameter.values:
-        expected = f"one of {', '.join(parameter.values)}"
-    elif parameter.is_number and not parameter.values and not text.isdecimal():
-        expected = "a whole number"
-    if expected:
-        message = f'{function.name} was called with the {parameter.name} "{shorten(text)}"'
-        place.warning("value-not-in-schema", f"{message}, which is not {expected}", path)

@@ -57,7 +57,7 @@ def checked(function: Function, arguments: Mapping[str, Any], rules: Rules) -> d
     missing = [
         parameter.name
         for parameter in function.parameters
-        if function.is_required(parameter) and parameter.name not in values
+        if parameter.is_required and parameter.name not in values
     ]
     if missing:
         raise CallError(f"{function.name} needs {', '.join(missing)} as well")

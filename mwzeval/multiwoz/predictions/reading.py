@@ -1,18 +1,17 @@
 """Predictions as people write them, checked and typed; and written.
 
 Everything that is wrong with an input is collected with its place; nothing of the input is changed
-but that slots are left out whose values the user calls unfilled. `census.py` checks whether an
-input fits a corpus.
+but that slots are left out whose values the user calls unfilled.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 from unicodedata import category
 
 from mwzeval.benchmark import advice, recognised
@@ -27,15 +26,10 @@ from mwzeval.files.reading import (
 )
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.normalization import State
-from mwzeval.scores.findings import Findings as Findings
-from mwzeval.scores.findings import Place, check_repeated, found, repeated
+from mwzeval.scores.findings import LIST, Findings, Place, expect, found, repeated
 
 TURN_KEYS = ("response", "state", "active_domains", "bookings", "calls")
-_TURN_KEYS = frozenset(TURN_KEYS)
-_PLAIN_KEYS = _TURN_KEYS - {"calls"}
-BOOKING_KEYS = ("domain", "slots")
-CALL_KEYS = ("function", "arguments", "result", "slots")
-
+_PLAIN_KEYS = frozenset(TURN_KEYS) - {"calls"}
 RESPONSE_NAMES = frozenset(
     {"resp", "text", "utterance", "output", "answer", "reply", "generated", "generation"}
     | {"generated_response", "prediction", "predicted", "pred", "hypothesis", "hyp", "system"}
@@ -45,9 +39,6 @@ RESPONSE_NAMES = frozenset(
 FLAT_KEY = re.compile(r"(?P<domain>[a-z]+)-(?:semi-|book-)?(?P<slot>[a-z][a-z _-]*)", re.IGNORECASE)
 SHOWN_KEYS = 6
 """How many keys of a record a message names."""
-AN_EXAMPLE = '{"hotel": {"area": "south"}}'
-
-Item = TypeVar("Item")
 LONGEST_RESPONSE = 100_000
 """Characters; people's longest has a few hundred. Scores take a hundred bytes for each."""
 
@@ -73,24 +64,6 @@ Predictions: TypeAlias = (
     | Sequence[Mapping[str, Any]]
 )
 """Dialogue id → its system turns in order; or messages, or the dialogues of another format."""
-
-
-class LineForm(NamedTuple):
-    """What a line of JSON Lines is: the keys of its dialogue's id and content.
-
-    `is_whole` when the line is a dialogue as other formats list them.
-    """
-
-    name: str
-    content: str
-    is_whole: bool
-
-
-LINE_FORMS = (
-    LineForm("dialogue", "turns", is_whole=False),
-    LineForm("dialogue", "messages", is_whole=False),
-    LineForm("dialogue_id", "turns", is_whole=True),
-)
 
 
 class Booking(NamedTuple):
@@ -124,6 +97,14 @@ class Turn(NamedTuple):
 
 Dialogues = Mapping[str, Sequence[Turn]]
 
+LINES = {
+    ("dialogue", "turns"): False,
+    ("dialogue", "messages"): False,
+    ("dialogue_id", "turns"): True,
+}
+"""Keys of a dialogue's id and content in a line of JSON Lines → whether the line is a dialogue as
+other formats list them."""
+
 
 def read_predictions(path: str | Path) -> Any:
     """Return what a JSON or JSON Lines file has in it (also compressed, or `-`), in any format.
@@ -138,7 +119,7 @@ def predictions_of_text(text: str, name: str) -> Any:
 
     Raises `InputError` as `read_predictions` does.
     """
-    if called_lines(name) or _has_lines(text):
+    if called_lines(name) or is_line(text.lstrip().partition("\n")[0]):
         return predictions_of_lines(parse_json_lines(text, name), name)
     return parse_json(text, name)
 
@@ -148,11 +129,6 @@ def called_lines(name: str) -> bool:
     return plain_name(name).endswith(".jsonl")
 
 
-def _has_lines(text: str) -> bool:
-    """Recognise JSON Lines by the first line, on standard input and under other names."""
-    return is_line(text.lstrip().partition("\n")[0])
-
-
 def is_line(text: str) -> bool:
     """Tell whether a text is one dialogue as a line of JSON Lines has it, of any benchmark."""
     text = text.strip()
@@ -160,16 +136,14 @@ def is_line(text: str) -> bool:
         return False
     try:
         line = json.loads(text)
-        return _form_of(line) is not None or recognised(line, but=NAME) is not None
+        return _keys_of(line) is not None or recognised(line, but=NAME) is not None
     except (ValueError, RecursionError):
         return False
 
 
-def _form_of(line: Any) -> LineForm | None:
-    if not isinstance(line, dict):
-        return None
-    forms = [form for form in LINE_FORMS if form.name in line and form.content in line]
-    return forms[0] if len(forms) == 1 else None
+def _keys_of(line: Any) -> tuple[str, str] | None:
+    keys = [keys for keys in LINES if isinstance(line, dict) and line.keys() >= {*keys}]
+    return keys[0] if len(keys) == 1 else None
 
 
 def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
@@ -177,38 +151,51 @@ def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
     dialogues: dict[str, Any] = {}
     whole: list[Any] = []
     findings = Findings(name)
-    expected = " or ".join(f'{{"{form.name}": id, "{form.content}": […]}}' for form in LINE_FORMS)
+    expected = " or ".join(f'{{"{key}": id, "{content}": […]}}' for key, content in LINES)
     for number, line in lines:
         if not (dialogues or whole) and (foreign := recognised(line, but=NAME)):
             findings.error("other-benchmark", advice(foreign, TITLE))
             break
-        form = _form_of(line)
-        if form is None or not isinstance(line[form.name], str):
+        keys = _keys_of(line)
+        if keys is None or not isinstance(line[keys[0]], str):
             findings.error("shape", f"line {number}: expected {expected}")
             continue
-        dialogue = line[form.name]
+        dialogue, content = line[keys[0]], line[keys[1]]
         if isinstance(line, RepeatedKeys):
             findings.error("repeated-key", f"line {number}: {repeated(line)}", dialogue=dialogue)
-        if dialogues if form.is_whole else whole:
+        if dialogues if LINES[keys] else whole:
             message = f"line {number}: lines of different formats stand in one file"
             findings.error("mixed-formats", message, dialogue=dialogue)
-        if form.is_whole:
+        if LINES[keys]:
             whole.append(line)
             continue
         if dialogue in dialogues:
             message = f"line {number}: the dialogue was given before"
             findings.error("repeated-key", message, dialogue=dialogue)
-        content = line[form.content]
-        dialogues[dialogue] = content if form.content == "turns" else {form.content: content}
+        dialogues[dialogue] = content if keys[1] == "turns" else {keys[1]: content}
     findings.check()
     return whole or dialogues
+
+
+def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, Any]]:
+    """Yield (id, content) of dialogues whose id is text; problems go to `findings`."""
+    if isinstance(raw, RepeatedKeys):
+        for key in raw.repeated:
+            findings.error("repeated-key", "the dialogue is given more than once", dialogue=key)
+    if not raw:
+        findings.error("empty", "there is no dialogue in it")
+    for name, content in raw.items():
+        if isinstance(name, str):
+            yield name, content
+        else:
+            findings.error("shape", f"a dialogue id must be text, {found(name)}")
 
 
 def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
     """Return the typed dialogues of raw predictions; problems go to `findings`."""
     if not isinstance(raw, Mapping):
-        message = 'expected an object of dialogues, {"sng0073": [turn, …], …}'
-        if isinstance(raw, list | tuple) and raw and isinstance(raw[0], Mapping):
+        remedy = ""
+        if isinstance(raw, LIST) and raw and isinstance(raw[0], Mapping):
             keys = ", ".join(shorten(str(key)) for key in list(raw[0])[:SHOWN_KEYS])
             remedy = f" of records with the keys {keys}, read as mwzeval's own format: "
             remedy += (
@@ -216,28 +203,18 @@ def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Di
                 if "turns" in raw[0]
                 else "group the turns by dialogue"
             )
-        else:
-            remedy = ""
+        message = 'expected an object of dialogues, {"sng0073": [turn, …], …}'
         findings.error("shape", f"{message}, {found(raw)}{remedy}")
         return {}
-    if isinstance(raw, RepeatedKeys):
-        for key in raw.repeated:
-            findings.error("repeated-key", "the dialogue is given more than once", dialogue=key)
-    if not raw:
-        findings.error("empty", "there is no dialogue in it")
     dialogues = {}
-    for name, turns in raw.items():
-        if not isinstance(name, str):
-            findings.error("shape", f"a dialogue id must be text, {found(name)}")
-        elif not isinstance(turns, list | tuple):
-            findings.error("shape", f"expected a list of turns, {found(turns)}", dialogue=name)
-        elif not turns:
-            findings.error("empty", "the dialogue has no turns", dialogue=name)
-        else:
+    for name, turns in items_of(raw, findings):
+        if isinstance(turns, LIST) and turns:
             dialogues[name] = [
                 _plain_turn(turn) or _turn(turn, need_responses, Place(findings, name, index))
                 for index, turn in enumerate(turns)
             ]
+        elif expect(turns, LIST, "expected a list of turns", Place(findings, name)):
+            findings.error("empty", "the dialogue has no turns", dialogue=name)
     return dialogues
 
 
@@ -246,19 +223,17 @@ def _plain_turn(raw: Any) -> Turn | None:
     if type(raw) is not dict or not raw.keys() <= _PLAIN_KEYS:
         return None
     response, state, active = raw.get("response"), raw.get("state"), raw.get("active_domains")
-    if type(response) is not str or ("state" in raw and not _is_plain_state(state)):
+    if type(response) is not str or len(response) > LONGEST_RESPONSE:
         return None
-    if len(response) > LONGEST_RESPONSE:
+    if "state" in raw and not _is_plain_state(state):
         return None
     if "active_domains" in raw:
         if type(active) is not list or not all(type(domain) is str for domain in active):
             return None
         active = tuple(active)
-    if "bookings" in raw:
-        if raw["bookings"] != []:
-            return None
-        return Turn(response, state, active, ())
-    return Turn(response, state, active)
+    if "bookings" not in raw:
+        return Turn(response, state, active)
+    return Turn(response, state, active, ()) if raw["bookings"] == [] else None
 
 
 def _is_plain_state(raw: Any) -> bool:
@@ -274,175 +249,135 @@ def _is_plain_state(raw: Any) -> bool:
 
 
 def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
-    if not isinstance(raw, Mapping):
-        remedy = ': write {"response": "…"}' if isinstance(raw, str) else ""
-        place.error("shape", f"expected an object, {found(raw)}{remedy}")
+    remedy = ', such as {"response": "…"}' if isinstance(raw, str) else ""
+    if not expect(raw, Mapping, f"expected an object{remedy}", place):
         return Turn(None, None, None)
-    check_repeated(raw, place)
-    response = raw.get("response")
-    if response is None and not need_response:
-        pass
-    elif "response" not in raw:
-        if need_response:
-            names = [key for key in raw if isinstance(key, str)]
-            called = [name for name in names if name.lower() in RESPONSE_NAMES]
-            meant = did_you_mean("response", names).replace("did you mean", "was this meant:")
-            if called:
-                meant = f' — was "{called[0]}" meant?'
-            place.error("missing-response", f"the turn has no response{meant}", "response")
-    elif not isinstance(response, str):
-        remedy = ': write "" if the system says nothing' if response is None else ""
-        place.error("shape", f"expected text, {found(response)}{remedy}", "response")
-        response = None
-    elif len(response) > LONGEST_RESPONSE:
-        message = f"{len(response):,} characters, where a response has at most {LONGEST_RESPONSE:,}"
-        place.error("too-long", message, "response")
-        response = None
+    return Turn(
+        response=_response(raw, need_response, place),
+        state=_state(raw["state"], place) if "state" in raw else None,
+        active_domains=_active_domains(raw, place),
+        bookings=_bookings(raw["bookings"], place) if "bookings" in raw else None,
+        calls=_calls(raw.get("calls", ()), place),
+    )
+
+
+def _response(raw: Mapping[Any, Any], is_needed: bool, place: Place) -> str | None:
+    """Return the response of a turn; other names for it are noted, too."""
+    names = [] if "response" in raw else [key for key in raw if isinstance(key, str)]
+    meant = [name for name in names if name.lower() in RESPONSE_NAMES]
     for key in raw:
         if key not in TURN_KEYS:
             name = shorten(str(key))
-            is_response = "response" not in raw and name.lower() in RESPONSE_NAMES
-            close = did_you_mean("response" if is_response else name, TURN_KEYS)
+            close = did_you_mean("response" if key in meant else name, TURN_KEYS)
             message = f'a turn\'s key "{name}" is not known and not used{close}'
             place.warning("unknown-key", message, name)
-    state = _state(raw["state"], place) if "state" in raw else None
-    active = _active_domains(raw["active_domains"], place) if "active_domains" in raw else None
-    bookings = None
-    if "bookings" in raw:
-        bookings = _items(raw["bookings"], "bookings", place, _booking)
-    calls = _items(raw.get("calls", ()), "calls", place, _call)
-    return Turn(response, state, active, bookings, calls)
+    response: Any = raw.get("response")
+    if response is None and not is_needed:
+        return None
+    if "response" not in raw:
+        close = did_you_mean("response", names).replace("did you mean", "was this meant:")
+        if meant:
+            close = f' — was "{meant[0]}" meant?'
+        place.error("missing-response", f"the turn has no response{close}", "response")
+    elif expect(response, str, 'expected text ("" if the system says nothing)', place, "response"):
+        if len(response) <= LONGEST_RESPONSE:
+            return str(response)
+        message = f"{len(response):,} characters, where a response has at most {LONGEST_RESPONSE:,}"
+        place.error("too-long", message, "response")
+    return None
 
 
 def _state(raw: Any, place: Place) -> State:
-    if not isinstance(raw, Mapping):
-        remedy = f": write {AN_EXAMPLE}, without quotes around it" if isinstance(raw, str) else ""
-        message = f"a state is an object of domains, {found(raw)}{remedy}"
-        place.error("shape", message, "state")
+    expected = 'a state is an object of domains, such as {"hotel": {"area": "south"}}'
+    if not expect(raw, Mapping, expected, place, "state"):
         return {}
-    check_repeated(raw, place)
-    if any(map(FLAT_KEY.fullmatch, (key for key in raw if isinstance(key, str)))):
-        raw = _unflattened(raw, place)
-    return {
-        domain: values
-        for domain, slots in raw.items()
-        if (values := _slots_of_domain(domain, slots, place)) is not None
-    }
-
-
-def _unflattened(raw: Mapping[Any, Any], place: Place) -> dict[Any, Any]:
-    """Return a state with slots called `hotel-area` or `hotel-book day` as slots of domains."""
-    state = {key: value for key, value in raw.items() if isinstance(value, Mapping)}
+    state: dict[Any, Any] = {key: value for key, value in raw.items() if isinstance(value, Mapping)}
     for key, value in raw.items():
         flat = FLAT_KEY.fullmatch(key) if isinstance(key, str) else None
         if isinstance(value, Mapping):
             continue
         if flat is None:
             state[key] = value
-            continue
-        slots = state.get(flat["domain"], {})
-        if not isinstance(slots, Mapping):
-            continue  # which is an error
-        state[flat["domain"]] = {**slots, flat["slot"]: value}
-        place.warning("flat-state", 'slots called "hotel-area" are read as slots of domains', key)
-    return state
-
-
-def _slots_of_domain(domain: Any, raw: Any, place: Place) -> dict[str, str] | None:
-    key = f"state.{domain}"
-    if not isinstance(domain, str) or not isinstance(raw, Mapping):
-        place.error("shape", f"a domain's state is an object of slots, {found(raw)}", key)
-        return None
-    return _slots(raw, key, place)
+        elif isinstance(slots := raw.get(flat["domain"], {}), Mapping):
+            state[flat["domain"]] = {**state.get(flat["domain"], slots), flat["slot"]: value}
+            message = 'slots called "hotel-area" are read as slots of domains'
+            place.warning("flat-state", message, key)
+    typed = {}
+    for domain, slots in state.items():
+        key, expected = f"state.{domain}", "a domain's state is an object of slots"
+        if expect(slots, Mapping, expected, place, key) and isinstance(domain, str):
+            typed[domain] = _slots(slots, key, place)
+    return typed
 
 
 def _slots(raw: Mapping[Any, Any], key: str, place: Place) -> dict[str, str]:
-    check_repeated(raw, place)
     slots = {}
     for slot, value in raw.items():
         where = f"{key}.{slot}"
-        if isinstance(value, list | tuple):
-            place.warning(
-                "list-value", "a list stands as a slot's value; its first item is used", where
-            )
+        if isinstance(value, LIST):
+            message = "a list stands as a slot's value; its first item is used"
+            place.warning("list-value", message, where)
             if not value:
                 continue
             value = value[0]
-        if not isinstance(slot, str):
-            place.error("shape", f"a slot's name is text, {found(slot)}", where)
-        elif not isinstance(value, str):
-            hint = f': write "{value}"' if type(value) in (int, float) else ""
-            place.error("shape", f"a slot's value is text, {found(value)}{hint}", where)
-        else:
+        hint = f' (write "{value}")' if type(value) in (int, float) else ""
+        if expect(slot, str, "a slot's name is text", place, where) and expect(
+            value, str, f"a slot's value is text{hint}", place, where
+        ):
             slots[slot] = value
     return slots
 
 
-def _active_domains(raw: Any, place: Place) -> tuple[str, ...]:
-    if not isinstance(raw, list | tuple):
-        place.error("shape", f"expected a list of domain names, {found(raw)}", "active_domains")
+def _active_domains(raw: Mapping[Any, Any], place: Place) -> tuple[str, ...] | None:
+    key = "active_domains"
+    domains = raw.get(key, ())
+    if not expect(domains, LIST, "expected a list of domain names", place, key):
         return ()
-    for domain in raw:
-        if not isinstance(domain, str):
-            message = f"a domain's name is text, {found(domain)}"
-            place.error("shape", message, "active_domains")
-    return tuple(domain for domain in raw if isinstance(domain, str))
+    texts = [name for name in domains if expect(name, str, "a domain's name is text", place, key)]
+    return tuple(texts) if key in raw else None
 
 
-def _items(
-    raw: Any, key: str, place: Place, item: Callable[[Any, str, Place], Item | None]
-) -> tuple[Item, ...]:
-    if not isinstance(raw, list | tuple):
-        place.error("shape", f"expected a list of {key}, {found(raw)}", key)
-        return ()
-    items = (item(value, f"{key}[{index}]", place) for index, value in enumerate(raw))
-    return tuple(value for value in items if value is not None)
+def _items(raw: Any, name: str, keys: Sequence[str], place: Place) -> Iterator[tuple[Any, str]]:
+    """Yield the objects of a list, each with its place."""
+    if expect(raw, LIST, f"expected a list of {name}s", place, f"{name}s"):
+        expected = f"a {name} is an object with the keys {', '.join(keys)}"
+        for index, item in enumerate(raw):
+            key = f"{name}s[{index}]"
+            if expect(item, Mapping, expected, place, key):
+                for other in item:
+                    if other not in keys:
+                        close = did_you_mean(str(other), keys)
+                        message = (
+                            f'a {name}\'s key "{shorten(str(other))}" is not known and not used'
+                        )
+                        place.warning("unknown-key", f"{message}{close}", key)
+                yield item, key
 
 
-def _check_keys(
-    raw: Mapping[Any, Any], what: str, known: Sequence[str], key: str, place: Place
-) -> None:
-    for name in (name for name in raw if name not in known):
-        close = did_you_mean(str(name), known)
-        message = f'a {what}\'s key "{shorten(str(name))}" is not known and not used{close}'
-        place.warning("unknown-key", message, key)
+def _bookings(raw: Any, place: Place) -> tuple[Booking, ...]:
+    bookings = []
+    for item, key in _items(raw, "booking", Booking._fields, place):
+        domain, slots = item.get("domain"), item.get("slots")
+        is_domain = expect(domain, str, "a domain's name is text", place, f"{key}.domain")
+        if expect(slots, Mapping, "expected an object of slots", place, f"{key}.slots"):
+            typed = _slots(slots, f"{key}.slots", place)
+            bookings += [Booking(domain, typed)] if is_domain else []
+    return tuple(bookings)
 
 
-def _booking(raw: Any, key: str, place: Place) -> Booking | None:
-    if not isinstance(raw, Mapping):
-        place.error("shape", f'a booking is {{"domain": …, "slots": {{…}}}}, {found(raw)}', key)
-        return None
-    check_repeated(raw, place)
-    domain, slots = raw.get("domain"), raw.get("slots")
-    if not isinstance(domain, str):
-        place.error("shape", f"a domain's name is text, {found(domain)}", f"{key}.domain")
-    if not isinstance(slots, Mapping):
-        place.error("shape", f"expected an object of slots, {found(slots)}", f"{key}.slots")
-    if not isinstance(domain, str) or not isinstance(slots, Mapping):
-        return None
-    _check_keys(raw, "booking", BOOKING_KEYS, key, place)
-    return Booking(domain, _slots(slots, f"{key}.slots", place))
-
-
-def _call(raw: Any, key: str, place: Place) -> ToolCall | None:
-    if not isinstance(raw, Mapping):
-        message = 'a call is {"function": …, "arguments": {…}, "result": …}'
-        place.error("shape", f"{message}, {found(raw)}", key)
-        return None
-    check_repeated(raw, place)
-    function, arguments, slots = raw.get("function"), raw.get("arguments", {}), raw.get("slots", {})
-    for name, value in (("arguments", arguments), ("slots", slots)):
-        if not isinstance(value, Mapping):
-            place.error("shape", f"expected an object, {found(value)}", f"{key}.{name}")
-    if not isinstance(function, str):
-        place.error("shape", f"a function's name is text, {found(function)}", f"{key}.function")
-    if not (
-        isinstance(function, str) and isinstance(arguments, Mapping) and isinstance(slots, Mapping)
-    ):
-        return None
-    _check_keys(raw, "call", CALL_KEYS, key, place)
-    given = _slots(arguments, f"{key}.arguments", place)
-    return ToolCall(function, given, raw.get("result"), slots)
+def _calls(raw: Any, place: Place) -> tuple[ToolCall, ...]:
+    calls = []
+    for item, key in _items(raw, "call", ToolCall._fields, place):
+        function = item.get("function")
+        arguments, slots = item.get("arguments", {}), item.get("slots", {})
+        if (
+            expect(function, str, "a function's name is text", place, f"{key}.function")
+            and expect(arguments, Mapping, "expected an object", place, f"{key}.arguments")
+            and expect(slots, Mapping, "expected an object", place, f"{key}.slots")
+        ):
+            typed = _slots(arguments, f"{key}.arguments", place)
+            calls.append(ToolCall(function, typed, item.get("result"), slots))
+    return tuple(calls)
 
 
 UNFILLED = frozenset(
@@ -456,7 +391,6 @@ UNFILLED = frozenset(
 
 The unified format always lists all slots; there they are read so without being told.
 """
-
 EMPTY = '""'
 """How the empty value is written in signatures."""
 
@@ -501,19 +435,17 @@ def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
     if not unfilled:
         return dialogues
 
-    def filled_state(state: State) -> State:
-        kept: dict[str, Mapping[str, str]] = {}
-        for domain, slots in state.items():
-            left = {slot: value for slot, value in slots.items() if bare(value) not in unfilled}
-            if left or not slots:
-                kept[domain] = left
-        return kept
+    def filled_state(state: State | None) -> State | None:
+        if state is None:
+            return None
+        kept = {
+            domain: {slot: value for slot, value in slots.items() if bare(value) not in unfilled}
+            for domain, slots in state.items()
+        }
+        return {domain: slots for domain, slots in kept.items() if slots or not state[domain]}
 
     return {
-        name: [
-            turn if turn.state is None else turn._replace(state=filled_state(turn.state))
-            for turn in turns
-        ]
+        name: [turn._replace(state=filled_state(turn.state)) for turn in turns]
         for name, turns in dialogues.items()
     }
 

@@ -16,7 +16,6 @@ from mwzeval.multiwoz.formats.adaptation import marks
 from mwzeval.multiwoz.predictions.reading import read_predictions
 from tests.multiwoz.formats.rendering import to_messages, to_sgd, to_unified
 from tests.places import ROOT, sample_predictions
-from tests.report.pages import readable
 
 TURN = {"response": "a"}
 MESSAGE = {"role": "user", "content": "a"}
@@ -100,19 +99,6 @@ RENDERED = {
 }
 
 
-@pytest.mark.parametrize("said", [False, True])
-@pytest.mark.parametrize("written", RENDERED)
-def test_every_format_can_be_validated(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], written: str, said: bool
-) -> None:
-    assert set(RENDERED) == set(INPUT_FORMATS) - {"auto"}
-    file = tmp_path / "in.json"
-    file.write_text(json.dumps(RENDERED[written](sample_predictions("good"))))
-    arguments = ["--input-format", written] if said else []
-    assert main(["validate", "-i", str(file), "--corpus", "sample", *arguments]) == 0
-    assert json.loads(capsys.readouterr().out)["valid"]
-
-
 @pytest.mark.parametrize(
     "verb",
     [
@@ -141,16 +127,6 @@ def test_verbs_show_the_same_of_predictions_in_every_format(
         assert main([*words, str(file), *corpus]) == 0
         shown.append(capsys.readouterr().out)
     assert shown[0] == shown[1]
-
-
-def test_the_page_shows_what_a_file_of_another_format_predicts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "system.json").write_text(json.dumps(to_unified(sample_predictions("good"))))
-    arguments = ["-o", "-", "--samples", "50", "--corpus", "sample"]
-    assert main(["report", str(tmp_path / "system.json"), *arguments]) == 0
-    page = readable(capsys.readouterr().out)
-    assert "joint_accuracy" in page  # which is scored of predicted states only
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mwzeval.errors import Problem
 from mwzeval.files.reading import RepeatedKeys
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.multiwoz.predictions.reading import Findings
+from mwzeval.scores.findings import Findings
 
 USER = {"speaker": "user", "utterance": "hello"}
 SYSTEM = {"speaker": "system", "utterance": "hi"}
@@ -124,15 +124,10 @@ def test_frames_without_any_state_predict_none() -> None:
 PREDICTED = {**SYSTEM, "predictions": {"response": "a"}}
 SHARED: list[tuple[str, Any, str, int | None, str | None]] = [
     # what, content, kind, turn, key
-    ("an object", {}, "shape", None, None),
     ("an empty list", [], "empty", None, None),
-    ("text as dialogue", ["a"], "shape", None, None),
     ("no id", [{"turns": [USER, SYSTEM]}], "missing-id", None, None),
-    ("number as id", one(USER, SYSTEM, dialogue_id=5), "missing-id", None, None),
     ("dialogue twice", one(USER, SYSTEM) * 2, "repeated-key", None, None),
     ("no turns", [{"dialogue_id": "SMP0021.json"}], "shape", None, None),
-    ("empty turns", one(), "empty", None, None),
-    ("text as turn", one(USER, SYSTEM, "a"), "shape", 2, None),
     ("no speaker", one(USER, SYSTEM, {}), "shape", 2, "speaker"),
     ("unknown speaker", one(USER, SYSTEM, {"speaker": "sytem"}), "unknown-speaker", 2, "speaker"),
     ("system first", one(SYSTEM, USER, SYSTEM), "order", 0, None),
@@ -149,9 +144,6 @@ UNIFIED: list[tuple[str, Any, str, int | None, str | None]] = [
      "predictions.response"),
     ("two states", one({**USER, "state": {}}, {**SYSTEM, "state": {}}), "ambiguous", 1, "state"),
     ("list as state", one({**USER, "state": []}, SYSTEM), "shape", 0, "state"),
-    ("list as predicted state",
-     one({**USER, "predictions": {"state": []}}, PREDICTED), "shape", 0, "predictions.state"),
-    ("text as domain", one({**USER, "state": {"hotel": "a"}}, SYSTEM), "shape", 0, "state.hotel"),
     ("number as value", one({**USER, "state": {"hotel": {"book stay": 3}}}, SYSTEM), "shape", 0,
      "state.hotel.book stay"),
     ("annotation only", [*one(USER, PREDICTED),
@@ -159,15 +151,9 @@ UNIFIED: list[tuple[str, Any, str, int | None, str | None]] = [
 ]  # fmt: skip
 AREA = "frames[0].state.slot_values"
 FRAMES: list[tuple[str, Any, str, int | None, str | None]] = [
-    ("object as frames", one({"speaker": "USER", "frames": {}}, SYSTEM), "shape", 0, "frames"),
-    ("text as frame", one({"speaker": "USER", "frames": ["a"]}, SYSTEM), "shape", 0, "frames[0]"),
     ("number as service", one(framed({}, 5), SYSTEM), "shape", 0, "frames[0].service"),
-    ("text as state",
-     one({"speaker": "USER", "frames": [{"service": "hotel", "state": "a"}]}, SYSTEM), "shape", 0,
-     "frames[0].state"),
     ("list as slot values", one(framed([]), SYSTEM), "shape", 0, AREA),
     ("number as value", one(framed({"area": [4]}), SYSTEM), "shape", 0, f"{AREA}.area"),
-    ("null as value", one(framed({"area": None}), SYSTEM), "shape", 0, f"{AREA}.area"),
     ("slot of another service", one(framed({"train-day": ["monday"]}), SYSTEM), "wrong-service", 0,
      f"{AREA}.train-day"),
     ("a slot with two values", one(framed({"area": ["a"], "hotel-area": ["b"]}), SYSTEM),

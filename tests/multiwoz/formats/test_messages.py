@@ -9,7 +9,7 @@ import pytest
 
 from mwzeval.errors import Problem
 from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.multiwoz.predictions.reading import Findings
+from mwzeval.scores.findings import Findings
 
 ID = "smp0021"
 USER = {"role": "user", "content": "hello"}
@@ -105,11 +105,6 @@ def test_the_response_is_the_last_text_of_the_turn() -> None:
     assert (problem.kind, problem.turn, problem.key) == ("not-final", 1, "messages[1].content")
 
 
-def test_a_call_without_result_may_come_with_the_answer() -> None:
-    turns, problems = adapted(USER, {**FIND, "content": "Look here."})
-    assert (turns[0]["response"], problems) == ("Look here.", [])
-
-
 def test_the_prompt_and_empty_calls_are_passed_over() -> None:
     prompt = {"role": "system", "content": "You know the town."}
     plain = {**ANSWER, "tool_calls": None, "function_call": None, "refusal": None}
@@ -150,12 +145,9 @@ FUNCTION = f"{CALL}.function"
 BAD: list[tuple[str, list[Any], str, int | None, str | None]] = [
     # what, messages, kind, turn, key
     ("no message", [], "empty", None, None),
-    ("only a prompt", [{"role": "system", "content": "a"}], "empty", None, None),
     ("text as message", [USER, ANSWER, "hello"], "shape", 2, "messages[2]"),
     ("no role", [USER, ANSWER, {"content": "a"}], "shape", 2, "messages[2].role"),
     ("unknown role", [USER, ANSWER, {"role": "assistent"}], "unknown-role", 2, "messages[2].role"),
-    ("a role of another house", [USER, ANSWER, {"role": "bot"}], "unknown-role", 2,
-     "messages[2].role"),
     ("assistant first", [ANSWER, USER, ANSWER], "order", 0, "messages[0]"),
     ("no answer at all", [USER, ANSWER, USER], "no-answer", 2, "messages[2]"),
     ("no answer after a result", [USER, calls(call("find_hotel")), result()], "no-answer", 0,
@@ -178,41 +170,24 @@ BAD: list[tuple[str, list[Any], str, int | None, str | None]] = [
     ("call without function", [USER, {**ANSWER, "tool_calls": [{"id": "c"}]}], "shape", 1,
      FUNCTION),
     ("function without name", [USER, raw_call(None), ANSWER], "shape", 1, f"{FUNCTION}.name"),
-    ("misspelled function", [USER, raw_call("find_hotels"), ANSWER], "unknown-function", 1,
-     f"{FUNCTION}.name"),
     ("foreign function", [USER, raw_call("get_weather"), ANSWER], "unknown-function", 1,
      f"{FUNCTION}.name"),
     ("cut arguments", [USER, raw_call(arguments='{"area": '), ANSWER], "arguments-not-json", 1,
      f"{FUNCTION}.arguments"),
-    ("Python arguments", [USER, raw_call(arguments="{'area': 'north'}"), ANSWER],
-     "arguments-not-json", 1, f"{FUNCTION}.arguments"),
-    ("empty arguments", [USER, raw_call(arguments=""), ANSWER], "arguments-not-json", 1,
-     f"{FUNCTION}.arguments"),
     ("deep arguments", [USER, raw_call(arguments="[" * 100_000), ANSWER], "arguments-not-json", 1,
      f"{FUNCTION}.arguments"),
-    ("list of arguments", [USER, raw_call(arguments="[]"), ANSWER], "shape", 1,
-     f"{FUNCTION}.arguments"),
-    ("no arguments", [USER, raw_call(arguments=None), ANSWER], "shape", 1, f"{FUNCTION}.arguments"),
     ("argument twice", [USER, raw_call(arguments='{"area": "a", "area": "b"}'), ANSWER],
      "repeated-key", 1, f"{FUNCTION}.arguments"),
     ("misspelled argument", [USER, raw_call(arguments={"price_range": "cheap"}), ANSWER],
      "unknown-argument", 1, f"{FUNCTION}.arguments.price_range"),
-    ("foreign argument", [USER, raw_call(arguments={"x": "cheap"}), ANSWER],
-     "unknown-argument", 1, f"{FUNCTION}.arguments.x"),
     ("number as text", [USER, raw_call(arguments={"area": 5}), ANSWER],
      "argument-type", 1, f"{FUNCTION}.arguments.area"),
     ("truth as text", [USER, raw_call(arguments={"parking": True}), ANSWER],
      "argument-type", 1, f"{FUNCTION}.arguments.parking"),
-    ("list as text", [USER, raw_call(arguments={"area": ["north"]}), ANSWER],
-     "argument-type", 1, f"{FUNCTION}.arguments.area"),
-    ("fraction as number", [USER, raw_call("book_hotel", {"stay": 1.5}), ANSWER],
-     "argument-type", 1, f"{FUNCTION}.arguments.stay"),
     ("truth as number", [USER, raw_call("book_hotel", {"stay": True}), ANSWER], "argument-type", 1,
      f"{FUNCTION}.arguments.stay"),
     ("id called twice", [USER, calls(call("find_hotel"), call("find_train")), ANSWER],
      "repeated-call", 1, "messages[1].tool_calls[1].id"),
-    ("number as id", [USER, calls(call("find_hotel") | {"id": 1}), ANSWER], "shape", 1,
-     f"{CALL}.id"),
     ("result without call", [USER, result(), ANSWER], "result-without-call", 1,
      "messages[1].tool_call_id"),
     ("result of another call", [USER, calls(call("find_hotel", "call_11")), result("call_12"),

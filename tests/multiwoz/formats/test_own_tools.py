@@ -12,7 +12,8 @@ from mwzeval import Evaluator, InputError
 from mwzeval.cli import main
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, read_tools
-from mwzeval.multiwoz.predictions.reading import Findings, ToolCall, check_dialogues
+from mwzeval.multiwoz.predictions.reading import ToolCall, check_dialogues
+from mwzeval.scores.findings import Findings
 
 ID = "smp0021"
 USER = {"role": "user", "content": "hello"}
@@ -85,7 +86,6 @@ def test_calls_that_the_table_does_not_explain_are_told(messages: list[Any], kin
     ("tools", "kind", "key"),
     [
         ([], "shape", None),
-        ({"a": "find_hotel"}, "shape", "a"),
         ({"a": {}}, "shape", "a"),
         ({"a": {"function": 1}}, "shape", "a.function"),
         ({"a": {"function": "find_hotels"}}, "unknown-function", "a.function"),
@@ -126,11 +126,6 @@ def test_what_tools_return_stays_with_the_turn() -> None:
         ToolCall("book_hotel", {"stay": "3"}, {"error": "full"}, TOOLS["reserve"]["slots"]),
         ToolCall("find_train", {"day": "monday"}),
     )
-
-
-def test_turns_without_calls_have_no_key_for_them() -> None:
-    (turn,), _ = adapted()
-    assert "calls" not in turn
 
 
 def test_scores_with_a_table_are_those_of_our_names_and_signed_so(tmp_path: Path) -> None:
@@ -175,21 +170,3 @@ def test_a_wrong_table_is_told_with_its_file(
     tools.write_text('{"a": {"function": "find_hotels"}}')
     assert main(["explain", "any.json", "--tools", str(tools)]) == 2
     assert str(tools) in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("calls", "kind", "key"),
-    [
-        ({}, "shape", "calls"),
-        (["a"], "shape", "calls[0]"),
-        ([{}], "shape", "calls[0].function"),
-        ([{"function": "a", "arguments": 1}], "shape", "calls[0].arguments"),
-        ([{"function": "a", "slots": []}], "shape", "calls[0].slots"),
-        ([{"function": "a", "results": 1}], "unknown-key", "calls[0]"),
-    ],
-)  # fmt: skip
-def test_calls_of_another_shape_are_told(calls: Any, kind: str, key: str) -> None:
-    findings = Findings()
-    check_dialogues({ID: [{"response": "a", "calls": calls}]}, findings, need_responses=True)
-    (problem,) = findings.problems
-    assert (problem.kind, problem.key) == (kind, key)

@@ -15,7 +15,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.formats.functions import tools_schema
 from mwzeval.multiwoz.normalization import ONTOLOGY
-from mwzeval.multiwoz.predictions.reading import Findings
+from mwzeval.scores.findings import Findings
 from tests.places import ROOT, read_json, shared
 
 TOOLS = {tool["function"]["name"]: tool["function"] for tool in tools_schema()}

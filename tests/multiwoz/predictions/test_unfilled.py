@@ -124,7 +124,11 @@ def test_values_that_signatures_cannot_name_are_refused(values: Any) -> None:
 def test_values_that_look_like_others_are_told(change: Change, kind: str) -> None:
     report = scored(changed(change))
     assert report["success"]["inform"]["total"] < 50
-    assert [warning["kind"] for warning in report["meta"]["warnings"]] == [kind]
+    (warning,) = report["meta"]["warnings"]
+    assert warning["kind"] == kind
+    if kind != "empty-states":
+        assert (warning["dialogue"], warning["turn"]) == ("smp0021", 0)
+        assert warning["key"].startswith("state.hotel.")
 
 
 def test_capitals_and_blanks_that_change_nothing_are_not_told() -> None:
@@ -140,15 +144,6 @@ def test_capitals_and_blanks_that_change_nothing_are_not_told() -> None:
     report = scored(changed(renamed))
     assert report["meta"]["warnings"] == []
     assert report["success"] == scored(sample_predictions("good"))["success"]
-
-
-def test_one_odd_value_is_told_with_its_place() -> None:
-    predictions = sample_predictions("good")
-    predictions["smp0021"][1]["state"]["hotel"]["area"] = "East"
-    (problem,) = Evaluator(success=True, corpus="sample").validate(predictions, file="mine.json")
-    assert (problem.kind, problem.count) == ("upper-case-value", 1)
-    assert (problem.file, problem.dialogue, problem.turn) == ("mine.json", "smp0021", 1)
-    assert problem.key == "state.hotel.area"
 
 
 def test_parts_tell_and_read_what_the_whole_does() -> None:
@@ -173,10 +168,7 @@ def test_a_reward_reads_values_alike() -> None:
     [
         ["evaluate", "-s", "-o", "-"],
         ["validate"],
-        ["explain", "-f", "json"],
         ["compare", "-s", "-f", "json", str(ROOT / "predictions" / "sample-good.json")],
-        ["leaderboard", "-f", "json", "--samples", "10"],
-        ["report", "-o", "-"],
         ["delexicalize", "-f", "json", "-o", "/dev/null"],
     ],
 )
@@ -193,20 +185,6 @@ def test_every_verb_that_reads_predictions_takes_the_option(
     main([*arguments, "--unfilled", "none"])
     after = capsys.readouterr()
     assert TOLD not in after.out + after.err
-
-
-@pytest.mark.integration
-def test_strict_refuses_every_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, output = tmp_path / "odd.json", tmp_path / "report.json"
-    changes: list[Change] = [all_slots("none"), each_value(str.upper), lambda state: {}]
-    for change in changes:
-        file.write_text(json.dumps(changed(change)), encoding="utf-8")
-        assert main(["evaluate", "-s", "--strict", "-i", str(file), "-o", str(output)]) == 2
-        assert capsys.readouterr().err.startswith("error: ")
-        assert not output.exists()
-    file.write_text(json.dumps(changed(all_slots("none"))), encoding="utf-8")
-    arguments = ["evaluate", "-s", "--strict", "-i", str(file), "-o", str(output), "--unfilled"]
-    assert main([*arguments, "none"]) == 0
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
