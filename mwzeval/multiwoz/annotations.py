@@ -111,41 +111,15 @@ def goals_of(annotated: Mapping[str, Any]) -> dict[str, Goal]:
         if part.get("book"):
             requestable.add("REFERENCE")
         info = {normalize_slot(slot): str(value) for slot, value in part.get("info", {}).items()}
-        booking = booking_of(part.get("book"), part.get("fail_book"))
+        tried_first = part.get("fail_book") or {}
+        booking = {}
+        for slot, value in (part.get("book") or {}).items():
+            if slot not in BOOKING_FLAGS:
+                values = [*value] if isinstance(value, list | tuple) else [value]
+                values += [tried_first[slot]] if slot in tried_first else []
+                booking[slot] = tuple(dict.fromkeys(map(str, values)))
         goals[domain] = Goal(info, frozenset(requestable), booking)
     return goals
-
-
-def goals_from_json(plain: Mapping[str, Any]) -> dict[str, Goal]:
-    """Read a dialogue's goals by domain in the form of a ready-made `goals.json`.
-
-    Raises `TypeError` or `AttributeError` when they do not have that form.
-    """
-    goals = {}
-    for domain in filter(ALL_DOMAINS.__contains__, plain):
-        informable = plain[domain].get("informable", {})
-        if not all(isinstance(value, str) for value in informable.values()):
-            raise TypeError("the value of an informable slot must be text")
-        requestable = frozenset(plain[domain].get("requestable", ()))
-        goals[domain] = Goal(informable, requestable, booking_of(plain[domain].get("booking")))
-    return goals
-
-
-def booking_of(
-    book: Any, tried_first: Mapping[str, str] | None = None
-) -> dict[str, tuple[str, ...]]:
-    """Return the values that each booking slot may have, of a goal's `book` and `fail_book`.
-
-    Ready-made goals come from many hands: a `book` that is no object says nothing of the slots.
-    """
-    accepted = {}
-    for slot, value in book.items() if isinstance(book, Mapping) else ():
-        if slot not in BOOKING_FLAGS:
-            values = list(value) if isinstance(value, list | tuple) else [value]
-            if tried_first and slot in tried_first:
-                values.append(tried_first[slot])
-            accepted[slot] = tuple(dict.fromkeys(map(str, values)))
-    return accepted
 
 
 def booked_domains_of(log: Sequence[Mapping[str, Any]]) -> list[list[str]]:

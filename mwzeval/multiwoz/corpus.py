@@ -29,12 +29,12 @@ from mwzeval.files.reading import data_bytes, expecting, parse_data, read_data, 
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.annotations import (
     AnnotatedTurn,
+    Goal,
     GoldDialogue,
     annotations_of,
     annotations_of_version_22,
     booked_domains_of,
     dialogue_id,
-    goals_from_json,
     goals_of,
 )
 from mwzeval.multiwoz.choices import SAMPLE, Fold
@@ -259,7 +259,7 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
     databases, sources = all_there(
         partial(database_files, root), partial(_sources, CORPORA[corpus], fold, root)
     )
-    paths = list(chain.from_iterable(sources.values()))
+    paths = list(chain.from_iterable(sources))
     plain = derive(
         f"{corpus}-{fold}", paths, derived_revision(), lambda: _gold(sources, corpus, fold)
     )
@@ -284,50 +284,36 @@ def derived_revision() -> str:
     return " ".join([str(DERIVED_REVISION), *libraries])
 
 
-def _sources(layout: CorpusFormat, fold: Fold, root: DataRoot) -> dict[str, Sequence[Path]]:
-    """Return the files that a fold's gold data are derived from; () where there is no such part."""
-    goals, booked = root.find("goals.json"), root.find("booked_domains.json")
+def _sources(layout: CorpusFormat, fold: Fold, root: DataRoot) -> list[Sequence[Path]]:
+    """Return the files of dialogues and of acts of 2.2, () for other versions, and of goals."""
     folder = layout.annotations_22
-    ready_made = folder and goals and booked
-    dialogues_22, acts_22, data_json = all_there(
+    return all_there(
         lambda: root.matching(f"{folder}/{fold}/dialogues_*.json") if folder else (),
         lambda: [root.require(f"{folder}/dialog_acts.json")] if folder else (),
-        lambda: () if ready_made else fold_sources(root, layout, fold),
+        lambda: fold_sources(root, layout, fold),
     )
-    return {
-        "dialogues_22": dialogues_22,
-        "acts_22": acts_22,
-        "goals": [goals] if goals else (),
-        "booked": [booked] if booked else (),
-        "data_json": data_json,
-    }
 
 
-def _gold(sources: Mapping[str, Sequence[Path]], corpus: str, fold: Fold) -> dict[str, Any]:
+def _gold(sources: Sequence[Sequence[Path]], corpus: str, fold: Fold) -> dict[str, Any]:
     """Return the columns of `GoldDialogue` by dialogue, as JSON can hold them."""
-    paths = [*chain.from_iterable(sources.values())]
-    data_json = sources["data_json"]
+    dialogues_22, acts_22, data_json = sources
     goals, booked = {}, {}
     annotated: dict[str, list[AnnotatedTurn]] = {}
-    for name, dialogue in (read_fold(data_json, fold) if data_json else {}).items():
+    for name, dialogue in read_fold(data_json, fold).items():
         with expecting(DATA_JSON, f'{data_json[0]}: dialogue "{shorten(name)}"'):
             goals[name] = goals_of(dialogue["goal"])
             booked[name] = booked_domains_of(dialogue["log"])
-            if not sources["dialogues_22"]:
+            if not dialogues_22:
                 annotated[name] = annotations_of(dialogue["log"])
-    with expecting(f"the published files of {corpus} {fold}", ", ".join(map(str, paths))):
-        for path in sources["goals"]:
-            plain = read_data(path)
-            goals = {dialogue_id(name): goals_from_json(of_name) for name, of_name in plain.items()}
-        for path in sources["booked"]:
-            booked = {dialogue_id(name): turns for name, turns in read_data(path).items()}
-        acts = read_data(sources["acts_22"][0]) if sources["acts_22"] else {}
-        for path in sources["dialogues_22"]:
+    paths = ", ".join(map(str, chain.from_iterable(sources)))
+    with expecting(f"the published files of {corpus} {fold}", paths):
+        acts = read_data(acts_22[0]) if acts_22 else {}
+        for path in dialogues_22:
             annotated |= annotations_of_version_22(read_data(path), acts, str(path))
         gold = {}
         for name, turns in annotated.items():
             # Versions differ in a turn here and there.
-            bookings = [sorted(set(domains)) for domains in booked[name]][: len(turns)]
+            bookings = booked[name][: len(turns)]
             bookings += (len(turns) - len(bookings)) * (bookings[-1:] or [[]])
             columns: dict[str, Any] = dict.fromkeys(AnnotatedTurn._fields, ())
             columns |= zip(AnnotatedTurn._fields, zip(*turns, strict=True), strict=False)
@@ -345,13 +331,17 @@ def _gold(sources: Mapping[str, Sequence[Path]], corpus: str, fold: Fold) -> dic
                 **columns,
             }
     if not gold:
-        raise DataError(f"{corpus} {fold}: no dialogue found in {paths[0]}")
+        raise DataError(f"{corpus} {fold}: no dialogue found in {paths}")
     return gold
 
 
 def _gold_dialogue(goal: Any, booked: Iterable[Any], **columns: Iterable[Any]) -> GoldDialogue:
     turns: dict[str, Any] = {name: tuple(column) for name, column in columns.items()}
-    return GoldDialogue(goal=goals_from_json(goal), booked=tuple(map(frozenset, booked)), **turns)
+    goals = {}
+    for domain, part in goal.items():
+        booking = {slot: tuple(values) for slot, values in part["booking"].items()}
+        goals[domain] = Goal(part["informable"], frozenset(part["requestable"]), booking)
+    return GoldDialogue(goals, tuple(map(frozenset, booked)), **turns)
 
 
 # Folds of a data.json
@@ -369,6 +359,7 @@ FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
 LIST_NAMES = frozenset(chain(*FOLD_LISTS.values()))
 READ_NAMES = LIST_NAMES.union(["data.json"], *FOLD_FILES.values())
 Dialogues = dict[str, Mapping[str, Any]]
+_ENDS = ("", ".zip")
 
 
 def fold_sources(root: DataRoot, layout: CorpusFormat, fold: Fold) -> list[Path]:
@@ -377,8 +368,8 @@ def fold_sources(root: DataRoot, layout: CorpusFormat, fold: Fold) -> list[Path]
     Raises `DataError` when the root has none of the accepted forms and none can be downloaded.
     """
     ready_made, whole = (
-        [f"{folder}/{name}{end}" for folder in layout.data_json for name in names for end in ends]
-        for names, ends in ((FOLD_FILES[fold], ("", ".zip")), (("data.json",), ("", ".zip")))
+        [f"{folder}/{name}{end}" for folder in layout.data_json for name in names for end in _ENDS]
+        for names in (FOLD_FILES[fold], ["data.json"])
     )
     path = root.require(*ready_made, *whole, *(f"{folder}.zip" for folder in layout.data_json))
     local = path.relative_to(root.path).as_posix()

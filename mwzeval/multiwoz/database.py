@@ -12,8 +12,11 @@ from __future__ import annotations
 import hashlib
 import re
 import string
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import accumulate
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -124,33 +127,33 @@ class _Column:
         for index, value in enumerate(values):
             self._rows[value] = self._rows.get(value, 0) | 1 << index
         self._unknown = self._rows.pop(UNKNOWN, 0)
-        self._is_latest = name == "arrive"
-        is_time = name in ("arrive", "leave")
-        self._minutes = {value: minutes(value) for value in self._rows if is_time}
-        is_fuzzy = name in FUZZY_COLUMNS[domain]
-        self._index = FuzzyIndex(list(self._rows)) if is_fuzzy else None
-        self._remembered: dict[str, int] | None = {} if is_time or is_fuzzy else None
+        self._bisect = {"arrive": bisect_right, "leave": bisect_left}.get(name)
+        if self._bisect:
+            rows_at: dict[int, int] = {}
+            for value, rows in self._rows.items():
+                rows_at[minutes(value)] = rows_at.get(minutes(value), 0) | rows
+            self._minutes = sorted(rows_at)
+            # Item i holds the rows of the first i minutes, or of all from the i-th on.
+            step = 1 if name == "arrive" else -1
+            ordered = [rows_at[minute] for minute in self._minutes[::step]]
+            self._unions = [*accumulate(ordered, or_, initial=0)][::step]
+        self._index = FuzzyIndex(list(self._rows)) if name in FUZZY_COLUMNS[domain] else None
+        self._remembered: dict[str, int] = {}
 
     def __call__(self, asked: str) -> int:
-        if self._remembered is None:
+        if self._bisect:
+            return self._unions[self._bisect(self._minutes, minutes(asked))] | self._unknown
+        if self._index is None:
             return self._rows.get(asked, 0) | self._unknown
         rows = self._remembered.get(asked)
         if rows is None:
             rows = self._unknown
-            for value in self._fitting(asked):
+            for value in self._index.reaching(asked, FUZZY_THRESHOLD):
                 rows |= self._rows[value]
             if len(self._remembered) >= REMEMBERED:
                 self._remembered.clear()
             self._remembered[asked] = rows
         return rows
-
-    def _fitting(self, asked: str) -> list[str]:
-        if self._index is not None:
-            return self._index.reaching(asked, FUZZY_THRESHOLD)
-        limit = minutes(asked)
-        if self._is_latest:
-            return [value for value, time in self._minutes.items() if time <= limit]
-        return [value for value, time in self._minutes.items() if time >= limit]
 
 
 class _Venues:
@@ -196,16 +199,12 @@ class Database:
             if domain != "train"
         }
 
-    def query(self, domain: str, constraints: Mapping[str, str]) -> list[str]:
+    def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
         """Return the ids of the venues that satisfy all constraints, in table order.
 
         Slots that are no column of the domain's table, and values that mean "anything", constrain
-        nothing; a domain without a table has no venues.
+        nothing; a domain without a table has no venues. Answers are remembered.
         """
-        return list(self.find(domain, constraints))
-
-    def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the same as a tuple, which is remembered."""
         key = (domain, *constraints.items())
         ids = self._answers.get(key)
         if ids is None:

@@ -192,10 +192,8 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
                 continue
             if len(previously_changed) > 1:
                 # Two domains changed at once and one was taken: now the other's turn has come.
-                waiting = [
-                    domain for domain in previously_changed if domain in state and domain != current
-                ]
-                current = waiting[0] if waiting else current
+                waiting = (d for d in previously_changed if d in state and d != current)
+                current = next(waiting, current)
         elif current not in changed:
             current = max(changed, key=lambda domain: len(state[domain]))
         previous, previously_changed = state, changed

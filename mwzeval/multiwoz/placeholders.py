@@ -146,8 +146,3 @@ def canonical_response(response: str) -> str:
 def normalize_response(response: str) -> str:
     """Return a delexicalised response with canonical placeholders and natural spacing."""
     return natural_spacing(canonical_response(response))
-
-
-def unknown_placeholders(response: str) -> tuple[str, ...]:
-    """Return the placeholders of a response that no rule knows; they vanish from the text."""
-    return placeholders_of(response).unknown

@@ -37,7 +37,7 @@ def response(vector: Vector) -> Vector:
 
 
 def venues(vector: Vector) -> Vector:
-    return {"venues": database().query(vector["domain"], vector["constraints"])}
+    return {"venues": [*database().find(vector["domain"], vector["constraints"])]}
 
 
 def active_domains(vector: Vector) -> Vector:

@@ -46,20 +46,13 @@ DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "po
 TAXI_BOOKED = "booked"
 """What stands for the reference of a taxi, which has none."""
 
-_SLOTS = [*table_rows(embedded("live", "convlab_slots.tsv"), 5)]
-INFORMED: Mapping[str, Mapping[str, str]] = {
-    domain: {act_slot: slot for of, act_slot, slot, _, _ in _SLOTS if of == domain}
-    for domain in DOMAINS
-}
+INFORMED: dict[str, dict[str, str]] = {domain: {} for domain in DOMAINS}
 """Domain → slot of an act, in lower case → slot of a goal. Others do not count."""
-SUPERFLUOUS, CORRECTED_SUPERFLUOUS = (
-    {
-        domain: frozenset(slot for of, _, slot, by, _ in _SLOTS if of == domain and by in rules)
-        for domain in DOMAINS
-    }
-    for rules in (("both", "published"), ("both", "corrected"))
-)
+SUPERFLUOUS: dict[str, set[str]] = {domain: set() for domain in DOMAINS}
+CORRECTED_SUPERFLUOUS: dict[str, set[str]] = {domain: set() for domain in DOMAINS}
 """Domain → slots that are superfluous when nobody asked for them."""
+FORMS: dict[tuple[str, str], re.Pattern[str]] = {}
+"""Domain and slot → the form of its values; a value of any other slot is plausible."""
 
 BOOKING_ACTS = frozenset(
     {
@@ -85,12 +78,16 @@ _PATTERNS = {
     "time": r"(?:[01]\d|2[0-4]):\d\d$",
     "train id": r"(?i:tr)\d{4}$",
 }
-FORMS = {
-    (domain, slot): re.compile(_PATTERNS[form])
-    for domain, _, slot, _, form in _SLOTS
-    if form != "-"
-}
-"""Domain and slot → the form of its values; a value of any other slot is plausible."""
+for _domain, _act_slot, _slot, _rules, _form in table_rows(
+    embedded("live", "convlab_slots.tsv"), 5
+):
+    INFORMED[_domain][_act_slot] = _slot
+    if _rules in ("both", "published"):
+        SUPERFLUOUS[_domain].add(_slot)
+    if _rules in ("both", "corrected"):
+        CORRECTED_SUPERFLUOUS[_domain].add(_slot)
+    if _form != "-":
+        FORMS[_domain, _slot] = re.compile(_PATTERNS[_form])
 
 
 @dataclass(frozen=True, slots=True)

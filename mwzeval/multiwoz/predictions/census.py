@@ -36,7 +36,6 @@ from mwzeval.multiwoz.placeholders import (
     canonical_response,
     known_placeholders,
     placeholders_of,
-    unknown_placeholders,
 )
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.schema import TIME_SLOTS
@@ -172,7 +171,7 @@ class Census:
         census.wording = Wording.of(all_responses)
         for response, times in Counter(all_responses).items():
             if "[" in response:
-                for placeholder in unknown_placeholders(response):
+                for placeholder in placeholders_of(response).unknown:
                     census.unknown_placeholders[placeholder] += times
         names = list(gold.dialogues)
         others = dict(zip(names, [*names[1:], *names[:1]], strict=True))
@@ -277,7 +276,7 @@ def shapes() -> tuple[Shape, ...]:
     return tuple(Shape(*row) for row in table_rows(embedded("shapes.tsv"), 4))
 
 
-@cache
+@lru_cache(maxsize=8)
 def _pattern(of: str) -> re.Pattern[str]:
     patterns = [f"(?P<{shape.name}>{shape.pattern})" for shape in shapes() if shape.of == of]
     return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)

@@ -58,7 +58,7 @@ def prepare_goal(goal: Mapping[str, Goal], database: Database) -> dict[str, Doma
     """Return the goal of each domain, with the venues that satisfy it looked up."""
     return {
         domain: DomainGoal(
-            satisfying=frozenset(database.query(domain, of_domain.informable)),
+            satisfying=frozenset(database.find(domain, of_domain.informable)),
             requested=of_domain.requestable,
             needs_offer=_needs_offer(domain, of_domain),
         )

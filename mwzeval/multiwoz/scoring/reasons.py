@@ -400,12 +400,12 @@ def _needed_changes(case: Case, domain: str, since: int) -> Changes:
     """
     wanted = case.constraints[domain]
     states = [turn.state[domain] for turn in case.turns[since:] if domain in turn.state]
-    everything = case.database.query(domain, {})
+    everything = case.database.find(domain, {})
     others = {pair for state in states for pair in state.items() if pair[0] not in wanted}
     extra = {
         slot: None
         for slot, value in sorted(others)
-        if case.database.query(domain, {slot: value}) != everything
+        if case.database.find(domain, {slot: value}) != everything
     }
     missing = {slot: value for slot, value in wanted.items() if slot not in states[0]}
     changes: Changes = {**extra, **missing, **wanted}

@@ -138,7 +138,7 @@ def _goal_facts(case: Case) -> Iterator[Fact]:
         constraints = case.constraints[domain]
         yield Fact("wants", spelled(constraints), domain)
         if wanted.needs_offer is not NeedsOffer.NEVER:
-            satisfying = case.database.query(domain, constraints)
+            satisfying = case.database.find(domain, constraints)
             yield Fact("satisfied by", _venues(case, domain, satisfying), domain)
         if wanted.requested:
             yield Fact("asks for", ", ".join(sorted(wanted.requested)), domain)

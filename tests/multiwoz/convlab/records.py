@@ -10,7 +10,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
+from mwzeval.metrics.measure import ScoredTable
 from mwzeval.multiwoz.acts import SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.evaluator import COLUMNS, Outcome, measures, row
 from mwzeval.multiwoz.convlab.resources import (
     TABLES,
     ActDatabase,
@@ -21,6 +23,8 @@ from mwzeval.multiwoz.convlab.resources import (
 from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, ActSystem, RuleSystem, hold_in_acts
 from mwzeval.multiwoz.convlab.user import SAME, AgendaUser, Draws
 from mwzeval.multiwoz.goals.goal import Goal
+from mwzeval.scores.score import Signature
+from mwzeval.scores.table import Table
 from tests.places import read_json, shared
 
 Trace = dict[str, Any]
@@ -61,6 +65,13 @@ def hold_dialogue(
     user = AgendaUser(goal, resources.system_values, draws)
     ending = hold_in_acts(lambda: user, lambda: system, record, USER_CALLS)
     return record.trajectory(Planned(item, goal, trial, seed=seed), ending)
+
+
+def scored(outcomes: Sequence[Outcome]) -> ScoredTable:
+    """Return the table of dialogues with these outcomes."""
+    rows = [(str(number), row(outcome)) for number, outcome in enumerate(outcomes)]
+    table = Table.from_rows(COLUMNS, rows)
+    return ScoredTable(table, tuple(measures(table.sums(), lambda name: Signature(name, ()))))
 
 
 def golden(name: str) -> Iterator[Trace]:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
 import pytest
 
-from mwzeval.metrics.measure import ScoredTable, named
+from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.evaluator import (
-    COLUMNS,
     CorrectedEvaluator,
     Outcome,
     PublicEvaluator,
     inform_row,
-    measures,
-    row,
 )
 from mwzeval.multiwoz.convlab.resources import ActDatabase
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
-from mwzeval.scores.score import Signature
-from mwzeval.scores.table import Table
 from tests.cases import tabled
-from tests.multiwoz.convlab.records import golden, real_database
+from tests.multiwoz.convlab.records import golden, real_database, scored
 
 DATABASE = ActDatabase(
     {
@@ -121,15 +115,6 @@ def test_golden_dialogues_are_judged_as_published(name: str, expected: str, numb
         numbers = inform_row(*outcome.inform)
         rates = [numbers.get(name) for name in ("precision", "recall", "f1")]
         assert rates == dialogue[expected]["prf"]
-
-
-def sign(name: str) -> Signature:
-    return Signature(name, ())
-
-
-def scored(results: Sequence[Outcome]) -> ScoredTable:
-    table = Table.from_rows(COLUMNS, [(str(n), row(result)) for n, result in enumerate(results)])
-    return ScoredTable(table, tuple(measures(table.sums(), sign)))
 
 
 @pytest.mark.integration

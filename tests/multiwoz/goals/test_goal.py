@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mwzeval.errors import DataError
-from mwzeval.files.downloads import DataRoot, embedded
+from mwzeval.files.downloads import embedded
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.resources import load_act_database
 from mwzeval.multiwoz.corpus import corpus_root
@@ -20,11 +20,9 @@ from mwzeval.multiwoz.goals.goal import (
     given_goal,
     goal_of,
     goal_sentences,
-    satisfiable_failures,
     without,
 )
 from mwzeval.multiwoz.goals.selection import select_goals
-from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared
 
 RESTAURANT = {
@@ -40,36 +38,6 @@ ANNOTATED: dict[str, Any] = {
     "police": {},
     "message": ["You need a <span>TRAIN</span>.", "Then a place to dine", "and a restaurant"],
 }
-
-
-@pytest.fixture(scope="module")
-def root() -> DataRoot:
-    return corpus_root("multiwoz-2.1", shared("data", "multiwoz"), offline=True)
-
-
-@pytest.mark.integration
-def test_goals_of_the_test_fold_are_the_golden_ones(root: DataRoot) -> None:
-    """Of the public conversion in everything: the order of dialogues, domains, parts and slots."""
-    expected = list(golden("corpus_goals"))
-    annotated = annotated_goals("multiwoz-2.1", "test", root)
-    assert list(annotated) == [each["dialogue"].lower() for each in expected]
-    database = real_database()
-    dropped = []
-    for each, known in zip(expected, annotated.values(), strict=True):
-        goal = without(known.goal, "fail_book", known.goal[ORDERING])
-        assert json.dumps(goal) == json.dumps(each["goal"])
-        dropped.append(satisfiable_failures(goal, database))
-    assert dropped == [each["drop_fail_info"] for each in expected]
-    assert sum(map(len, dropped)) == 181
-
-
-@pytest.mark.integration
-def test_bookings_that_are_refused_are_tried_whole(root: DataRoot) -> None:
-    annotated = annotated_goals("multiwoz-2.1", "test", root).values()
-    parts = [each.goal[domain] for each in annotated for domain in each.goal[ORDERING]]
-    refused = [part for part in parts if "fail_book" in part]
-    assert len(refused) == 80
-    assert all(part["fail_book"].keys() == part["book"].keys() for part in refused)
 
 
 def test_a_goal_is_read_in_the_order_of_its_sentences() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.annotations import Goal, booking_of, goals_of
+from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.bookings import (
     BookingOutcome,
@@ -138,23 +137,6 @@ def test_goals_know_what_they_book_and_tried_first() -> None:
     }
     assert goals["train"].booking == {"people": ("1",)}
     assert goals["attraction"].booking == {}
-
-
-@pytest.mark.parametrize(
-    ("book", "expected"),
-    [
-        (None, {}),
-        ({}, {}),
-        ([], {}),
-        (["people", "day"], {}),
-        ({"people": 2, "invalid": False}, {"people": ("2",)}),
-        ({"time": ["17:00", "18:00", "17:00"]}, {"time": ("17:00", "18:00")}),
-    ],
-)
-def test_ready_made_goals_book_in_several_forms(
-    book: object, expected: Mapping[str, Sequence[str]]
-) -> None:
-    assert booking_of(book) == expected
 
 
 slots_ = st.sampled_from(sorted({slot for slots in BOOKING_SLOTS.values() for slot in slots}))

@@ -188,7 +188,7 @@ def case_of(
 ) -> Case:
     tables = {"hotel": HOTELS, "restaurant": [], "attraction": [], "train": []}
     database = Database(tables, "2021")
-    satisfying = frozenset(database.query("hotel", wanted))
+    satisfying = frozenset(database.find("hotel", wanted))
     goal = DomainGoal(satisfying, frozenset(requested), NeedsOffer.ALWAYS)
     return Case(
         goal={"hotel": goal},
@@ -316,7 +316,7 @@ def train_case(wanted: Mapping[str, str], tracked: Mapping[str, str]) -> Case:
     rows = [{**row, "arriveBy": row["leaveAt"].replace(":20", ":50")} for row in TRAINS]
     tables = {"hotel": [], "restaurant": [], "attraction": [], "train": rows}
     database = Database(tables, "2021")
-    goal = DomainGoal(frozenset(database.query("train", wanted)), frozenset(), NeedsOffer.IF_MADE)
+    goal = DomainGoal(frozenset(database.find("train", wanted)), frozenset(), NeedsOffer.IF_MADE)
     return Case(
         goal={"train": goal},
         constraints={"train": wanted},

@@ -93,6 +93,6 @@ def test_a_database_forgets_answers() -> None:
     database = Database(tables, "2021")
     asked = REMEMBERED + 100
     for number in range(asked):
-        database.query("hotel", {"name": f"§{number}"})
+        database.find("hotel", {"name": f"§{number}"})
     assert entries(database) < 8 * REMEMBERED
-    database.query("hotel", {"name": "§0"})
+    database.find("hotel", {"name": "§0"})
