@@ -158,7 +158,12 @@ class LiveUser:
         self._messages += 1
         self._replies, self._markers, self._in_full = [], [], set()
         self._hear(heard)
-        self._mind_repetition(heard)
+        subject = self._subject()
+        if heard and subject is not None:
+            turn = frozenset(heard)
+            self._heard[turn] += 1
+            if self._heard[turn] > PATIENCE:
+                self._give_up(subject)
         while self._messages <= MOST_MESSAGES and (active := self._subject()) is not None:
             acts = self._message(active)
             if acts and all(self._said[act] < PATIENCE for act in acts):
@@ -224,48 +229,42 @@ class LiveUser:
         corrected = self._object(active, wrong)
         if not corrected and active.take_answers(said):
             self._progress()
-        if "booked" in active.wanted and any(act.intent in BOOKING for act in acts):
-            if not wrong:
-                self._check_booking(active, said)
-            elif corrected:
-                active.wanted["booked"] = UNANSWERED
-            else:
-                self._give_up(active)
+        if "booked" not in active.wanted or not any(act.intent in BOOKING for act in acts):
+            return
+        if corrected:
+            active.wanted["booked"] = UNANSWERED
+        elif wrong:
+            self._give_up(active)
+        else:
+            booking = active.booking
+            # What the booking says of itself need not be told any more.
+            active.told.update({slot: wish for slot, wish in booking.items() if slot in said})
+            missing = active.untold(booking)
+            for slot in missing:
+                self._reply(active, slot, booking[slot])
+            if not missing and not active.pending():
+                active.wanted["booked"] = "yes"
+                self._progress()
 
     def _object(self, active: _ActiveDomain, wrong: Sequence[str]) -> bool:
         """Put slots right; return whether any was not put right before.
 
         A first wish that is still not met then is dropped for the second.
         """
-        corrected = [slot for slot in wrong if self._correct(active, slot)]
+        corrected = False
+        for slot in wrong:
+            wish = active.wishes[slot]
+            correction = Act(INFORM, active.domain, slot, wish)
+            if correction not in self._corrected:
+                corrected = True
+                if active.told.get(slot) == wish:
+                    self._corrected.add(correction)
+                    self._markers.append(CORRECT)
+                self._reply(active, slot, wish)
         if wrong and not corrected and "fail_info" in active.wanted:
             self._refused(active, "info")
             return True
-        return bool(corrected)
-
-    def _correct(self, active: _ActiveDomain, slot: str) -> bool:
-        """Put a value right; return False when that was done before."""
-        wish = active.wishes[slot]
-        correction = Act(INFORM, active.domain, slot, wish)
-        if correction in self._corrected:
-            return False
-        if active.told.get(slot) == wish:
-            self._corrected.add(correction)
-            self._markers.append(CORRECT)
-        self._reply(active, slot, wish)
-        return True
-
-    def _check_booking(self, active: _ActiveDomain, said: Said) -> None:
-        """Tell what a booking cannot have right yet; when there is nothing, it is booked."""
-        booking = active.booking
-        # What the booking says of itself need not be told any more.
-        active.told.update({slot: wish for slot, wish in booking.items() if slot in said})
-        missing = active.untold(booking)
-        for slot in missing:
-            self._reply(active, slot, booking[slot])
-        if not missing and not active.pending():
-            active.wanted["booked"] = "yes"
-            self._progress()
+        return corrected
 
     def _reply(self, active: _ActiveDomain, slot: str, value: str) -> None:
         act = Act(INFORM, active.domain, slot, value)
@@ -277,16 +276,6 @@ class LiveUser:
     def _progress(self) -> None:
         self._said.clear()
         self._heard.clear()
-
-    def _mind_repetition(self, system: Sequence[Act]) -> None:
-        """Give up what is spoken of when the system has said the same too often."""
-        active = self._subject()
-        if not system or active is None:
-            return
-        turn = frozenset(system)
-        self._heard[turn] += 1
-        if self._heard[turn] > PATIENCE:
-            self._give_up(active)
 
     def _give_up(self, active: _ActiveDomain) -> None:
         if active.given_up:
@@ -338,23 +327,19 @@ class LiveUser:
             pending = pending[: max(0, room - len(acts))]
         constraints = active.constraints
         acts += [Act(INFORM, domain, slot, constraints[slot]) for slot in pending]
-        if not acts:
-            acts = self._need(active, room)
+        missing = missing_part(active.wanted)
+        if not acts and missing is not None:
+            # Questions, or the booking, as far as there are words.
+            intent, slots = missing
+            asks = intent == REQUEST
+            chosen = list(slots)[:room] if asks else active.untold(slots) or list(slots)
+            needed = (Act(intent, domain, slot, slots[slot]) for slot in chosen)
+            acts = [act for act in needed if user_act(act) is not None]
         # Behind the replies: they may be about what was spoken of before.
         of_own_accord = len(self._replies)
         if acts[of_own_accord:] and not active.spoken_of and domain not in replied:
             acts.insert(of_own_accord, Act(INFORM, domain, NONE, NONE))
         return acts
-
-    def _need(self, active: _ActiveDomain, room: int) -> list[Act]:
-        """Return the questions or the booking that come next, as far as there are words."""
-        missing = missing_part(active.wanted)
-        if missing is None:
-            return []
-        intent, slots = missing
-        chosen = list(slots)[:room] if intent == REQUEST else active.untold(slots) or list(slots)
-        acts = [Act(intent, active.domain, slot, slots[slot]) for slot in chosen]
-        return [act for act in acts if user_act(act) is not None]
 
     def _speak(self, acts: Sequence[Act]) -> list[Act]:
         """Say acts: note what is told by them, and put some of it shorter."""
@@ -420,33 +405,27 @@ class _ActiveDomain:
 
     @property
     def identity(self) -> str:
-        """The slot that says which venue or train is spoken of."""
         return "trainID" if self.domain == "train" else "name"
 
     @property
     def constraints(self) -> Mapping[str, str]:
-        """What is looked for at present."""
         return {**self.places, **tried(self.wanted, "info")}
 
     @property
     def booking(self) -> Mapping[str, str]:
-        """What is to be booked at present."""
         return tried(self.wanted, "book")
 
     @property
     def wishes(self) -> Mapping[str, str]:
-        """All slots of which the goal says a value."""
         return {**self.booking, **self.constraints}
 
     @property
     def requests(self) -> dict[str, str]:
-        """Requested slots with their answers, `?` without one."""
         requests: dict[str, str] = self.wanted.get("reqt", {})
         return requests
 
     @property
     def is_finished(self) -> bool:
-        """Whether the user has nothing more to say here."""
         return self.given_up or (missing_part(self.wanted) is None and not self.pending())
 
     def pending(self) -> list[str]:
@@ -455,7 +434,6 @@ class _ActiveDomain:
         return untold if self.order is None else [slot for slot in self.order if slot in untold]
 
     def untold(self, wishes: Mapping[str, str]) -> list[str]:
-        """Return the slots whose wishes are still to be told."""
         words = USER_SLOTS[self.domain]
         return [
             slot for slot, wish in wishes.items() if slot in words and self.told.get(slot) != wish
@@ -474,7 +452,6 @@ class _ActiveDomain:
             self.known.update(said)
 
     def against(self, said: Said) -> list[str]:
-        """Return the slots of which no said value is what is wanted."""
         wishes = self.wishes
         return [
             slot

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.conversation.loop import ToolSession
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
@@ -43,38 +44,21 @@ def resources() -> ActResources:
 class Talk:
     """A conversation with the agent; `calls` are names, arguments and results."""
 
-    def __init__(
-        self,
-        dialogue: str = "a",
-        seed: int = 1,
-        tools: Tools | None = None,
-        agent: CallingAgent | None = None,
-    ) -> None:
-        self._agent = agent or RuleAgent(vocabulary(), seed, dialogue)
-        self._tools = tools or database().of_dialogue(seed, dialogue)
-        self._messages: list[dict[str, Any]] = []
+    def __init__(self, tools: Tools | None = None, agent: CallingAgent | None = None) -> None:
+        agent = agent or RuleAgent(vocabulary(), 1, "a")
+        tools = tools or database().of_dialogue(1, "a")
+        self._session = ToolSession(agent, tools, lambda message: None)
         self.calls: list[tuple[str, Any, Any]] = []
         self.acts: list[Act] = []
 
     def say(self, text: str) -> str:
-        self._messages.append({"role": "user", "content": text})
-        while True:
-            message = self._agent(self._messages)
-            self._messages.append(message)
-            if not message.get("tool_calls"):
-                self.acts = [Act(*act) for act in message["acts"]]
-                return str(message["content"])
-            for call in message["tool_calls"]:
-                name, arguments = (
-                    call["function"]["name"],
-                    json.loads(call["function"]["arguments"]),
-                )
-                result = self._tools.call(name, arguments)
-                self.calls.append((name, arguments, result))
-                content = json.dumps(result)
-                self._messages.append(
-                    {"role": "tool", "tool_call_id": call["id"], "content": content}
-                )
+        *calls, last = self._session.answer(text).messages
+        for call, result in zip(calls[::2], calls[1::2], strict=True):
+            function = call["tool_calls"][0]["function"]
+            arguments, content = json.loads(function["arguments"]), json.loads(result["content"])
+            self.calls.append((function["name"], arguments, content))
+        self.acts = [Act(*act) for act in last["acts"]]
+        return str(last["content"])
 
     @property
     def last(self) -> tuple[str, Any]:

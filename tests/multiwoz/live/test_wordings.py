@@ -154,22 +154,29 @@ def test_acts_are_said_again_corrected_and_instead(marker: Act) -> None:
         check(USER, [giving_up("hotel"), marker, act], rng)
 
 
-def test_acts_that_belong_together_are_said_together() -> None:
-    informs = [
-        Act("Inform", "Restaurant", slot, value)
-        for slot, value in (
-            *(("none", "none"), ("Price", "expensive"), ("Area", "same area as the hotel")),
-            ("Food", "italian"),
-        )
-    ]
+def informs(domain: str, **values: str) -> list[Act]:
+    return [Act("Inform", domain, slot, value) for slot, value in values.items()]
+
+
+FOOD = {"Price": "expensive", "Area": "same area as the hotel", "Food": "italian"}
+FLAGS = {"Internet": "no", "Parking": "yes", "Area": "north"}
+
+
+@pytest.mark.parametrize(
+    ("said", "pattern"),
+    [
+        (
+            informs("Restaurant", none="none", **FOOD),
+            r"an expensive italian .* in the same area as the hotel\b",
+        ),
+        (informs("Restaurant", Day="monday", People="1", Time="18:15"), "for 1 .* monday at 18:15"),
+        # What is not wanted comes last.
+        (informs("Hotel", none="none", **FLAGS), r"parking .*(?:without|no) (?:internet|wifi)"),
+    ],
+)
+def test_acts_that_belong_together_are_said_together(said: list[Act], pattern: str) -> None:
     for seed in range(20):
-        text = USER(informs, Random(seed))
-        assert re.search(r"an expensive italian .* in the same area as the hotel\b", text)
-    booking = [
-        Act("Inform", "Restaurant", slot, value)
-        for slot, value in (("Day", "monday"), ("People", "1"), ("Time", "18:15"))
-    ]
-    assert "for 1 person on monday at 18:15" in USER(booking, Random(0))
+        assert re.search(pattern, USER(said, Random(seed)))
 
 
 @pytest.mark.parametrize("domain", list(USER_SLOTS))
@@ -182,21 +189,6 @@ def test_what_opens_a_domain_names_it(domain: str) -> None:
                 told = [] if slot is None else [Act("Inform", name, slot, "xyz")]
                 text = USER([opening, *told], Random(seed))
                 assert domain in user_domains(text.lower(), {}), text
-
-
-def test_what_is_not_wanted_is_said_last() -> None:
-    flags = [
-        Act("Inform", "Hotel", slot, value)
-        for slot, value in (
-            ("none", "none"),
-            ("Internet", "no"),
-            ("Parking", "yes"),
-            ("Area", "north"),
-        )
-    ]
-    for seed in range(20):
-        text = USER(flags, Random(seed))
-        assert re.search(r"parking .*(?:without|no) (?:internet|wifi)", text), text
 
 
 def test_words_follow_from_the_generator_alone_and_vary() -> None:
