@@ -6,6 +6,7 @@ No text that leaves this module has the key.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import threading
@@ -78,6 +79,10 @@ _FULL = re.compile(
 _SENT_KEYS = ("role", "content", "tool_calls", "tool_call_id")
 _SHOWN = 300
 _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+Texts = dict[int, tuple[Message, str]]
+"""The JSON texts of messages, each made once: a conversation is sent as often as it grows."""
 
 
 class Secrets:
@@ -338,9 +343,9 @@ class Client:
             tools=tools_text(tools),
             rng=Random(f"{planned.key}/{side}"),
             trial=planned.trial,
-            deadline=None if seconds is None else self.clock.now() + seconds,
+            deadline=math.inf if seconds is None else self.clock.now() + seconds,
             more={"seed": seed} if self._sends_seed else {},
-            texts=_Texts(),
+            texts={},
         )
 
     def complete(
@@ -350,9 +355,9 @@ class Client:
         *,
         rng: Random,
         trial: int = 1,
-        deadline: float | None = None,
+        deadline: float = math.inf,
         more: Mapping[str, Any] | None = None,
-        texts: _Texts | None = None,
+        texts: Texts | None = None,
     ) -> Completion:
         """Return the completion of `messages`, from the cache if it was made for this trial before.
 
@@ -385,15 +390,13 @@ class Client:
         self.clock.stop()
         self._connections.close()
 
-    def _asked(
-        self, body: bytes, rng: Random, deadline: float | None, has_spoken: bool
-    ) -> Completion:
+    def _asked(self, body: bytes, rng: Random, deadline: float, has_spoken: bool) -> Completion:
         for retry in range(RETRIES + 1):
             begin = self.clock.now()
-            seconds = self._seconds if deadline is None else min(self._seconds, deadline - begin)
-            if seconds <= 0 and retry:
-                break
+            seconds = min(self._seconds, deadline - begin)
             if seconds <= 0:
+                if retry:
+                    break
                 raise LimitError("no time is left for the dialogue")
             answer = None
             try:
@@ -413,7 +416,7 @@ class Client:
             if retry == RETRIES:
                 break
             wait = _seconds_to_wait(retry + 1, answer, rng)
-            if deadline is not None and self.clock.now() + wait >= deadline:
+            if self.clock.now() + wait >= deadline:
                 # The server has used up the time, not what the agent says: nobody can judge it.
                 raise InfrastructureError(
                     f"{self._place} {problem}, and no time is left for the dialogue"
@@ -494,35 +497,24 @@ class Client:
         return shorten(self.endpoint.hide(" ".join(text.split())), _SHOWN)
 
 
-class _Texts:
-    """The JSON texts of messages, each made once: a conversation is sent as often as it grows."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Message, str]] = {}
-
-    def of(self, message: Message) -> str:
-        """Return the text of a message, which has not changed since it was asked for first."""
-        known = self._known.get(id(message))
-        if known is None:
-            # The message is kept, so that no other has its id.
-            known = self._known[id(message)] = message, _json(_sent(message))
-        return known[1]
-
-
 def request_of(
     model: str,
     messages: Sequence[Message],
     tools: str,
     arguments: Mapping[str, Any],
-    texts: _Texts | None = None,
+    texts: Texts | None = None,
 ) -> str:
     """Return the body of a request: the same text for the same request."""
     if tools:
         arguments = {"tool_choice": "auto", **arguments}
     body = {key: value for key, value in arguments.items() if value is not None}
     begin = _json({**body, "model": model})[:-1]
-    text_of = (texts or _Texts()).of
-    parts = [begin, ',"messages":[', ",".join(map(text_of, messages)), "]"]
+    texts = {} if texts is None else texts
+    for message in messages:
+        if id(message) not in texts:
+            # The message is kept, so that no other has its id.
+            texts[id(message)] = message, _json(_sent(message))
+    parts = [begin, ',"messages":[', ",".join(texts[id(message)][1] for message in messages), "]"]
     if tools:
         parts += [',"tools":', tools]
     return "".join([*parts, "}"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,12 +149,12 @@ def run(
                 pool = Threads(setting, threads)
             stack.enter_context(pool)
             log.begin()
-            shown = stack.enter_context(_Progress(setting, log, len(plan), progress, trials))
+            show = _progress(stack, setting, log, len(plan), progress, trials)
             most, in_a_row = max(jobs, concurrency) + MOST_IN_A_ROW, 0
             try:
                 for _, trajectory in pool.held(iter(waiting)):
                     log.add(trajectory)
-                    shown.add(trajectory)
+                    show(trajectory)
                     in_a_row = in_a_row + 1 if trajectory.end == INFRASTRUCTURE else 0
                     if in_a_row >= most:  # there is no use in going on
                         is_stopped = True
@@ -204,9 +204,8 @@ def _concurrency(concurrency: int | None, jobs: int, setting: RunSetting) -> int
     if not 1 <= concurrency <= MOST_THREADS:
         raise UsageError(f"concurrency is from 1 to {MOST_THREADS}, not {concurrency}")
     if concurrency > 1 and not setting.trusts:
-        raise UsageError(
-            "an agent or user of your own is held in processes: say jobs, not concurrency"
-        )
+        problem = "an agent or user of your own is held in processes: say jobs, not concurrency"
+        raise UsageError(problem)
     if 1 < concurrency < jobs:
         raise UsageError(f"{jobs} processes hold at least {jobs} dialogues, not {concurrency}")
     return concurrency
@@ -230,56 +229,42 @@ def run_as_asked(arguments: Namespace, setting: RunSetting, output: str) -> RunS
     )
 
 
-class _Progress:
-    """A bar: how many dialogues, how fast, how long still, and how many were successful so far."""
+def _progress(
+    stack: ExitStack,
+    setting: RunSetting,
+    log: TrajectoryLog,
+    total: int,
+    is_shown: bool | None,
+    trials: int,
+) -> Callable[[Trajectory], None]:
+    """Show a bar with the rate of success so far; return what counts a dialogue that has ended."""
+    from tqdm import tqdm
 
-    def __init__(
-        self,
-        setting: RunSetting,
-        log: TrajectoryLog,
-        total: int,
-        is_shown: bool | None,
-        trials: int,
-    ) -> None:
-        from tqdm import tqdm
+    # Its thread that looks after bars would be there when processes are copied.
+    tqdm.monitor_interval = 0
+    disable = None if is_shown is None else not is_shown
+    bar = stack.enter_context(
+        tqdm(total=total, initial=len(log.ends), unit="dialogue", disable=disable)
+    )
+    verdicts: Counter[bool] = Counter()
 
-        # Its thread that looks after bars would be there when processes are copied.
-        tqdm.monitor_interval = 0
-        self._bar = tqdm(
-            total=total,
-            initial=len(log.ends),
-            unit="dialogue",
-            disable=None if is_shown is None else not is_shown,
-        )
-        self._judge = setting.judge
-        self._trials = trials
-        self._judged = self._successes = 0
-        if not self._bar.disable:
-            for trajectory in log.trajectories():
-                self._count(trajectory)
-
-    def add(self, trajectory: Trajectory) -> None:
-        """Count a dialogue that has ended."""
-        if not self._bar.disable:
-            self._count(trajectory)
-        self._bar.update()
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._bar.close()
-
-    def _count(self, trajectory: Trajectory) -> None:
-        if trajectory.end == INFRASTRUCTURE:
-            return
-        verdict = self._judge(trajectory)
+    def judge(trajectory: Trajectory) -> None:
+        is_lost = trajectory.end == INFRASTRUCTURE
+        verdict = None if bar.disable or is_lost else setting.judge(trajectory)
         if verdict is None:
             return
-        self._judged += 1
-        self._successes += verdict
-        shown = f"success {100 * self._successes / self._judged:.1f} %"
-        if self._trials == 1:  # dialogues about one goal are not independent
-            sure = wilson(self._successes, self._judged).scaled(100)
+        verdicts[bool(verdict)] += 1
+        successes, judged = verdicts[True], verdicts.total()
+        shown = f"success {100 * successes / judged:.1f} %"
+        if trials == 1:  # dialogues about one goal are not independent
+            sure = wilson(successes, judged).scaled(100)
             shown += f" ({interval_text(sure, '.1f')})"
-        self._bar.set_postfix_str(shown, refresh=False)
+        bar.set_postfix_str(shown, refresh=False)
+
+    def add(trajectory: Trajectory) -> None:
+        judge(trajectory)
+        bar.update()
+
+    for trajectory in () if bar.disable else log.trajectories():
+        judge(trajectory)
+    return add

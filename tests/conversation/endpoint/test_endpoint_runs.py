@@ -17,10 +17,10 @@ from mwzeval.conversation.trajectory import Planned
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.understanding import Vocabulary
-from tests.conversation.endpoint.server import Server, serving, shorten_waits
+from tests.conversation.endpoint.server import Server, serving
 from tests.places import read_json
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("elsewhere")]
 
 KEY = "local-key-0123456789abcdef"
 GOALS = 12
@@ -68,15 +68,6 @@ class Faults:
             return None
         self.count += 1
         return self._left[key].pop()
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
-    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
-    monkeypatch.setenv("MWZEVAL_AGENT_API_KEY", KEY)
-    shorten_waits(monkeypatch)
 
 
 def live(agent: str, output: str, *options: str) -> list[dict[str, Any]]:

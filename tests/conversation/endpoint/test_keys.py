@@ -11,23 +11,14 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from tests.conversation.endpoint.server import Server, completion, serving, shorten_waits
+from tests.conversation.endpoint.server import Server, completion, serving
 from tests.report.pages import readable
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("elsewhere")]
 
 KEY = 'ab/cd"01+2345=key'
 GOALS = ("--goals", "corpus:test:8", "--corpus", "sample")
 AGENT = ("live", "--agent", "openai:toy", *GOALS)
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
-    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
-    monkeypatch.setenv("MWZEVAL_AGENT_API_KEY", KEY)
-    shorten_waits(monkeypatch)
 
 
 class Echo:

@@ -13,10 +13,10 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.conversation.models import OPENING
 from mwzeval.conversation.trajectory import Planned
-from tests.conversation.endpoint.server import CONTEXT, Server, completion, serving, shorten_waits
+from tests.conversation.endpoint.server import CONTEXT, Server, completion, serving
 from tests.conversation.endpoint.test_endpoint_runs import Faults, RuleServer, live, scores, talk
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("elsewhere")]
 
 SIDES = ("agent", "user")
 KEY = "the-key-of-the-user-0123456789"
@@ -47,15 +47,6 @@ class WordsServer:
         if heard[len(said)] is [m for m in heard if m["role"] == "user"][-1]:
             content += f"\n{line['user']['token']}"
         return {"role": "assistant", "content": content}
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
-    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
-    monkeypatch.setenv("MWZEVAL_USER_API_KEY", KEY)
-    shorten_waits(monkeypatch)
 
 
 def asked(url: str, *options: str, side: str = "user") -> tuple[str, ...]:
