@@ -18,7 +18,7 @@ from mwzeval.multiwoz.choices import (
     RESPONSES,
     RULES,
 )
-from mwzeval.multiwoz.tracking.states import CHOICES, FUZZY95, NUMBERS, PRESETS
+from mwzeval.multiwoz.tracking.states import FUZZY95, KNOWN_CHOICES, PRESETS
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
@@ -108,7 +108,7 @@ def add_metrics(parser: argparse.ArgumentParser, default: str) -> argparse._Argu
 
 def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None) -> None:
     """Add `--dst-rule`, further rules for state tracking."""
-    choices = ", ".join((*CHOICES, *NUMBERS))
+    choices = ", ".join(KNOWN_CHOICES)
     by_default = f" (default: {default})" if default else ""
     parser.add_argument(
         "--dst-rule",

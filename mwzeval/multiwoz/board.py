@@ -8,11 +8,11 @@ models stand beside them: of these it says what may not be compared, and no syst
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mwzeval.errors import UsageError, unknown
 from mwzeval.files.downloads import embedded
@@ -35,11 +35,8 @@ from mwzeval.statistics.intervals import CONFIDENCE, wilson
 
 RATES = ("inform", "success")
 COMPARED = (*RATES, "bleu", "combined")
-RICHNESS = ("avg_lengths", "cond_entropy", "num_unigrams", "num_trigrams")
 COVERAGE = {"n": "dialogues", "turns": "turns"}
 """Conditions that a system may miss and still be shown, with a warning."""
-
-
 COLUMNS = (
     Column("inform", "Inform", 1),
     Column("success", "Success", 1),
@@ -52,13 +49,12 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(NamedTuple):
     """A published table without a place for one's own system, and why: what is not comparable."""
 
     board: Board
     source: str
-    not_comparable: tuple[str, ...]
+    not_comparable: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +72,6 @@ class Leaderboard:
     tables: Mapping[str, Board]
     beside: Mapping[str, Beside]
 
-    @property
-    def units(self) -> int:
-        """How many dialogues the figures are of."""
-        return int(self.conditions["n"])
-
-    def table_name(self, asked: str) -> str:
-        """Return the name of a table; hyphens are fine too. Raises `UsageError`."""
-        name = asked.replace("-", "_")
-        all_names = (*self.tables, *self.beside)
-        if name not in all_names:
-            raise UsageError(unknown("table", asked, all_names))
-        return name
-
 
 def read_leaderboard(path: Path | None = None) -> Leaderboard:
     """Return the published tables of a file, by default the embedded ones.
@@ -100,43 +83,36 @@ def read_leaderboard(path: Path | None = None) -> Leaderboard:
 
 
 def _leaderboard(plain: Any) -> Leaderboard:
-    figures = {name: Figure(value) for name, value in plain["reference_corpus"].items()}
-    reference = Row("reference corpus", figures, "reference")
+    names = [*(column.name for column in COLUMNS if column.name != "combined"), "combined"]
+    reference = replace(
+        _row({"system": "reference corpus", **plain["reference_corpus"]}, names), kind="reference"
+    )
     tables = {}
     for name, states in plain["states"].items():
-        rows = sorted(map(_row, plain[name]), key=lambda row: -row.figures["combined"].value)
+        systems = [
+            {**of, "combined": float(combined(of["inform"], of["success"], of["bleu"]))}
+            for of in plain[name]
+        ]
+        systems.sort(key=lambda of: -of["combined"])
+        rows = (*(_row(of, names) for of in systems), reference)
         title = f"{name.replace('_', ' ')} (states: {states})"
-        tables[name] = Board(title, {"table": name}, COLUMNS, (*rows, reference), "combined")
-    beside = {name: _beside(name, table) for name, table in plain["beside"].items()}
+        tables[name] = Board(title, {"table": name}, COLUMNS, rows, "combined")
+    beside = {}
+    for name, table in plain["beside"].items():
+        columns = [
+            Column(figure, label, 2, as_published=True) for figure, label in table["columns"]
+        ]
+        rows = tuple(_row(of, [column.name for column in columns]) for of in table["rows"])
+        board = Board(table["title"], {"table": name}, columns, rows)
+        beside[name] = Beside(board, table["source"], table["not_comparable"])
     return Leaderboard(
         plain["source"], plain["conditions"], plain["states"], reference, tables, beside
     )
 
 
-def _beside(name: str, plain: Mapping[str, Any]) -> Beside:
-    columns = [Column(figure, label, 2, as_published=True) for figure, label in plain["columns"]]
-    rows = tuple(
-        Row(
-            row["system"],
-            {each.name: Figure(row[each.name]) for each in columns if each.name in row},
-            source=row["paper"],
-            note=row.get("note"),
-        )
-        for row in plain["rows"]
-    )
-    board = Board(plain["title"], {"table": name}, columns, rows)
-    return Beside(board, plain["source"], tuple(plain["not_comparable"]))
-
-
-def _row(plain: Mapping[str, Any]) -> Row:
-    figures = {name: plain[name] for name in (*RATES, "bleu", *RICHNESS) if name in plain}
-    figures["combined"] = float(combined(*(figures[name] for name in (*RATES, "bleu"))))
-    return Row(
-        plain["system"],
-        {name: Figure(value) for name, value in figures.items()},
-        source=plain.get("paper"),
-        note=plain.get("note"),
-    )
+def _row(plain: Mapping[str, Any], names: Sequence[str]) -> Row:
+    figures = {name: Figure(plain[name]) for name in names if name in plain}
+    return Row(plain["system"], figures, source=plain.get("paper"), note=plain.get("note"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,27 +130,47 @@ def standings(
 ) -> Standings:
     """Return the tables (or one), with the system in those whose systems have states as it has.
 
-    Those beside have a place for none. Raises `UsageError` when the system cannot be compared with
-    any, or the table is one of these.
+    Those beside have a place for none. Raises `UsageError` for an unknown table, or when the system
+    cannot be compared with any, or the table is one beside.
     """
-    if table is not None and table in board.beside:
-        if entry is not None:
-            reasons = " ".join(board.beside[table].not_comparable)
-            raise UsageError(f"{entry.name} has no place in {table}: {reasons}")
-        return Standings({}, beside={table: board.beside[table]})
-    tables = board.tables if table is None else {table: board.tables[table]}
+    tables, beside = board.tables, board.beside
+    if table is not None:
+        name, known = table.replace("-", "_"), (*tables, *beside)
+        if name not in known:
+            raise UsageError(unknown("table", table, known))
+        if name in beside and entry is not None:
+            reasons = " ".join(beside[name].not_comparable)
+            raise UsageError(f"{entry.name} has no place in {name}: {reasons}")
+        tables = {name: tables[name]} if name in tables else {}
+        beside = {name: beside[name]} if name in beside else {}
     if entry is None:
-        return Standings(tables, beside=board.beside if table is None else {})
+        return Standings(tables, beside=beside)
     own, choices = own_row(entry, board.conditions)
-    apart = {
-        name: board.states[name] for name in tables if choices.get("state") != board.states[name]
-    }
+    units, state = int(board.conditions["n"]), choices.get("state")
     placed = {
-        name: each if name in apart else with_similar(each, own, board.units).with_own(own)
+        name: with_similar(each, own, units).with_own(own) if board.states[name] == state else each
         for name, each in tables.items()
     }
-    missed = {} if table is None else apart
-    return Standings(placed, own, tuple(cautions(own, choices, board.conditions, missed)))
+    cautions = []
+    for key, what in COVERAGE.items():
+        if key in choices and choices[key] != board.conditions[key]:
+            cautions.append(
+                f"{own.system}: {what} scored are {choices[key]}, of the published systems "
+                f"{board.conditions[key]}; figures of other dialogues or turns do not quite compare"
+            )
+    if table is not None:
+        cautions += [
+            f"{own.system} has no place in {name}: its states are {state}, those of the systems "
+            f"there are {board.states[name]}"
+            for name in tables
+            if board.states[name] != state
+        ]
+    if lacking := [name for name in COMPARED if own.figures[name].interval is None]:
+        cautions.append(
+            f"{own.system}: no interval is known of {', '.join(lacking)}, so no published one "
+            "is called similar; evaluate with --ci"
+        )
+    return Standings(placed, own, tuple(cautions))
 
 
 def published_document(entry: ScoredSystem | None, table: str | None = None) -> Document:
@@ -184,34 +180,41 @@ def published_document(entry: ScoredSystem | None, table: str | None = None) -> 
     an unknown table, or a system that was scored under other conditions.
     """
     board = read_leaderboard()
-    shown = standings(board, entry, None if table is None else board.table_name(table))
-    beside = tuple(each.board for each in shown.beside.values())
-    boards = (*shown.tables.values(), *beside)
+    shown = standings(board, entry, table)
+    boards = (*shown.tables.values(), *(each.board for each in shown.beside.values()))
+    own = shown.own
+    of = board.conditions
+    conditions = (
+        f"published figures: {of['corpus']}, {of['fold']} fold, rules {of['rules']}, "
+        f"BLEU against {of['references']}, {of['n']} dialogues"
+    )
     return Document(
-        heading=(_conditions(board),) if shown.tables else (),
+        heading=(conditions,) if shown.tables else (),
         sheets=tuple(each.sheet() for each in boards),
         notes=(*_notes(board, shown), *notes_of(boards)),
-        records=tuple(record for each in boards for record in _records(each, shown.own)),
+        records=tuple(
+            {
+                **each.record(row, name, figure),
+                "similar": name in row.similar if row.kind == "published" and own else None,
+            }
+            for each in boards
+            for row, name, figure in each.figures()
+        ),
         plain={
             "schema": SCHEMA,
             "source": board.source,
             "conditions": dict(board.conditions),
             "cautions": list(shown.cautions),
             "reference_corpus": {n: f.value for n, f in board.reference_corpus.figures.items()},
-            "tables": {each.keys["table"]: list(_plain_rows(each)) for each in boards},
+            "tables": {
+                each.keys["table"]: [_plain(row) for row in each.rows if row.kind != "reference"]
+                for each in boards
+            },
             "beside": {
-                name: {"source": each.source, "not_comparable": list(each.not_comparable)}
+                name: {"source": each.source, "not_comparable": each.not_comparable}
                 for name, each in shown.beside.items()
             },
         },
-    )
-
-
-def _conditions(board: Leaderboard) -> str:
-    of = board.conditions
-    return (
-        f"published figures: {of['corpus']}, {of['fold']} fold, rules {of['rules']}, "
-        f"BLEU against {of['references']}, {of['n']} dialogues"
     )
 
 
@@ -235,28 +238,19 @@ def _notes(board: Leaderboard, shown: Standings) -> Iterator[str]:
         yield from (f"  {reason}" for reason in table.not_comparable)
 
 
-def _plain_rows(board: Board) -> Iterator[Mapping[str, Any]]:
-    """Yield the systems of a table in its order, for JSON."""
-    for row in board.rows:
-        figures = {name: figure.plain() for name, figure in row.figures.items()}
-        if row.kind == "own":
-            yield {"system": row.system, "published": False, "figures": figures}
-        elif row.kind == "published":
-            yield {
-                "system": row.system,
-                "published": True,
-                "paper": row.source,
-                "note": row.note,
-                "figures": figures,
-                "similar": [name for name in COMPARED if name in row.similar],
-                "indistinguishable": row.indistinguishable,
-            }
-
-
-def _records(board: Board, own: Row | None) -> Iterator[Mapping[str, Any]]:
-    for row, name, figure in board.figures():
-        similar = name in row.similar if row.kind == "published" and own else None
-        yield {**board.record(row, name, figure), "similar": similar}
+def _plain(row: Row) -> Mapping[str, Any]:
+    figures = {name: figure.plain() for name, figure in row.figures.items()}
+    if row.kind == "own":
+        return {"system": row.system, "published": False, "figures": figures}
+    return {
+        "system": row.system,
+        "published": True,
+        "paper": row.source,
+        "note": row.note,
+        "figures": figures,
+        "similar": [name for name in COMPARED if name in row.similar],
+        "indistinguishable": row.indistinguishable,
+    }
 
 
 def combined(inform: float, success: float, bleu: float) -> Decimal:
@@ -276,7 +270,8 @@ def own_row(entry: ScoredSystem, conditions: Mapping[str, str]) -> tuple[Row, di
     """
     scores = {score.name: score for score in entry.scores if score.scope == WHOLE}
     names = {figure: figure for figure in COMPARED} | {"bleu": f"bleu.{conditions['references']}"}
-    row = row_of(entry, names | {figure: f"richness.{figure}" for figure in RICHNESS})
+    richness = {column.name: f"richness.{column.name}" for column in COLUMNS[len(COMPARED) :]}
+    row = row_of(entry, names | richness)
     figures = dict(row.figures)
     for name, figure in figures.items():
         if name in RATES and figure.interval is None:
@@ -303,32 +298,6 @@ def own_row(entry: ScoredSystem, conditions: Mapping[str, str]) -> tuple[Row, di
             "well; evaluate with --bleu --success"
         )
     return replace(row, figures=figures), choices
-
-
-def cautions(
-    own: Row, choices: Mapping[str, str], conditions: Mapping[str, str], apart: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield in what a system differs from those published.
-
-    `choices` are those in the system's signatures, `conditions` those of the published figures;
-    `apart` maps the tables that the system has no place in to the states that their systems have.
-    """
-    for key, what in COVERAGE.items():
-        if key in choices and choices[key] != conditions[key]:
-            yield (
-                f"{own.system}: {what} scored are {choices[key]}, of the published systems "
-                f"{conditions[key]}; figures of other dialogues or turns do not quite compare"
-            )
-    for table, expected in apart.items():
-        yield (
-            f"{own.system} has no place in {table}: its states are {choices.get('state')}, those "
-            f"of the systems there are {expected}"
-        )
-    if lacking := [name for name in COMPARED if own.figures[name].interval is None]:
-        yield (
-            f"{own.system}: no interval is known of {', '.join(lacking)}, so no published one "
-            "is called similar; evaluate with --ci"
-        )
 
 
 def with_similar(board: Board, own: Row, units: int) -> Board:

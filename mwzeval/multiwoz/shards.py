@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 from uuid import uuid4
 
 from mwzeval.errors import SHOWN_PROBLEMS, DependencyError, InputError, MwzevalError, Problem
 from mwzeval.files.reading import first_line, lines, parse_json, read_text, shortest_ends
-from mwzeval.libraries import no_garbage_collection, required
+from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
 from mwzeval.multiwoz.predictions.reading import (
     called_lines,
@@ -30,10 +32,8 @@ from mwzeval.scores.report import Report
 
 BATCH = 256
 """Dialogues in memory at a time, of files with one dialogue a line."""
-
 PROBLEMS_OF_A_SHARD = 5 * SHOWN_PROBLEMS
 """After this many errors, the rest of a shard is not read."""
-
 SHARDS_TOGETHER = 8
 """Neighbouring shards whose sums are merged on the cluster before they are fetched."""
 
@@ -46,22 +46,23 @@ class MergedShards:
     """
 
     sums: IncrementalEvaluator | None = None
-    bad: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
+    bad: dict[str, list[Problem]] = field(default_factory=dict)
     repeated: tuple[str, ...] = ()
 
-    def merge(self, later: MergedShards) -> None:
-        """Add the shards that come after these."""
-        self.bad |= later.bad
-        self.repeated += later.repeated
-        if later.sums is None:
-            return
-        if self.sums is None:
-            # `later` stays as it is: Dask may use the result of a task again.
-            self.sums = later.sums.blank()
-        try:
-            self.sums.merge(later.sums)
-        except InputError as error:
-            self.repeated += tuple(problem.dialogue or "" for problem in error.problems)
+    @classmethod
+    def of(cls, parts: Iterable[MergedShards]) -> MergedShards:
+        """Merge consecutive parts, which stay as they are: Dask may use them again."""
+        total = cls()
+        for part in parts:
+            total.bad |= part.bad
+            total.repeated += part.repeated
+            if part.sums is not None:
+                total.sums = total.sums or part.sums.blank()
+                try:
+                    total.sums.merge(part.sums)
+                except InputError as error:
+                    total.repeated += tuple(problem.dialogue or "" for problem in error.problems)
+        return total
 
 
 def score_shard(evaluator: Evaluator, sources: Sources, shard: str) -> MergedShards:
@@ -73,13 +74,11 @@ def score_shard(evaluator: Evaluator, sources: Sources, shard: str) -> MergedSha
     problems: list[Problem] = []
     with no_garbage_collection():
         for batch in _batches(shard, problems):
-            try:
+            with _collected(problems):
                 scored.update(batch, file=shard)
-            except InputError as error:
-                problems += error.problems
             if len(problems) >= PROBLEMS_OF_A_SHARD:
                 break
-    return MergedShards(bad={shard: tuple(problems)}) if problems else MergedShards(scored)
+    return MergedShards(bad={shard: problems}) if problems else MergedShards(scored)
 
 
 def evaluate_shards(
@@ -102,14 +101,16 @@ def evaluate_shards(
     metric; `DataError`; `DependencyError`, `MwzevalError` if the cluster fails.
     """
     evaluator.incremental()  # raises errors about the options before anything is read
-    sources = _first_sources(evaluator, shards)
-    bad: dict[str, tuple[Problem, ...]] = {}
+    # The sources that the first batch that can be read leads to.
+    first = (part for shard in shards for part in islice(_parts(evaluator, shard), 1))
+    census = next((part.census for part in first), None)
+    sources = Sources.of_census(census) if census else Sources(False, False)
+    bad: dict[str, list[Problem]] = {}
     while True:
         good = [shard for shard in shards if shard not in bad]
         if client is None:
-            merged = MergedShards()
-            for shard in followed(good, "shards", shown=progress):
-                merged.merge(score_shard(evaluator, sources, shard))
+            followed_shards = followed(good, "shards", shown=progress)
+            merged = MergedShards.of(score_shard(evaluator, sources, s) for s in followed_shards)
         else:
             merged = on_cluster(client, evaluator, sources, good, progress=progress)
         bad |= merged.bad
@@ -123,14 +124,12 @@ def evaluate_shards(
             return _with_skipped(merged.sums.compute(file=file), shards, bad)
 
 
-def _first_sources(evaluator: Evaluator, shards: Sequence[str]) -> Sources:
-    """Return the sources that the first batch that can be read leads to."""
-    for shard in shards:
-        batch = next(_batches(shard, []), None)
-        part = None if batch is None else evaluator.part(batch, Findings(shard))
+def _parts(evaluator: Evaluator, shard: str) -> Iterator[Any]:
+    """Yield what of a shard can be read, as checked predictions."""
+    for batch in _batches(shard, []):
+        part = evaluator.part(batch, Findings(shard))
         if part is not None:
-            return Sources.of_census(part.census)
-    return Sources(predicted_states=False, predicted_domains=False)
+            yield part
 
 
 def _repeated_in(
@@ -139,8 +138,7 @@ def _repeated_in(
     """Return an error for each repeated dialogue, with its shards, which are read once more."""
     places: dict[str, list[str]] = {name: [] for name in repeated}
     for shard in shards:
-        parts = (evaluator.part(batch, Findings(shard)) for batch in _batches(shard, []))
-        names = {name for part in parts if part is not None for name in part.dialogues}
+        names = {name for part in _parts(evaluator, shard) for name in part.dialogues}
         for name in names & places.keys():
             places[name].append(shard)
     message = "the dialogue is in more than one shard: "
@@ -150,9 +148,7 @@ def _repeated_in(
     ]
 
 
-def _with_skipped(
-    report: Report, shards: Sequence[str], bad: dict[str, tuple[Problem, ...]]
-) -> Report:
+def _with_skipped(report: Report, shards: Sequence[str], bad: dict[str, list[Problem]]) -> Report:
     """Return the report with a warning and an entry in `meta` for each shard left out."""
     if not bad:
         return report
@@ -161,20 +157,12 @@ def _with_skipped(
         for shard, name in zip(shards, shortest_ends(shards), strict=True)
         if shard in bad
     ]
-    warnings = tuple(
-        Problem(
-            "skipped-shard",
-            f"left out, because {problems[0].message}",
-            severity="warning",
-            file=shard,
-        )
-        for shard, problems in bad.items()
-    )
-    return replace(
-        report,
-        warnings=(*report.warnings, *warnings),
-        meta={**report.meta, "skipped_shards": skipped},
-    )
+    warnings = list(report.warnings)
+    for shard, problems in bad.items():
+        message = f"left out, because {problems[0].message}"
+        warnings.append(Problem("skipped-shard", message, severity="warning", file=shard))
+    meta = {**report.meta, "skipped_shards": skipped}
+    return replace(report, warnings=tuple(warnings), meta=meta)
 
 
 def on_cluster(
@@ -191,52 +179,52 @@ def on_cluster(
     does its tasks again; since a task only returns sums, nothing is lost or counted twice.
 
     Raises `MwzevalError` if a shard fails for another reason than its content, `DependencyError`
-    without Dask or if workers lack a library.
+    if workers lack a library.
     """
-    distributed: Any = required("distributed", "distributed", "evaluating on a cluster needs Dask")
     settings = pickle.dumps(evaluator.unloaded())
     run = uuid4().hex
-    shard_of = {
-        client.submit(_scored, settings, sources, shard, key=f"mwzeval-shard-{run}-{number}"): shard
-        for number, shard in enumerate(shards)
-    }
-    single = list(shard_of)
-    groups = [
-        client.submit(
-            _merged,
-            single[first : first + SHARDS_TOGETHER],
-            key=f"mwzeval-sum-{run}-{first}",
-            # Before the next shards; otherwise the sums of single shards would fill the workers.
-            priority=1,
-        )
-        for first in range(0, len(single), SHARDS_TOGETHER)
-    ]
-    del single
-    order = {group.key: place for place, group in enumerate(groups)}
-    total = MergedShards()
-    waiting: dict[int, MergedShards] = {}
-    added = 0
-    tasks = distributed.as_completed([*shard_of, *groups], loop=client.loop)
+    sums = []
+    for first in range(0, len(shards), SHARDS_TOGETHER):
+        parts = [
+            client.submit(_scored, settings, sources, shard, key=f"mwzeval-shard-{run}-{number}")
+            for number, shard in enumerate(shards[first : first + SHARDS_TOGETHER], start=first)
+        ]
+        # Before the next shards; otherwise the sums of single shards would fill the workers.
+        key = f"mwzeval-sum-{run}-{first}"
+        sums.append(client.submit(MergedShards.of, parts, key=key, priority=1))
+    del parts
+    sums.reverse()
     with counting(len(shards), "shards", shown=progress) as update:
-        for future in tasks:
-            shard = shard_of.pop(future, None)
-            if future.status != "finished":
-                # A sum fails because one of its shards does.
-                failed = (name for task, name in shard_of.items() if task.status == "error")
-                _fail(future, shard or next(failed, None))
-            if shard is not None:
-                update(1)
-                continue
-            waiting[order[future.key]] = future.result()
-            future.release()
-            while added in waiting:
-                total.merge(waiting.pop(added))
-                added += 1
-    return total
+
+        def results() -> Iterator[MergedShards]:
+            for first in range(0, len(shards), SHARDS_TOGETHER):
+                try:
+                    yield sums.pop().result()
+                except MwzevalError:
+                    raise
+                except Exception as error:
+                    raise _failure(error, shards) from error
+                update(len(shards[first : first + SHARDS_TOGETHER]))
+
+        return MergedShards.of(results())
+
+
+def _failure(error: Exception, shards: Sequence[str]) -> MwzevalError:
+    if type(error).__name__ != "KilledWorker":
+        return MwzevalError(f"scoring failed on the cluster ({type(error).__name__}: {error})")
+    number = int(str(error.args[0]).rpartition("-")[2])
+    return MwzevalError(
+        f"{shards[number]}: every worker that took it died, perhaps because it ran out of memory: "
+        "write one dialogue a line (.jsonl), or smaller shards"
+    )
 
 
 def _scored(settings: bytes, sources: Sources, shard: str) -> MergedShards:
-    return score_shard(_loaded(settings), sources, shard)
+    try:
+        return score_shard(_loaded(settings), sources, shard)
+    except ImportError as error:
+        message = f"{shard}: the workers lack what this process has: {error}"
+        raise DependencyError(message) from error
 
 
 @lru_cache(maxsize=4)
@@ -247,63 +235,31 @@ def _loaded(settings: bytes) -> Evaluator:
     return evaluator
 
 
-def _merged(parts: Sequence[MergedShards]) -> MergedShards:
-    total = MergedShards()
-    for part in parts:
-        total.merge(part)
-    return total
-
-
-def _fail(future: Any, shard: str | None) -> None:
-    """Raise the error of a failed task as a `MwzevalError`."""
-    try:
-        error = future.exception()
-    except Exception as cancelled:  # the connection is gone
-        error = cancelled
-    if isinstance(error, MwzevalError):
-        raise error
-    where = f"{shard}: " if shard else ""
-    name = type(error).__name__
-    if name == "KilledWorker":
-        raise MwzevalError(
-            f"{where}every worker that took it died, perhaps because it ran out of memory: write "
-            "one dialogue a line (.jsonl), or smaller shards"
-        )
-    if isinstance(error, ImportError):
-        raise DependencyError(f"{where}the workers lack what this process has: {error}")
-    raise MwzevalError(f"{where}scoring failed on the cluster ({name}: {error})")
-
-
 def _batches(shard: str, problems: list[Problem]) -> Iterator[Any]:
     """Yield the predictions of a shard, some at a time; errors of reading go to `problems`.
 
     Files with one dialogue a line are never in memory as a whole; other files are one batch.
     """
-    try:
+    with _collected(problems):
         if not (called_lines(shard) or is_line(first_line(shard).decode(errors="replace"))):
             yield parse_json(read_text(shard), shard)
             return
-        batch: list[tuple[int, Any]] = []
-        for number, text in lines(shard):
-            try:
-                batch.append((number, parse_json(text, shard, first_line=number)))
-            except InputError as error:
-                problems += error.problems
-            if len(batch) == BATCH:
-                yield from _predictions(batch, shard, problems)
-                batch = []
+        numbered = iter(lines(shard))
+        while texts := list(islice(numbered, BATCH)):
+            batch = []
+            for number, text in texts:
+                with _collected(problems):
+                    batch.append((number, parse_json(text, shard, first_line=number)))
+            with _collected(problems):
+                if batch:
+                    yield predictions_of_lines(batch, shard)
             if len(problems) >= PROBLEMS_OF_A_SHARD:
                 return
-        yield from _predictions(batch, shard, problems)
+
+
+@contextmanager
+def _collected(problems: list[Problem]) -> Iterator[None]:
+    try:
+        yield
     except InputError as error:
         problems += error.problems
-
-
-def _predictions(
-    batch: Sequence[tuple[int, Any]], shard: str, problems: list[Problem]
-) -> Iterator[Any]:
-    if batch:
-        try:
-            yield predictions_of_lines(batch, shard)
-        except InputError as error:
-            problems += error.problems

@@ -6,7 +6,7 @@ Neither library is needed to import this, nor used: their objects are taken by t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,38 +14,12 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
-from mwzeval.multiwoz.scoring.rows import Metrics
 from mwzeval.scores.report import Report
 
 TurnDict = Mapping[str, Any]
 Parse = Callable[[str], TurnDict]
 IGNORED_LABEL = -100
 """What transformers puts where a label does not count, and where it pads predictions."""
-
-
-class Tokenizer(Protocol):
-    """What is used of a transformers tokenizer."""
-
-    @property
-    def all_special_ids(self) -> list[int]:
-        """The ids of special tokens."""
-
-    @property
-    def pad_token_id(self) -> Any:
-        """The id that fills up rows, None where there is none."""
-
-    def decode(self, token_ids: Any, skip_special_tokens: bool = ...) -> Any:
-        """Return the text of some tokens."""
-
-    def convert_ids_to_tokens(self, ids: Any) -> Any:
-        """Return the token of an id."""
-
-
-class EvalPrediction(Protocol):
-    """What is used of transformers' `EvalPrediction`."""
-
-    predictions: Any
-    label_ids: Any
 
 
 def response_only(text: str) -> TurnDict:
@@ -55,12 +29,12 @@ def response_only(text: str) -> TurnDict:
 
 def compute_metrics(
     evaluator: Evaluator,
-    tokenizer: Tokenizer,
+    tokenizer: Any,
     examples: Iterable[tuple[str, int]],
     *,
     parse: Parse = response_only,
     shift_labels: bool = False,
-) -> Callable[[EvalPrediction], dict[str, float]]:
+) -> Callable[[Any], dict[str, float]]:
     """Return a `compute_metrics` for transformers' `Trainer` or `Seq2SeqTrainer`.
 
     It decodes the predictions, puts them together to dialogues and returns the scores of
@@ -78,14 +52,25 @@ def compute_metrics(
     corpus does not have: at once, and not after the first epoch. What it returns raises
     `UsageError` when the predictions do not fit the examples.
     """
-    rows = tuple((str(name), int(turn)) for name, turn in examples)
-    lengths = _lengths(rows)
-    if evaluator.metrics == Metrics():
-        raise UsageError("the evaluator has no metric: make it with bleu=True, success=True, …")
+    rows = [(str(name), int(turn)) for name, turn in examples]
+    turns: dict[str, list[int]] = {}
+    for name, turn in rows:
+        turns.setdefault(name, []).append(turn)
+    wrong = [
+        f'"{shorten(name)}" has the turns {", ".join(map(str, sorted(indices)))}'
+        for name, indices in turns.items()
+        if sorted(indices) != list(range(len(indices)))
+    ]
+    if wrong or not turns:
+        raise UsageError(
+            "examples must name each system turn of a dialogue once, (dialogue id, 0), "
+            f"(dialogue id, 1), …; {'; '.join(wrong[:5]) or 'there are none'}"
+        )
+    evaluator.check_metrics()
     # An empty response fits the corpus exactly when a generated one does.
-    evaluator.checked({name: [{"response": ""}] * count for name, count in lengths.items()})
+    evaluator.checked({name: [{"response": ""}] * len(of) for name, of in turns.items()})
 
-    def metrics_of(prediction: EvalPrediction) -> dict[str, float]:
+    def metrics_of(prediction: Any) -> dict[str, float]:
         predicted = generated_ids(
             prediction.predictions, prediction.label_ids, shift_labels=shift_labels
         )
@@ -94,9 +79,7 @@ def compute_metrics(
                 f"{len(predicted)} predictions for {len(rows)} examples: compute_metrics was made "
                 "for another evaluation data set"
             )
-        dialogues: dict[str, list[TurnDict]] = {
-            name: [{}] * count for name, count in lengths.items()
-        }
+        dialogues: dict[str, list[TurnDict]] = {name: [{}] * len(of) for name, of in turns.items()}
         texts = decoded_responses(tokenizer, predicted)
         for (name, turn), text in zip(rows, texts, strict=True):
             dialogues[name][turn] = parse(text)
@@ -105,30 +88,19 @@ def compute_metrics(
     return metrics_of
 
 
-def decoded_responses(tokenizer: Tokenizer, rows: Iterable[Iterable[int]]) -> list[str]:
+def decoded_responses(tokenizer: Any, rows: Iterable[Iterable[int]]) -> list[str]:
     """Return the text of each row of token ids, without padding, -100 and special tokens.
 
     Placeholders are often added as special tokens, and `skip_special_tokens` would drop them too:
     here those stay whose name mwzeval knows.
     """
-    special = set(tokenizer.all_special_ids)
-    if tokenizer.pad_token_id is not None:
-        special.add(tokenizer.pad_token_id)
-
-    def is_placeholder(token: int) -> bool:
+    dropped = {*tokenizer.all_special_ids, tokenizer.pad_token_id}
+    for token in [*tokenizer.all_special_ids]:
         name = str(tokenizer.convert_ids_to_tokens(token)).strip().lower()
-        return name.startswith("[") and name.endswith("]") and name[1:-1] in PLACEHOLDERS
-
-    dropped = {token for token in special if not is_placeholder(token)}
-    return [
-        str(
-            tokenizer.decode(
-                [int(token) for token in row if token >= 0 and token not in dropped],
-                skip_special_tokens=False,
-            )
-        )
-        for row in rows
-    ]
+        if name.startswith("[") and name.endswith("]") and name[1:-1] in PLACEHOLDERS:
+            dropped.discard(token)
+    kept = ([int(token) for token in row if token >= 0 and token not in dropped] for row in rows)
+    return [str(tokenizer.decode(tokens, skip_special_tokens=False)) for tokens in kept]
 
 
 def flat_scores(report: Report) -> dict[str, float]:
@@ -139,22 +111,21 @@ def flat_scores(report: Report) -> dict[str, float]:
     of these; `joint_accuracy`, `slot_f1` and the richness scores by their names. What was not
     computed is left out.
     """
-    flat: dict[str, float] = {}
-    success, bleu = report.metrics.get("success"), report.metrics.get("bleu")
-    if success:
-        for what in ("inform", "success"):
-            for scope, rate in success[what].items():
-                flat[what if scope == "total" else f"{what}_{scope}"] = float(rate)
+    metrics = report.metrics
+    success, bleu = metrics.get("success") or {}, metrics.get("bleu") or {}
+    flat: dict[str, Any] = {
+        name if scope == "total" else f"{name}_{scope}": rate
+        for name, rates in success.items()
+        for scope, rate in rates.items()
+    }
     if bleu:
-        flat["bleu"] = float(next(iter(bleu.values())))
-        flat.update({f"bleu_{name}": float(score) for name, score in bleu.items()})
+        flat["bleu"] = next(iter(bleu.values()))
+    flat |= {f"bleu_{name}": score for name, score in bleu.items()}
     if success and bleu:
         flat["combined"] = (flat["inform"] + flat["success"]) / 2 + flat["bleu"]
-    for metric in ("dst", "richness"):
-        for name, score in (report.metrics.get(metric) or {}).items():
-            if isinstance(score, int | float):
-                flat[name] = float(score)
-    return flat
+    flat |= metrics.get("dst") or {}
+    flat |= metrics.get("richness") or {}
+    return {name: float(score) for name, score in flat.items()}
 
 
 def generated_ids(
@@ -231,17 +202,13 @@ def reward_function(
         prompts: Sequence[Any] | None = None,
         completions: Sequence[Any] = (),
         *,
-        dialogue_id: Sequence[str] | None = None,
-        previous_turns: Sequence[Sequence[TurnDict]] | None = None,
+        dialogue_id: Sequence[str] = (),
+        previous_turns: Sequence[Sequence[TurnDict]] = (),
         **_: Any,
     ) -> list[float]:
-        columns = {"dialogue_id": dialogue_id, "previous_turns": previous_turns}
-        wrong = [
-            f"{name} is missing" if column is None else f"{name} has {len(column)} items"
-            for name, column in columns.items()
-            if column is None or len(column) != len(completions)
-        ]
-        if wrong or dialogue_id is None or previous_turns is None:
+        lengths = {"dialogue_id": len(dialogue_id), "previous_turns": len(previous_turns)}
+        wrong = [f"{k} has {n} items" for k, n in lengths.items() if n != len(completions)]
+        if wrong:
             raise UsageError(
                 f"the data set's columns do not fit {len(completions)} completions: "
                 f"{', '.join(wrong)}"
@@ -268,31 +235,12 @@ def completion_text(completion: Any) -> str:
 
     Raises `UsageError` for anything else.
     """
+    text = completion
     if isinstance(completion, Sequence) and not isinstance(completion, str) and completion:
-        message = completion[-1]
-        completion = message.get("content") if isinstance(message, Mapping) else None
-    if not isinstance(completion, str):
+        text = completion[-1].get("content") if isinstance(completion[-1], Mapping) else None
+    if not isinstance(text, str):
         raise UsageError(
             "a completion must be text or a list of messages that ends with text, not "
             f"{shorten(repr(completion))}"
         )
-    return completion
-
-
-def _lengths(rows: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Return how many turns each dialogue has. Raises `UsageError` unless all are there, once."""
-    turns: dict[str, list[int]] = {}
-    for name, turn in rows:
-        turns.setdefault(name, []).append(turn)
-    wrong = [
-        f'"{shorten(name)}" has the turns {", ".join(map(str, sorted(indices)))}'
-        for name, indices in turns.items()
-        if sorted(indices) != list(range(len(indices)))
-    ]
-    if wrong or not turns:
-        raise UsageError(
-            "examples must name each system turn of a dialogue once, (dialogue id, 0), "
-            f"(dialogue id, 1), …; {'; '.join(wrong[:5]) or 'there are none'}"
-            + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        )
-    return {name: len(indices) for name, indices in turns.items()}
+    return text

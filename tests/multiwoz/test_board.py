@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from mwzeval.errors import DataError, UsageError
 from mwzeval.multiwoz.board import (
     COMPARED,
     Leaderboard,
-    combined,
     published_document,
     read_leaderboard,
     standings,
@@ -143,21 +141,6 @@ def test_combined_scores_are_computed_and_rows_sorted_by_them(board: Leaderboard
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("figures", "exact", "shown"),
-    [
-        ((57.9, 47.6, 16.4), "69.15", "69.2"),
-        ((83.4, 70.3, 17.6), "94.45", "94.5"),
-        ((85.4, 75.7, 19.64), "100.19", "100.2"),
-    ],
-)
-def test_combined_is_exact_and_rounds_halves_up(
-    figures: tuple[float, float, float], exact: str, shown: str
-) -> None:
-    assert combined(*figures) == pytest.approx(type(combined(*figures))(exact))
-    assert rounded(float(combined(*figures))) == shown
-
-
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"source": 1}', '{"states": {"a": "gold"}}'])
 def test_a_damaged_file_of_tables_is_an_error(elsewhere: Path, text: str) -> None:
     (elsewhere / "tables.json").write_text(text)
@@ -208,12 +191,6 @@ def test_similar_is_what_an_interval_of_the_difference_does_not_exclude(
         assert row.indistinguishable is (row.similar == set(COMPARED))
 
 
-def test_the_published_system_itself_is_indistinguishable(board: Leaderboard) -> None:
-    shown = standings(board, entry(83.4, 70.3, 17.6), "end_to_end")
-    (same,) = (row for row in published(shown.tables["end_to_end"]) if row.system == "UBAR")
-    assert same.indistinguishable
-
-
 def test_without_intervals_rates_get_one_and_nothing_else_is_called_similar(
     board: Leaderboard,
 ) -> None:
@@ -246,12 +223,6 @@ def test_missing_dialogues_or_turns_are_cautioned(board: Leaderboard) -> None:
     cautions = standings(board, entry(n=999, turns="7371")).cautions
     assert len(cautions) == 2
     assert "999" in cautions[0]
-
-
-def test_scores_that_are_missing_are_named(board: Leaderboard) -> None:
-    for kept, message in ((0, "inform, success, bleu, combined"), (2, "bleu, combined")):
-        with pytest.raises(UsageError, match=message):
-            standings(board, replace(entry(), scores=entry().scores[:kept]))
 
 
 def test_a_system_is_placed_in_every_format() -> None:

@@ -61,15 +61,6 @@ def test_files_of_any_kind_are_as_one(
     assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions).to_dict())
 
 
-def test_a_turn_without_a_state_in_any_shard_counts_for_all(
-    evaluator: Evaluator, tmp_path: Path
-) -> None:
-    predictions = sample_predictions("good")
-    del list(predictions.values())[25][0]["state"]
-    paths = write_shards(tmp_path, cut(predictions, [20, 40]))
-    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions).to_dict())
-
-
 def test_long_files_are_read_in_batches(
     evaluator: Evaluator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,23 +108,6 @@ def test_every_warning_names_its_shard_or_all_of_them(
             },
         )
         assert f"{whole}: 22 " in said
-
-
-@pytest.mark.integration
-def test_any_place_that_fsspec_knows_can_be_read(run: Callable[..., Result]) -> None:
-    fsspec = pytest.importorskip("fsspec")
-    memory = fsspec.filesystem("memory")
-    predictions = sample_predictions("good")
-    for number, part in enumerate(cut(predictions, [20, 40])):
-        memory.pipe(f"/runs/{number}.jsonl.zst", packed(part, ".jsonl.zst"))
-    try:
-        code, shown, said = run("memory://runs/*.jsonl.zst")
-        assert (code, said.startswith("wrote "), said.count("\n")) == (0, True, 1)
-        assert "62 of 62 dialogues" in shown
-        code, _, said = run("memory://runs/none.jsonl")
-        assert (code, "memory://runs/none.jsonl" in said) == (2, True)
-    finally:
-        memory.rm("/runs", recursive=True)
 
 
 def broken(predictions: Predictions) -> dict[str, tuple[str, bytes | None, str]]:
@@ -235,3 +209,29 @@ def test_shards_are_for_predictions_of_multiwoz(run: Callable[..., Result]) -> N
 def test_gold_data_are_not_sent_to_workers(evaluator: Evaluator) -> None:
     evaluator.scorer("sample")
     assert len(pickle.dumps(evaluator.unloaded())) < 2000
+
+
+def test_a_turn_without_a_state_in_any_shard_counts_for_all(
+    evaluator: Evaluator, tmp_path: Path
+) -> None:
+    predictions = sample_predictions("good")
+    del list(predictions.values())[25][0]["state"]
+    paths = write_shards(tmp_path, cut(predictions, [20, 40]))
+    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions).to_dict())
+
+
+@pytest.mark.integration
+def test_any_place_that_fsspec_knows_can_be_read(run: Callable[..., Result]) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    predictions = sample_predictions("good")
+    for number, part in enumerate(cut(predictions, [20, 40])):
+        memory.pipe(f"/runs/{number}.jsonl.zst", packed(part, ".jsonl.zst"))
+    try:
+        code, shown, said = run("memory://runs/*.jsonl.zst")
+        assert (code, said.startswith("wrote "), said.count("\n")) == (0, True, 1)
+        assert "62 of 62 dialogues" in shown
+        code, _, said = run("memory://runs/none.jsonl")
+        assert (code, "memory://runs/none.jsonl" in said) == (2, True)
+    finally:
+        memory.rm("/runs", recursive=True)

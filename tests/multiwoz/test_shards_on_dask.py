@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cluster import cluster
-from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
+from mwzeval.errors import DataError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.shards import evaluate_shards, on_cluster
@@ -56,18 +56,6 @@ def test_a_cluster_finds_what_one_process_finds(
     assert len(paths) > 16, "more than one sum of neighbours"
     expected = to_json(evaluator.evaluate(predictions).to_dict())
     assert on(client, evaluator, paths) == on(None, evaluator, paths) == expected
-
-
-def test_bad_shards_are_named_and_can_be_skipped(
-    client: Any, evaluator: Evaluator, tmp_path: Path
-) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
-    Path(paths[1]).write_bytes(b"{")
-    with pytest.raises(InputError, match=r"part-001\.jsonl"):
-        on(client, evaluator, paths)
-    found = on(client, evaluator, paths, skip_bad=True)
-    assert found == on(None, evaluator, paths, skip_bad=True)
-    assert "skipped_shards" in found
 
 
 def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None:
@@ -182,21 +170,6 @@ def _peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-@pytest.mark.parametrize("listens", [False, True])
-def test_an_unreachable_scheduler_is_named(listens: bool, tmp_path: Path) -> None:
-    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-        if listens:  # and never answers
-            listener.listen()
-        arguments = ["-bs", "--dask", address, "-o", str(tmp_path / "report.json"), *paths]
-        program = [sys.executable, "-m", "mwzeval", "shards", *arguments]
-        done = subprocess.run(program, capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert address in done.stderr
-
-
 def test_the_command_line_takes_a_cluster_by_its_address(
     client: Any, evaluator: Evaluator, tmp_path: Path
 ) -> None:
@@ -236,3 +209,18 @@ def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], lib
     assert (done.returncode, done.stdout) == (2, "")
     assert library in done.stderr
     assert "mwzeval[distributed]" in done.stderr
+
+
+@pytest.mark.parametrize("listens", [False, True])
+def test_an_unreachable_scheduler_is_named(listens: bool, tmp_path: Path) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        if listens:  # and never answers
+            listener.listen()
+        arguments = ["-bs", "--dask", address, "-o", str(tmp_path / "report.json"), *paths]
+        program = [sys.executable, "-m", "mwzeval", "shards", *arguments]
+        done = subprocess.run(program, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert address in done.stderr

@@ -127,19 +127,6 @@ def test_examples_may_come_in_any_order(tokenizer: Any, scorer: Evaluator) -> No
     assert {**found, "msttr": 0} == {**expected, "msttr": 0}
 
 
-def test_a_text_may_hold_a_state_too(tokenizer: Any, scorer: Evaluator) -> None:
-    def parse(text: str) -> dict[str, Any]:
-        return {"response": text, "state": {}, "active_domains": []}
-
-    rows = padded([ids_of(tokenizer, text) for text in RESPONSES], 0)
-    metrics = compute_metrics(scorer, tokenizer, EXAMPLES, parse=parse)
-    without_state = metrics(SimpleNamespace(predictions=rows, label_ids=None))
-    texts = decoded_responses(tokenizer, rows)
-    dialogues = {n: [parse(t["response"]) for t in ts] for n, ts in regrouped(texts).items()}
-    assert without_state == flat_scores(scorer.evaluate(dialogues))
-    assert without_state["success"] == 0
-
-
 @pytest.mark.parametrize(
     ("examples", "error", "message"),
     [
@@ -285,27 +272,6 @@ def test_the_example_keeps_the_best_epoch_and_both_ways_agree(tmp_path: Path) ->
     assert (tmp_path / "best" / "model.safetensors").exists()
 
 
-def test_the_example_leaves_nothing_behind(tmp_path: Path) -> None:
-    program = ROOT / "examples" / "train_with_transformers.py"
-    working, temporary = tmp_path / "working", tmp_path / "temporary"
-    working.mkdir()
-    temporary.mkdir()
-    subprocess.run(
-        [sys.executable, str(program), "--epochs", "1", "--dialogues", "2"],
-        cwd=working,
-        check=True,
-        capture_output=True,
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": str(ROOT),
-            "TMPDIR": str(temporary),
-            "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "of-torch"),
-        },
-    )
-    assert not [*working.iterdir(), *temporary.iterdir()]
-
-
 def test_nulls_of_previous_turns_are_what_is_not_there(evaluator: Evaluator) -> None:
     name, turns = next(iter(sample_predictions("good").items()))
     domains = {domain for turn in turns for domain in turn["state"]}
@@ -349,21 +315,6 @@ def test_a_reward_function_has_the_signature_of_trl(evaluator: Evaluator) -> Non
     assert credits == [each.turns[-1].credit for each in expected]
 
 
-def test_a_turn_is_credited_for_what_it_adds(evaluator: Evaluator) -> None:
-    name, turns = "smp0021", sample_predictions("good")["smp0021"]
-    whole = evaluator.reward(name, turns)
-    rewards = reward_function(
-        evaluator, credit_only=True, parse=lambda text: {**turns[int(text)], "response": "x"}
-    )
-    silent = rewards(
-        completions=[str(n) for n in range(len(turns))],
-        dialogue_id=[name] * len(turns),
-        previous_turns=[turns[:n] for n in range(len(turns))],
-    )
-    assert any(turn.credit > 0 for turn in whole.turns)
-    assert silent == [0] * len(turns)
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
@@ -382,3 +333,16 @@ def test_columns_that_do_not_fit_are_named(
 def test_a_completion_without_text_is_refused(completion: Any) -> None:
     with pytest.raises(UsageError):
         completion_text(completion)
+
+
+def test_a_text_may_hold_a_state_too(tokenizer: Any, scorer: Evaluator) -> None:
+    def parse(text: str) -> dict[str, Any]:
+        return {"response": text, "state": {}, "active_domains": []}
+
+    rows = padded([ids_of(tokenizer, text) for text in RESPONSES], 0)
+    metrics = compute_metrics(scorer, tokenizer, EXAMPLES, parse=parse)
+    without_state = metrics(SimpleNamespace(predictions=rows, label_ids=None))
+    texts = decoded_responses(tokenizer, rows)
+    dialogues = {n: [parse(t["response"]) for t in ts] for n, ts in regrouped(texts).items()}
+    assert without_state == flat_scores(scorer.evaluate(dialogues))
+    assert without_state["success"] == 0

@@ -7,12 +7,24 @@ wrong when the values differ.
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, file_of
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.benchmark import add_dst_rules, add_reading, scorer_of
 from mwzeval.output import warnings_behind, write_result
+
+if TYPE_CHECKING:
+    from mwzeval.scores.report import Report
+    from mwzeval.scores.sheets import Document
+
+NOTE = (
+    "turns in which a slot was correct, missing (only annotated), spurious (only predicted), wrong "
+    "(another value); gold → predicted are its most frequent wrong values"
+)
+SHOWN = 2
+"""How many confusions a row of a table has room for; records and JSON have more."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +38,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a table for each rule; return 0. Raises `UsageError` for a file without states."""
-    from mwzeval.multiwoz.tracking.joint_goals import state_errors
     from mwzeval.scores.sheets import printed
 
     arguments.dst_rule = arguments.dst_rule or ["exact"]
     file = file_of(arguments)
     report = scorer_of(arguments).score(file).report()
-    document = state_errors(report)
+    document = _document(report)
     if not document.sheets:
         raise UsageError(f"{file} has turns without a state: there are no errors to count")
     with warnings_behind(report.warnings):
         write_result(printed(document, arguments.format), arguments.format)
     return 0
+
+
+def _document(report: Report) -> Document:
+    """Return a table for each rule, none without predicted states, and a record for each slot."""
+    from mwzeval.scores.sheets import Document, sheet
+
+    by_rule = {
+        rule: scores["errors"] for rule, scores in (report.metrics.get("dst_rules") or {}).items()
+    }
+    sheets, records = [], []
+    for rule, of_slots in by_rule.items():
+        rows = []
+        for slot, errors in of_slots.items():
+            counts = {kind: number for kind, number in errors.items() if kind != "confusions"}
+            confusions = [
+                "{gold} → {predicted} ({turns})".format(**confusion)
+                for confusion in errors["confusions"]
+            ]
+            rows.append([slot, *map(str, counts.values()), "; ".join(confusions[:SHOWN])])
+            everything = "; ".join(confusions)
+            records.append({"rule": rule, "slot": slot, **counts, "confusions": everything})
+        header = ["slot", "correct", "missing", "spurious", "wrong", "gold → predicted"]
+        sheets.append(sheet(rule, header, rows))
+    return Document(
+        heading=(f"{report.meta['corpus']}, {report.meta['fold']} fold",),
+        sheets=tuple(sheets),
+        notes=(NOTE,),
+        records=tuple(records),
+        plain={"dst_errors": by_rule},
+    )

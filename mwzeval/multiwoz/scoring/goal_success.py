@@ -182,8 +182,8 @@ class Progress:
     def advance(self, turn: Mapping[str, DomainTurn]) -> None:
         """Add what the next turn does in the goal's domains."""
         for domain, (found, provided) in turn.items():
-            if found is not None:
-                self.offered[domain] = offer_after(self.offered[domain], found)
+            if found is not None and replaces(found, self.offered[domain]):
+                self.offered[domain] = found
             if provided:
                 self.provided[domain] |= provided
 
@@ -193,20 +193,18 @@ class Progress:
 
     def outcome(self) -> DialogueOutcome:
         """Return the outcome of a dialogue that ends here."""
-        matched = {domain: self.is_matched(domain) for domain in self.goal}
-        inform = all(matched.values())
+        inform = all(map(self.is_matched, self.goal))
         domains = {}
         for domain, goal in self.goal.items():
-            provided = self.provided[domain]
-            missing = goal.requested - provided
+            missing = goal.requested - self.provided[domain]
             domains[domain] = DomainOutcome(
-                inform=matched[domain],
+                inform=self.is_matched(domain),
                 success=not missing if inform else None,
                 offered=self.offered[domain],
-                provided=frozenset(provided),
+                provided=frozenset(self.provided[domain]),
                 missing=missing,
             )
-        success = inform and all(outcome.success for outcome in domains.values())
+        success = inform and not any(outcome.missing for outcome in domains.values())
         return DialogueOutcome(inform, success, domains)
 
 
@@ -218,11 +216,6 @@ def judge(
     for turn in turns:
         progress.advance(turn)
     return progress.outcome()
-
-
-def offer_after(offered: tuple[str, ...], found: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the offer after a turn that may be offering `found`."""
-    return found if found is not None and replaces(found, offered) else offered
 
 
 def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:

@@ -7,7 +7,7 @@ have won a domain, the turn that lacks least is reported (docs/reasons.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -23,10 +23,7 @@ from mwzeval.multiwoz.scoring.goal_success import (
     NormalizedTurn,
     Progress,
     dialogue_acts,
-    found_by,
     judge,
-    offer_after,
-    placeholders_in,
     replaces,
 )
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
@@ -86,21 +83,13 @@ class Case:
         """Return Inform and Success."""
         return judge(self.goal, self.acts())
 
-    def offered(self, domain: str) -> tuple[str, ...]:
-        """Return the venues that are on offer in the end."""
-        venues: tuple[str, ...] = ()
-        for turn in self.turns:
-            if domain in turn.active_domains:
-                venues = offer_after(venues, found_by(domain, turn, self.database))
-        return venues
-
     def offers_right(self, domain: str) -> bool:
         """Tell whether venues are on offer in the end, and all of them satisfy the goal.
 
         Inform of a train can be won as well by offering none, which puts nothing right.
         """
-        offered = self.offered(domain)
-        return bool(offered) and self.goal[domain].is_matched(offered)
+        result = self.outcome().domains[domain]
+        return bool(result.offered) and result.inform
 
     # Repairs.
 
@@ -214,9 +203,8 @@ def _offer_failures(
     """Return what a turn lacks of an offer that satisfies the goal, when none is made `since`."""
     turn, placeholder = case.turns[index], OFFERED_BY[domain]
     others = {other for other, by in OFFERED_BY.items() if by == placeholder} - {domain}
-    has_placeholder = placeholder in turn.response
     found = []
-    if not has_placeholder:
+    if placeholder not in turn.response:
         words = _unsaid(case, placeholder, others, since)
         offer = partial(Case.say, turn=index, placeholder=placeholder)
         found.append(Failure("no-venue-offered", "inform", domain, None, offer, words))
@@ -229,7 +217,7 @@ def _offer_failures(
     lacking = len(found)
     if not is_active and found[-1].kind == "no-state" and not found[-1].then:
         lacking -= 1  # Both are that the domain was not noticed, though the user had asked for it.
-    return (lacking, _excused(found), _remoteness(has_placeholder, turn, others), index), found
+    return (lacking, _excused(found), _remoteness(placeholder, turn, others), index), found
 
 
 def _later_failures(case: Case, domain: str, found: list[Failure]) -> list[Failure]:
@@ -271,30 +259,28 @@ def _excused(found: Iterable[Failure]) -> int:
 FOR_OTHERS = 2
 
 
-def _remoteness(has_placeholder: bool, turn: NormalizedTurn, others: Iterable[str]) -> int:
+def _remoteness(placeholder: str, turn: NormalizedTurn, others: Iterable[str]) -> int:
     """Rank turns that lack as much: a placeholder that is for no other domain is nearest."""
-    if not has_placeholder:
+    if placeholder not in turn.response:
         return 1
     return 0 if set(others).isdisjoint(turn.active_domains) else FOR_OTHERS
 
 
 def _unsaid(
-    case: Case, placeholder: str, others: Collection[str], since: int = 0
+    case: Case, placeholder: str, others: Iterable[str], since: int = 0
 ) -> dict[str, object]:
     """Return words for that no turn about a domain has a placeholder, and which turns have it.
 
     Turns about any of `others`, which the placeholder may as well be of, are left out.
     """
-    elsewhere = [
+    elsewhere = ", ".join(
         f"turn {index} (active: {_listed(turn)})"
         for index, turn in enumerate(case.turns)
-        if index >= since
-        and placeholder in turn.response
-        and _remoteness(True, turn, others) < FOR_OTHERS
-    ]
+        if index >= since and _remoteness(placeholder, turn, others) == 0
+    )
     return {
         "placeholder": _called(case, placeholder),
-        "elsewhere": f"; others have it: {', '.join(elsewhere)}" if elsewhere else "",
+        "elsewhere": elsewhere and f"; others have it: {elsewhere}",
     }
 
 
@@ -327,7 +313,7 @@ def _state_failures(case: Case, domain: str, index: int) -> list[Failure]:
         then = "" if annotated else f"had not asked for a {domain}"
         return [failure("no-state", case.constraints[domain], {}, then)]
     changes = _needed_changes(case, domain, index)
-    if not case.offered(domain):
+    if not case.outcome().domains[domain].offered:
         listed = ", ".join(
             f"no {slot}" if value is None else f"{slot}={value}" for slot, value in changes.items()
         )
@@ -426,7 +412,7 @@ def _slot_failures(case: Case, domain: str, slot: str) -> list[Failure]:
     others = {other for other, goal in case.goal.items() if slot in goal.requested} - {domain}
     ways: list[tuple[Rank, list[Failure]]] = []
     for index, turn in enumerate(case.turns):
-        has_slot = slot in placeholders_in(turn.response).provided
+        has_slot = slot in turn.response
         too_early = slot == "REFERENCE" and index not in booked
         if booked and too_early and not has_slot:
             continue  # What must yet be given can as well be given when it is booked.
@@ -445,7 +431,7 @@ def _slot_failures(case: Case, domain: str, slot: str) -> list[Failure]:
             else:
                 found.append(Failure("never-booked", "success", domain, None, book, {}))
         unasked = domain not in case.annotated[index]
-        ways.append(((len(found), unasked, _remoteness(has_slot, turn, others), index), found))
+        ways.append(((len(found), unasked, _remoteness(slot, turn, others), index), found))
     nearest = min(ways, key=lambda way: way[0])[1]
     name = SLOT_NAMES.get(slot, slot.lower())
     return [replace(failure, slot=name) for failure in nearest]

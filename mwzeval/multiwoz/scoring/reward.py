@@ -91,10 +91,9 @@ class MentionCounts(NamedTuple):
     @classmethod
     def of(cls, judged: Sequence[tuple[bool, bool | None]]) -> MentionCounts:
         """Count values by whether the database has them and whether they agree (None: cannot)."""
-        known = [known for known, _ in judged]
-        agrees = [agrees for _, agrees in judged]
-        missing, right = known.count(False), agrees.count(True)
-        return cls(len(known), missing, len(agrees) - agrees.count(None), right)
+        known, agrees = [known for known, _ in judged], [agrees for _, agrees in judged]
+        belonging = len(agrees) - agrees.count(None)
+        return cls(len(known), known.count(False), belonging, agrees.count(True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,33 +196,25 @@ def reward(
     met = met_before = sum(map(state.is_matched, to_offer))
     rewards = []
     for turn in turns:
-        matched_before = {domain: state.is_matched(domain) for domain in turn}
-        given_before = {domain: frozenset(state.provided[domain]) for domain in turn}
-        state.advance(turn)
         active = [domain for domain in goal if domain in turn]
-        offered = [d for d in active if state.is_matched(d) and not matched_before[d]]
-        lost = [d for d in active if matched_before[d] and not state.is_matched(d)]
-        provided = [
+        before = {d: (state.is_matched(d), frozenset(state.provided[d])) for d in active}
+        state.advance(turn)
+        offered = tuple(d for d in active if state.is_matched(d) and not before[d][0])
+        lost = tuple(d for d in active if before[d][0] and not state.is_matched(d))
+        provided = tuple(
             (domain, slot)
             for domain in active
-            for slot in sorted(goal[domain].requested & state.provided[domain])
-            if slot not in given_before[domain]
-        ]
+            for slot in sorted(goal[domain].requested & state.provided[domain] - before[domain][1])
+        )
         balance = len(offered) + len(provided) - len(lost)
         met += balance
-        credit = balance / needs if needs else 0.0
-        rewards.append(TurnReward(tuple(offered), tuple(lost), tuple(provided), credit))
+        rewards.append(TurnReward(offered, lost, provided, balance / needs if needs else 0.0))
     outcome = state.outcome()
     gained = (met - met_before) / needs if needs else 0.0
     said = sum(grounded.shares(weights)) if grounded is not None else 0.0
-    return Reward(
-        value=_final(outcome, weights) + weights.progress * gained + said,
-        progress=met / needs if needs else 1.0,
-        turns=tuple(rewards),
-        outcome=outcome,
-        weights=weights,
-        grounded=grounded,
-    )
+    value = _final(outcome, weights) + weights.progress * gained + said
+    progress = met / needs if needs else 1.0
+    return Reward(value, progress, tuple(rewards), outcome, weights, grounded)
 
 
 def _final(outcome: DialogueOutcome, weights: RewardWeights) -> float:

@@ -39,36 +39,26 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 
 
 class WindowTypes:
-    """Accumulates words in order; memory does not depend on how many there were."""
+    """The types of all windows of words, by where windows begin; its size is bounded."""
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int, words: Sequence[str] = ()) -> None:
         self.window = window
-        self.words = 0
-        self._by_offset = [0] * window
+        self.words = len(words)
+        self._by_offset = self._counted(words, first=0)
         """For each offset, distinct words summed over the whole windows that begin there."""
-        self._start: list[str] = []
-        self._end: list[str] = []
+        self._start = [*words[: window - 1]]
+        self._end = [*words[max(0, len(words) - window + 1) :]]
         """The first and the last words, fewer than a window each."""
 
-    def update(self, words: Sequence[str]) -> None:
-        """Add words that follow."""
-        self._count([*self._end, *words], first=self.words - len(self._end))
-        self._take(words, words)
-        self.words += len(words)
-
     def merge(self, later: WindowTypes) -> None:
-        """Add what `later` has seen, as if it had come after what this one has seen.
-
-        Raises:
-            ValueError: For windows of another size.
-        """
-        if later.window != self.window:
-            raise ValueError("only windows of one size add up")
+        """Add what `later` has seen, as if it had come after what this one has seen."""
         # The windows across the border: they begin here and end within the later start.
-        self._count([*self._end, *later._start], first=self.words - len(self._end))
-        for offset, types in enumerate(later._by_offset):
-            self._by_offset[(self.words + offset) % self.window] += types
-        self._take(later._start, later._end)
+        border = self._counted([*self._end, *later._start], first=self.words - len(self._end))
+        moved = np.roll(later._by_offset, self.words % self.window).tolist()
+        self._by_offset = [*map(sum, zip(self._by_offset, border, moved, strict=True))]
+        self._start = [*self._start, *later._start][: self.window - 1]
+        end = [*self._end, *later._end]
+        self._end = end[max(0, len(end) - self.window + 1) :]
         self.words += later.words
 
     def types(self) -> int:
@@ -76,23 +66,15 @@ class WindowTypes:
         return self._by_offset[0]
 
     def windows(self) -> int:
-        """Return how many whole windows there are, one after the other from the first word on."""
+        """Return how many whole windows there are, from the first word on."""
         return self.words // self.window
 
-    def _count(self, words: Sequence[str], first: int) -> None:
-        """Count every whole window of `words`, which begin at position `first`."""
+    def _counted(self, words: Sequence[str], first: int) -> list[int]:
+        """Return the types of every whole window of `words`, which begin at position `first`."""
         types = types_of_windows(words, self.window)
-        if len(types):
-            offsets = (first + np.arange(len(types))) % self.window
-            sums = np.zeros(self.window, dtype=np.int64)
-            np.add.at(sums, offsets, types)
-            self._by_offset = [a + b for a, b in zip(self._by_offset, sums.tolist(), strict=True)]
-
-    def _take(self, first: Sequence[str], last: Sequence[str]) -> None:
-        kept = self.window - 1
-        self._start += first[: kept - len(self._start)]
-        following = [*self._end, *last[max(0, len(last) - kept) :]]
-        self._end = following[max(0, len(following) - kept) :]
+        sums = np.zeros(self.window, dtype=np.int64)
+        np.add.at(sums, (first + np.arange(len(types))) % self.window, types)
+        return list(sums.tolist())
 
 
 def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
@@ -265,7 +247,7 @@ class Richness:
         self._bigrams.update(chain.from_iterable(map(pairwise, turns)))
         for turn in turns:
             self._trigrams.update(zip(turn, turn[1:], turn[2:], strict=False))
-        self._windows.update(words)
+        self._windows.merge(WindowTypes(MSTTR_WINDOW, words))
 
 
 def richness_rows(dialogues: Sequence[DialogueWords]) -> list[dict[str, float]]:
@@ -274,18 +256,14 @@ def richness_rows(dialogues: Sequence[DialogueWords]) -> list[dict[str, float]]:
     A window, and the number of distinct words in it, belong to the dialogue where it starts.
     """
     tokens = [word for dialogue in dialogues for turn in dialogue for word in turn]
+    starts = range(0, len(tokens) - MSTTR_WINDOW + 1, MSTTR_WINDOW)
+    types = [len(set(tokens[start : start + MSTTR_WINDOW])) for start in starts]
     rows = []
     first = 0
     for dialogue in dialogues:
         end = first + sum(map(len, dialogue))
-        start = -(-first // MSTTR_WINDOW) * MSTTR_WINDOW
-        windows = [
-            tokens[at : at + MSTTR_WINDOW]
-            for at in range(start, end, MSTTR_WINDOW)
-            if at + MSTTR_WINDOW <= len(tokens)
-        ]
-        types = sum(len(set(window)) for window in windows)
-        numbers = map(float, (len(dialogue), end - first, types, len(windows)))
+        own = types[-(-first // MSTTR_WINDOW) : -(-end // MSTTR_WINDOW)]
+        numbers = map(float, (len(dialogue), end - first, sum(own), len(own)))
         rows.append(dict(zip(RICHNESS_COLUMNS, numbers, strict=True)))
         first = end
     return rows

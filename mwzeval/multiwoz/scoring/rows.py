@@ -256,24 +256,27 @@ def plain_metrics(scorer: Scorer, rows: Rows, scores: Iterable[Score]) -> dict[s
         # What is shown without decimals is a count.
         value = score.value if score.places else int(score.value)
         values.setdefault(score.name, {})[score.scope] = value
+
+    def whole(metric: str, names: Iterable[str]) -> dict[str, float]:
+        return {name: values[f"{metric}.{name}"][WHOLE] for name in names}
+
     plain: dict[str, Any] = dict.fromkeys(("bleu", "success", "richness", "dst"))
     if metrics.bleu:
-        plain["bleu"] = {name: values[f"bleu.{name}"][WHOLE] for name in scorer.bleus}
+        plain["bleu"] = whole("bleu", scorer.bleus)
     if metrics.success:
         plain["success"] = {name: values.get(name, {}) for name in ("inform", "success")}
     if metrics.richness:
-        plain["richness"] = {name: values[f"richness.{name}"][WHOLE] for name in RICHNESS}
+        plain["richness"] = whole("richness", RICHNESS)
     if rows.has_dst:
-        plain["dst"] = {
-            name: values[f"dst.{name}"][WHOLE] / unit for name, unit in STATE_TRACKING.items()
-        }
-    if metrics.dst_rules and not rows.sources.predicted_states:
+        percent = whole("dst", STATE_TRACKING)
+        plain["dst"] = {name: value / STATE_TRACKING[name] for name, value in percent.items()}
+    if metrics.dst_rules:
         plain["dst_rules"] = None
-    elif metrics.dst_rules:
-        plain["dst_rules"] = {
-            rule.name: rule.view(values, sums, rows.confusions.get(rule.name, Counter()))
-            for rule in scorer.joint_goals
-        }
+        if rows.sources.predicted_states:
+            plain["dst_rules"] = {
+                rule.name: rule.view(values, sums, rows.confusions.get(rule.name, Counter()))
+                for rule in scorer.joint_goals
+            }
     if metrics.grounded:
         plain["grounded"] = grounded_view(rows.computed(scorer, sums), sums, values)
     return plain
@@ -304,17 +307,14 @@ def signature(
         choices["unfilled"] = ",".join(map(spelling, scorer.unfilled))
     if scorer.tools is not None:
         choices["tools"] = scorer.tools
-    if metric in ("inform", "success", "combined"):
-        choices["state"] = "predicted" if sources.predicted_states else "gold"
-        choices["domains"] = "predicted" if sources.predicted_domains else "estimated"
-        choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD}
-    if metric in GROUNDED_CHOICES:
+    if metric in ("inform", "success", "combined", *GROUNDED_CHOICES):
         choices["state"] = "predicted" if sources.predicted_states else "gold"
         if metric == "booking":
             choices["bookings"] = rows.computed(scorer, rows.table.sums()).bookings
         else:
             choices["domains"] = "predicted" if sources.predicted_domains else "estimated"
-        choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD, **GROUNDED_CHOICES[metric]}
+        choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD}
+        choices |= GROUNDED_CHOICES.get(metric, {})
     if metric not in ("dst", "booking"):
         choices["responses"] = scorer.kind(sources)
         if scorer.delexicalizes(sources):

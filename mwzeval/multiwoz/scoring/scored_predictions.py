@@ -17,10 +17,16 @@ from mwzeval.multiwoz.placeholders import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.plausibility import coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
-from mwzeval.multiwoz.scoring.goal_success import NeedsOffer, Progress
+from mwzeval.multiwoz.scoring.goal_success import (
+    DialogueOutcome,
+    DomainOutcome,
+    NeedsOffer,
+    Progress,
+)
 from mwzeval.multiwoz.scoring.reasons import Case, failures, spelled
 from mwzeval.multiwoz.scoring.rows import Rows, plain_metrics
-from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
+from mwzeval.multiwoz.tracking.errors import with_state_errors
 from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, TurnView, Utterance
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE
@@ -30,53 +36,38 @@ SHOWN_VENUES = 3
 """How many venues are named before they are only counted."""
 
 
-def explain(scorer: Scorer, dialogue: NormalizedDialogue) -> Explanation:
-    """Return the outcomes of a dialogue, what each turn did, and why Inform or Success failed."""
+def explain(
+    scorer: Scorer, dialogue: NormalizedDialogue, predicted: Sequence[Turn] = ()
+) -> Explanation:
+    """Return the outcomes of a dialogue, what each turn did, and why Inform or Success failed.
+
+    With the turns as they were `predicted`, responses are shown as they were written, with calls
+    and bookings; of a response with placeholders a fact tells as what it was scored.
+    """
     case = Case.of(scorer, dialogue)
     outcome = case.outcome()
-    outcomes: dict[str, dict[str, bool | None]] = {
-        WHOLE: {"inform": outcome.inform, "success": outcome.success}
-    }
-    for domain, result in outcome.domains.items():
-        outcomes[domain] = {"inform": result.inform, "success": result.success}
-    explanation = Explanation(
-        unit=dialogue.name,
-        outcomes=outcomes,
-        goal=tuple(_goal_facts(case)),
-        turns=tuple(_turn_views(case, scorer.gold.dialogues[dialogue.name])),
-        reasons=tuple(failure.reason() for failure in failures(case)),
-    )
-    return explanation if dialogue.mentions is None else _with_words(explanation, scorer, dialogue)
-
-
-def _with_words(
-    explanation: Explanation, scorer: Scorer, dialogue: NormalizedDialogue
-) -> Explanation:
-    """Return an explanation with what became of the words, where responses are in words."""
-    words = words_of(scorer, dialogue)
-    in_words = words.outcomes()
-    return replace(
-        explanation,
-        outcomes={
-            scope: {**kept, **in_words[None if scope == WHOLE else scope]}
-            for scope, kept in explanation.outcomes.items()
-        },
-        turns=tuple(
-            view._replace(
-                facts=(*view.facts, *words.turn_facts(turn)),
-                claims=tuple(claim for claim in words.claims if claim.turn == turn),
-            )
-            for turn, view in enumerate(explanation.turns)
-        ),
-        reasons=(*explanation.reasons, *words.reasons()),
-    )
+    results: dict[str, DialogueOutcome | DomainOutcome] = {WHOLE: outcome, **outcome.domains}
+    outcomes = {scope: {"inform": r.inform, "success": r.success} for scope, r in results.items()}
+    views = list(_turn_views(case, scorer.gold.dialogues[dialogue.name], predicted))
+    reasons = [failure.reason() for failure in failures(case)]
+    if dialogue.mentions is not None:
+        words = words_of(scorer, dialogue)
+        for scope, of_scope in words.outcomes().items():
+            outcomes[scope or WHOLE].update(of_scope)
+        for index, view in enumerate(views):
+            claims = tuple(claim for claim in words.claims if claim.turn == index)
+            facts = (*view.facts, *words.turn_facts(index))
+            views[index] = view._replace(facts=facts, claims=claims)
+        reasons += words.reasons()
+    goal = tuple(_goal_facts(case))
+    return Explanation(dialogue.name, outcomes, goal, tuple(views), tuple(reasons))
 
 
 def words_of(scorer: Scorer, dialogue: NormalizedDialogue) -> Words:
     """Return what was made of the words of a dialogue, and what they are judged by."""
     gold = scorer.gold.dialogues[dialogue.name]
     grounded = scorer.grounded(dialogue)
-    mentions = scorer.named_and_said(dialogue)
+    mentions = scorer.all_mentions(dialogue)
     of_log = scorer.log_claims(dialogue, grounded)
     facts = scorer.grounding.facts
     return Words(
@@ -90,41 +81,7 @@ def words_of(scorer: Scorer, dialogue: NormalizedDialogue) -> Words:
     )
 
 
-def explanation_as_written(
-    scorer: Scorer, name: str, turns: Sequence[Turn], sources: Sources
-) -> Explanation:
-    """Return the explanation of a dialogue, each response as it was predicted, with the calls.
-
-    Of a response with placeholders a fact tells as what it was scored; of one in words the facts
-    tell what was read in it.
-    """
-    dialogue = scorer.normalize(name, turns, sources)
-    explanation = explain(scorer, dialogue)
-    in_words = dialogue.mentions is not None
-    views = tuple(
-        _turn_as_written(view, turn, in_words=in_words)
-        for view, turn in zip(explanation.turns, turns, strict=True)
-    )
-    return replace(explanation, turns=views)
-
-
-def _turn_as_written(view: TurnView, turn: Turn, *, in_words: bool) -> TurnView:
-    facts = (*_done(turn), *view.facts)
-    if turn.response is None:
-        said = tuple(spoken for spoken in view.utterances if spoken.speaker != SYSTEM)
-        return view._replace(utterances=said, facts=facts)
-    scored = next(spoken.text for spoken in view.utterances if spoken.speaker == SYSTEM)
-    return view._replace(
-        utterances=tuple(
-            spoken._replace(text=turn.response) if spoken.speaker == SYSTEM else spoken
-            for spoken in view.utterances
-        ),
-        facts=facts if in_words or scored == turn.response else (Fact("scored as", scored), *facts),
-    )
-
-
-def _done(turn: Turn) -> Iterator[Fact]:
-    """Yield the functions that the system called in a turn, else the bookings that it made."""
+def _calls_and_bookings(turn: Turn) -> Iterator[Fact]:
     for call in turn.calls:
         arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
         yield Fact("called", f"{call.function}({arguments})")
@@ -144,15 +101,23 @@ def _goal_facts(case: Case) -> Iterator[Fact]:
             yield Fact("asks for", ", ".join(sorted(wanted.requested)), domain)
 
 
-def _turn_views(case: Case, gold: GoldDialogue) -> Iterator[TurnView]:
+def _turn_views(case: Case, gold: GoldDialogue, predicted: Sequence[Turn]) -> Iterator[TurnView]:
     progress = Progress(case.goal)
     has_offered: set[str] = set()
     states: dict[str, tuple[Mapping[str, str], Fact]] = {}
     for index, acts in enumerate(case.acts()):
         turn = case.turns[index]
+        scored = natural_spacing(turn.response)
+        response: str | None = scored
+        facts = []
+        if predicted:
+            response = predicted[index].response
+            if response is not None and response != scored and not case.in_words:
+                facts.append(Fact("scored as", scored))
+            facts += _calls_and_bookings(predicted[index])
         before = {domain: frozenset(slots) for domain, slots in progress.provided.items()}
         progress.advance(acts)
-        facts = [Fact("active", ", ".join(turn.active_domains) or "none")]
+        facts.append(Fact("active", ", ".join(turn.active_domains) or "none"))
         for domain, slots in turn.state.items():
             # Most slots are those of the turn before, the very same object.
             if domain not in states or states[domain][0] is not slots:
@@ -167,14 +132,11 @@ def _turn_views(case: Case, gold: GoldDialogue) -> Iterator[TurnView]:
                 facts.append(_offer(case, domain, progress.offered[domain]))
             if new := progress.provided[domain] - before[domain]:
                 facts.append(Fact("provided", ", ".join(sorted(new)), domain))
-        yield TurnView(
-            utterances=(
-                Utterance("user", gold.user_utterances[index]),
-                Utterance(SYSTEM, natural_spacing(turn.response)),
-                Utterance("reference", gold.references[index]),
-            ),
-            facts=tuple(facts),
-        )
+        utterances = [Utterance("user", gold.user_utterances[index])]
+        if response is not None:
+            utterances.append(Utterance(SYSTEM, response))
+        utterances.append(Utterance("reference", gold.references[index]))
+        yield TurnView(tuple(utterances), tuple(facts))
 
 
 def _offer(case: Case, domain: str, offered: tuple[str, ...]) -> Fact:
@@ -273,8 +235,8 @@ class ScoredPredictions:
     def explain_all(self) -> Iterator[Explanation]:
         """Yield what became of every dialogue.
 
-        Where state tracking is scored, turns tell what is wrong with their states. Where it alone
-        is, as of predictions without any response, outcomes and reasons are those of the states.
+        Where state tracking is scored, turns tell what is wrong with their states. Where nothing
+        else is, as of predictions without any response, outcomes and reasons are those of states.
         """
         return self._explained(self.units())
 
@@ -302,10 +264,10 @@ class ScoredPredictions:
         )
         for unit in units:
             turns = dialogues[unit]
-            explanation = explanation_as_written(scorer, unit, turns, sources)
+            explanation = explain(scorer, scorer.normalize(unit, turns, sources), turns)
             if metrics.tracking and sources.predicted_states:
-                errors = scorer.state_errors(explanation.unit, turns)
-                yield (errors.shown_in if with_responses else errors.explained)(explanation)
+                tracked = scorer.tracked(explanation.unit, turns)
+                yield with_state_errors(explanation, *tracked, alone=not with_responses)
             else:
                 yield (
                     explanation if with_responses else replace(explanation, outcomes={}, reasons=())

@@ -42,7 +42,7 @@ from mwzeval.multiwoz.scoring.reward import (
     RewardWeights,
     reward,
 )
-from mwzeval.multiwoz.tracking.joint_goals import JointGoals, StateErrors, dst_row
+from mwzeval.multiwoz.tracking.joint_goals import Agree, JointGoals, States, dst_row
 from mwzeval.multiwoz.tracking.states import Convention, any_similar
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.names import with_unknown_names
@@ -61,17 +61,18 @@ class Sources:
     lexicalized: bool = False
 
     @classmethod
-    def of(cls, dialogues: Iterable[Sequence[Turn]], *, is_told: bool = False) -> Sources:
+    def of(cls, dialogues: Iterable[Sequence[Turn]], *, lexicalized: bool | None = None) -> Sources:
         """Use what is predicted only where no turn of the input lacks it.
 
-        Where it `is_told` what responses are, they are not looked at.
+        Responses decide whether they are `lexicalized`, if that is not known.
         """
         turns = [turn for dialogue in dialogues for turn in dialogue]
+        if lexicalized is None:
+            lexicalized = Wording.of(turn.response or "" for turn in turns).lexicalized
         return cls(
-            predicted_states=all(turn.state is not None for turn in turns),
-            predicted_domains=all(turn.active_domains is not None for turn in turns),
-            lexicalized=not is_told
-            and Wording.of(turn.response or "" for turn in turns).lexicalized,
+            all(turn.state is not None for turn in turns),
+            all(turn.active_domains is not None for turn in turns),
+            lexicalized,
         )
 
     @classmethod
@@ -157,7 +158,7 @@ class Scorer:
         Its few turns may lack what tells words from placeholders by its form, so names of the
         database tell it as well: a placeholder among words makes no other dialogue of it.
         """
-        sources = Sources.of([turns], is_told=True)
+        sources = Sources.of([turns], lexicalized=False)
         if self.responses != AUTO:
             return sources
         responses = [turn.response or "" for turn in turns]
@@ -208,47 +209,43 @@ class Scorer:
         self, name: str, turns: Sequence[Turn], sources: Sources
     ) -> tuple[Sequence[State], Sequence[tuple[str, ...]]]:
         """Return the (normalised) states and active domains of a dialogue's turns."""
-        states: Sequence[State] = (
-            normalize_states((turn.state or {} for turn in turns), self.rules)
-            if sources.predicted_states
-            else self.gold_states(self.gold.name_of(name))[: len(turns)]
-        )
-        domains: Sequence[tuple[str, ...]] = (
-            [turn.active_domains or () for turn in turns]
-            if sources.predicted_domains
-            else estimate_active_domains(states)
-        )
-        return states, domains
+        states: Sequence[State]
+        if sources.predicted_states:
+            states = normalize_states((turn.state or {} for turn in turns), self.rules)
+        else:
+            states = self.gold_states(self.gold.name_of(name))[: len(turns)]
+        if sources.predicted_domains:
+            return states, [turn.active_domains or () for turn in turns]
+        return states, estimate_active_domains(states)
 
     def gold_states(self, name: str) -> tuple[State, ...]:
         """Return the annotated states of a dialogue, normalised."""
-        states = self._gold_states.get(name)
-        if states is None:
+        if name not in self._gold_states:
             annotated = self.gold.dialogues[name].states
-            states = tuple(normalize_states(annotated, self.rules))
-            self._gold_states[name] = states
-        return states
+            self._gold_states[name] = tuple(normalize_states(annotated, self.rules))
+        return self._gold_states[name]
 
-    def state_errors(self, name: str, turns: Sequence[Turn]) -> StateErrors:
-        """Return errors under the first rule that is chosen, without one under that of --dst."""
+    def tracked(self, name: str, turns: Sequence[Turn]) -> tuple[str, Agree, States]:
+        """Return the name of joint accuracy, when values agree, and the states that are compared.
+
+        That is under the first rule that is chosen, without one under that of --dst.
+        """
         if self.joint_goals:
             rule = self.joint_goals[0]
             states = rule.states(name, self.gold.dialogues[name], turns)
-            return StateErrors.of(f"{rule.prefix}.joint_goal_accuracy", rule.agree, states)
+            return f"{rule.prefix}.joint_goal_accuracy", rule.agree, states
         predicted = normalize_states((turn.state or {} for turn in turns), self.rules)
         gold = (
             {d: {slot: (value,) for slot, value in slots.items()} for d, slots in state.items()}
             for state in self.gold_states(name)
         )
-        return StateErrors.of("dst.joint_accuracy", any_similar, zip(predicted, gold, strict=False))
+        return "dst.joint_accuracy", any_similar, zip(predicted, gold, strict=False)
 
     def goal(self, name: str) -> dict[str, DomainGoal]:
         """Return what the user of a dialogue wants, with the satisfying venues looked up."""
-        goal = self._goals.get(name)
-        if goal is None:
-            goal = prepare_goal(self.gold.dialogues[name].goal, self.database)
-            self._goals[name] = goal
-        return goal
+        if name not in self._goals:
+            self._goals[name] = prepare_goal(self.gold.dialogues[name].goal, self.database)
+        return self._goals[name]
 
     def outcome(self, dialogue: NormalizedDialogue) -> DialogueOutcome:
         """Return Inform and Success of one dialogue."""
@@ -280,11 +277,13 @@ class Scorer:
 
     def grounded(self, dialogue: NormalizedDialogue) -> Grounded:
         """Return what a dialogue in words mentions, compared with the database and the goal."""
-        booked = self.gold.dialogues[dialogue.name].booked
-        states = [turn.state for turn in dialogue.turns]
-        wanted = self._venues_wanted(dialogue.name)
-        said = self.named_and_said(dialogue)
-        return self.grounding.judge(wanted, booked, states, dialogue.words, said)
+        return self.grounding.judge(
+            self._grounded_goal(dialogue.name),
+            self.gold.dialogues[dialogue.name].booked,
+            [turn.state for turn in dialogue.turns],
+            dialogue.words,
+            self.all_mentions(dialogue),
+        )
 
     def log_claims(self, dialogue: NormalizedDialogue, grounded: Grounded) -> tuple[LogClaim, ...]:
         """Return what the log of a dialogue in words tells of what it says.
@@ -293,16 +292,11 @@ class Scorer:
         """
         if not any(dialogue.calls):
             return ()
-        mentions = self.named_and_said(dialogue)
-        said = [
-            Said(words, turn.state, of_turn, calls)
-            for words, turn, of_turn, calls in zip(
-                dialogue.words, dialogue.turns, mentions, dialogue.calls, strict=True
-            )
-        ]
-        return compare_with_log(said, grounded.judged, self.database, self.grounding.facts)
+        states = (turn.state for turn in dialogue.turns)
+        said = map(Said, dialogue.words, states, self.all_mentions(dialogue), dialogue.calls)
+        return compare_with_log([*said], grounded.judged, self.database, self.grounding.facts)
 
-    def named_and_said(self, dialogue: NormalizedDialogue) -> tuple[tuple[Mention, ...], ...]:
+    def all_mentions(self, dialogue: NormalizedDialogue) -> tuple[tuple[Mention, ...], ...]:
         """Return what a dialogue in words mentions, with names that the database does not have."""
         mentions = dialogue.mentions or ((),) * len(dialogue.turns)
         return tuple(
@@ -310,7 +304,7 @@ class Scorer:
             for response, said, turn in zip(dialogue.words, mentions, dialogue.turns, strict=True)
         )
 
-    def _venues_wanted(self, name: str) -> dict[str, DomainGoal]:
+    def _grounded_goal(self, name: str) -> dict[str, DomainGoal]:
         """Return the goal of a dialogue, with a venue of the very name that it asks for."""
         goals = self.gold.dialogues[name].goal
         return with_named_venues(self.goal(name), goals, self.grounding.facts)
@@ -329,7 +323,7 @@ class Scorer:
             booked = booked_by_calls(made, self.database, self.grounding.facts)
         elif sources.predicted_states:
             booked = booked_in_state(dialogue.turns[-1].state, self.database, self.grounding.facts)
-        wanted = self._venues_wanted(dialogue.name)
+        wanted = self._grounded_goal(dialogue.name)
         return {
             domain: judge_booking(
                 domain, goal[domain], wanted[domain].satisfying, booked.get(domain), self.rules

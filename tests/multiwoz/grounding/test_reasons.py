@@ -41,7 +41,7 @@ def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> D
     domain = reason.scope
     grounded = scorer.grounded(dialogue)
     venues = tuple(sorted(grounded.goal[domain].satisfying))
-    mentions = [list(said) for said in scorer.named_and_said(dialogue)]
+    mentions = [list(said) for said in scorer.all_mentions(dialogue)]
     if kind == "said-wrong":
         right = grounded.outcome.domains[domain].offered or venues
         assert reason.turn is not None

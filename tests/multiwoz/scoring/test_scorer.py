@@ -193,23 +193,6 @@ def test_values_agree_above_95_percent(length: int, agree: bool) -> None:
     assert specification.state_tracking([pair])["slot_recall"] == pytest.approx(float(agree))
 
 
-def test_naming_a_venue_without_a_state_withdraws_the_offer() -> None:
-    withdrawn = 0
-    for name, gold in annotated().items():
-        if len(gold["states"]) < 2:
-            continue
-        offer, active = "[name] [train_id]", {"active_domains": list(gold["goal"])}
-        turns = [{"response": "hello", "state": state, **active} for state in gold["states"]]
-        turns[-2] = {"response": offer, "state": gold["states"][-1], **active}
-        outcomes = []
-        for response in ("hello", offer):
-            turns[-1] = {"response": response, "state": {}, **active}
-            outcomes.append(found_outcome(name, turns, "2021"))
-            assert outcomes[-1] == expected_outcome(name, turns, "2021")
-        withdrawn += outcomes[0][0]["total"] and not outcomes[1][0]["total"]
-    assert withdrawn >= 10
-
-
 def test_gold_states_replace_all_when_any_turn_lacks_one() -> None:
     good = sample_predictions("good")
     for turns in good.values():

@@ -12,7 +12,6 @@ import jsonschema
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.errors import UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, read_json, sample_predictions
 
@@ -100,27 +99,6 @@ def test_scores_have_intervals_and_parts(capsys: pytest.CaptureFixture[str]) -> 
     assert of_joint["taxi"]["n"] < of_joint["total"]["n"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--dst-rule", "trad"], '"trade"'),
-        (["--dst-rule", "trade+none=value"], "values=trade"),
-    ],
-)
-def test_bad_use_is_told(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        code: Any = run(*arguments, WEAK)
-    except SystemExit as stopped:
-        code = stopped.code
-    assert code == 2
-    shown = capsys.readouterr()
-    assert said in shown.err
-    assert shown.out == ""
-    assert not Path("report.json").exists()
-
-
 def test_without_predicted_states_nothing_is_scored(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--dst-rule", "exact", POLICY_ONLY) == 0
     assert "warning: " in capsys.readouterr().err
@@ -145,18 +123,3 @@ def test_systems_are_compared_under_a_rule(capsys: pytest.CaptureFixture[str]) -
     assert "dst.exact.joint_goal_accuracy" in capsys.readouterr().out
     assert main(["compare", WEAK, POLICY_ONLY, "--dst-rule", "exact"]) == 2
     assert "sample-policy-only.json" in capsys.readouterr().err
-
-
-def test_a_gate_names_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
-    gate = "dst.exact.joint_goal_accuracy=99,dst.exact.joint_goal_accuracy.hotel=1"
-    at_turns = ",".join(f"dst.exact.joint_goal_accuracy_at_turn.{of}=1" for of in ("1", "10+"))
-    assert run("--dst-rule", "exact", "--fail-under", f"{gate},{at_turns}", WEAK) == 1
-    shown = capsys.readouterr().err
-    assert "dst.exact.joint_goal_accuracy is" in shown
-    assert "dst.exact.joint_goal_accuracy_at_turn.10+" in shown
-    assert "at_turn.1 " not in shown
-
-
-def test_an_evaluator_tells_what_is_wrong_with_rules() -> None:
-    with pytest.raises(UsageError, match="mwz22"):
-        Evaluator(dst_rules=["exact", "mwz2"])

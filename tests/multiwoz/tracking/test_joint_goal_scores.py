@@ -54,24 +54,6 @@ A, B = ("a",), ("b",)
 IN_A = {"hotel": {"area": A}}
 LATER = {**IN_A, "taxi": {"leave": A}}
 BY_HAND: dict[str, tuple[list[twin.Turn], dict[tuple[str, str], float]]] = {
-    "one wrong slot spoils its turn and its domain": (
-        [
-            ({"hotel": {"area": "a", "name": "x"}}, {"hotel": {"area": A, "name": B}}),
-            ({"hotel": {"area": "a", "name": "b"}}, {"hotel": {"area": A, "name": B}}),
-        ],
-        {
-            ("joint_goal_accuracy", WHOLE): 50,
-            ("joint_goal_accuracy", "hotel"): 50,
-            ("joint_goal_accuracy_without", "hotel"): 100,
-            ("slot_precision", WHOLE): 75,
-            ("slot_recall", WHOLE): 75,
-            ("slot_f1", WHOLE): 75,
-            # One error among two turns of thirty known slots.
-            ("slot_accuracy", WHOLE): 100 * 59 / 60,
-            ("average_goal_accuracy", WHOLE): 75,
-            ("relative_slot_accuracy", WHOLE): 75,
-        },
-    ),
     "flexibly, an old error costs less turn by turn, until another is made": (
         [
             ({}, IN_A),
@@ -102,17 +84,6 @@ BY_HAND: dict[str, tuple[list[twin.Turn], dict[tuple[str, str], float]]] = {
             ("joint_goal_accuracy", WHOLE): 0,
             ("flexible_goal_accuracy", WHOLE): 100 * (2 - exp(-1 / 2) - exp(-1)) / 3,
             ("mean_turn_f1", WHOLE): 100 * (0 + 2 / 3 + 4 / 5) / 3,
-        },
-    ),
-    "the F1 of turns is 1 of two empty states, and 0 when one is empty": (
-        [({}, {}), ({}, IN_A), ({"hotel": {"area": "a"}}, {}), ({"hotel": {"area": "a"}}, LATER)],
-        {("mean_turn_f1", WHOLE): 100 * (1 + 0 + 0 + 2 / 3) / 4, ("slot_f1", WHOLE): 40},
-    ),
-    "from the tenth on, turns are counted together": (
-        [*[({}, {})] * 9, ({}, IN_A), ({"hotel": {"area": "a"}}, IN_A), ({}, IN_A)],
-        {
-            ("joint_goal_accuracy_at_turn", "9"): 100,
-            ("joint_goal_accuracy_at_turn", "10+"): 100 / 3,
         },
     ),
 }  # fmt: skip
