@@ -162,30 +162,3 @@ def test_too_many_dialogues_that_say_nothing_fail(
         printed = capsys.readouterr()
         assert "of 4 dialogues" in printed.err
         assert ("Success" in printed.out) == (name == "mostly_unreachable")
-
-
-REFUSED = [
-    (f"{ACTS} rule", "--level words"),
-    ("--agent rule --compat convlab2", "--compat"),
-    ("--agent mine.py", "mine.py:NAME"),
-    ("--agent rule --user agend", '"agenda"'),
-    (f"{ACTS} rule-convlab --user mine:User", "words"),
-    (f"{ACTS} mine:User", '"mine:User"'),
-    (f"{ACTS} nothing:Agent", "ModuleNotFoundError"),
-    ("--agent mine:nobody --user mine:User", "AttributeError"),
-    ("--agent mine:respond --user mine:Silent", "begin"),
-    (f"{WORDS} --strict-user", "--strict-user"),
-    (f"{WORDS} --user-turns 0", "--user-turns"),
-    (f"{WORDS} --turn-seconds 0", "0"),
-    (f"{WORDS} --trials 0", "trials"),
-    (f"{WORDS} --goals corpus:9999", "62"),
-    (f"{WORDS} --goals sampled:1 --goal-model mine.py", "mine.py"),
-    (f"{WORDS} --goal-model mine.py", "--goal-model"),
-]
-
-
-def test_bad_use_is_refused_before_anything_is_written(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, named in REFUSED:
-        assert live(f"{words} -o run.jsonl") == 2, words
-        assert named in capsys.readouterr().err, words
-        assert not Path("run.jsonl").exists(), words

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cases import tabled
 from tests.command_lines import Run
+from tests.commands.test_live import AGENT
 from tests.places import ROOT, sample_predictions
 
 SYSTEMS = {
@@ -56,6 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, predictions in parts.items():
         (folder / f"{name}.json").write_text(json.dumps(predictions), encoding="utf-8")
     (folder / "broken.json").write_text("{", encoding="utf-8")
+    (folder / "mine.py").write_text(AGENT, encoding="utf-8")
     live = [{"mwzeval_live": 1, "benchmark": "crosswoz"}, {"dialogue": "a", "acts": []}]
     turn = {"response": "hi", "state": {}, "active_domains": []}
     for name, values in (("live", live), ("turns", [{"mul0001": [turn]}])):

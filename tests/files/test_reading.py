@@ -137,6 +137,21 @@ def test_the_limit_is_set_in_the_environment(monkeypatch: pytest.MonkeyPatch) ->
             size_limit()
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": 1,}', "line 7, column 9"),
+        ('[1,\n"2', "line 8, column 1: Unterminated string — the file may be cut off"),
+        ("[1,\n1e999]", "line 8: 1e999"),
+        ("[1,\nNaN]", "line 8: NaN"),
+        ("[1,\n" + "1" * 5000 + "]", "line 8: an integer has more than 4300 digits"),
+    ],
+)
+def test_what_is_no_json_is_named_with_its_line(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=rf"^a\.json: .*{said}"):
+        parse_json(text, "a.json", first_line=7)
+
+
 def test_values_that_are_too_deep_or_too_many_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
