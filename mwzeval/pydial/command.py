@@ -4,9 +4,8 @@ play   be the user in a task, against a policy: type acts, or choose from a menu
 run    train and test policies in tasks; called again, it goes on where it was
 table  print the paper's tables beside those of a run
 plot   draw the learning curves of a run, with bands
-cross  test what a run has learned in other environments (the paper's Table 8)
-sweep  test it at other error rates, and with users it was not trained with
-cross-users  let what a run has learned talk to other users, about the same goals
+retest test what a run has learned under other conditions: environments (the paper's Table 8),
+       error rates and users
 record write the dialogues of a policy as a data set in Minari's format
 
 Scoring of episode files is `mwzeval evaluate --benchmark pydial`; validate, compare, explain,
@@ -23,11 +22,18 @@ from pathlib import PurePath
 from typing import Any
 
 from mwzeval.arguments import InputFile, add_files, add_format, file_of, files_of
+from mwzeval.errors import UsageError
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
-from mwzeval.pydial.studies import cross_users_command, sweep_command
+from mwzeval.pydial.tasks import USERS
 
 SEEDS = 2**20
+FORMER = {
+    "cross": "`pydial retest`",
+    "sweep": "`pydial retest --errors 0,10,20,30,40,50`",
+    "cross-users": "`pydial retest --users`",
+}
+"""Former names of actions."""
 DESCRIPTIONS = {
     "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
     "again, it continues with the jobs that are not done.",
@@ -35,14 +41,12 @@ DESCRIPTIONS = {
     "several runs, each policy's side by side.",
     "plot": "Draw learning curves: lines are training, points the tests, and the dashed line is "
     "the handcrafted policy.",
-    "cross": "Test what a run has learned in environments 1, 3 and 6 of its domains (the paper's "
-    "Table 8). Tests are kept in the run's folder, and not done again.",
+    "retest": "Test the policies of a run in other environments (by default 1, 3 and 6: Table 8 of "
+    "the paper), at other error rates, and with other users. Tests are kept in the run's folder, "
+    "and not repeated: after a change of the code of a user remove its tests in DIR/users.",
     "record": "Write the dialogues of a policy with the simulated user as a data set in Minari's "
     "format, DIR/POLICY/TASK-v0, for learning without an environment.",
-    "sweep": "Test the policies of a run at other error rates, and with users they were not "
-    "trained with. Tests are kept in the run's folder, and not done again.",
     "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
-    "cross-users": cross_users_command.DESCRIPTION,
 }
 
 
@@ -51,10 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, (summary, add, _) in ACTIONS.items():
         add(actions.add_parser(name, help=summary, description=DESCRIPTIONS[name]))
+    for name in FORMER:
+        actions.add_parser(name, add_help=False).add_argument("rest", nargs=argparse.REMAINDER)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; return the exit code."""
+    """Run an action; return the exit code. Raises `UsageError` for a name that it no longer has."""
+    if arguments.action in FORMER:
+        raise UsageError(f"`pydial {arguments.action}` is now {FORMER[arguments.action]}")
     return ACTIONS[arguments.action][2](arguments)
 
 
@@ -251,11 +259,13 @@ def _plot(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_learned(parser: argparse.ArgumentParser) -> None:
-    """Add which policies of a run are meant, and how they are tested."""
+def _add_retest(parser: argparse.ArgumentParser) -> None:
+    from mwzeval.conversation.models import add_model_options, add_request_options
+    from mwzeval.conversation.pool import add_pool_options
+
     parser.set_defaults(
-        interrupted="the same call goes on after the last test that was done",
-        goodbye=None,  # as the run; where policies are tested here, masks tell when
+        interrupted="the same call continues after the last test that was done",
+        goodbye=None,  # as the run
     )
     add_files(parser, "the folder of a run", "DIR", several=False)
     for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
@@ -273,50 +283,97 @@ def _add_learned(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--legacy", action="store_true", default=None, help="default: as the run")
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
     add_own(parser)
-    add_format(parser)
-
-
-def _add_cross(parser: argparse.ArgumentParser) -> None:
-    _add_learned(parser)
-    parser.add_argument(
+    conditions = parser.add_argument_group("conditions")
+    conditions.add_argument(
         "--in",
         dest="tested_in",
         metavar="NAMES",
-        help="test all in these tasks (default: environments 1, 3 and 6 of their domain)",
+        help="test in these tasks of the domain (default without other conditions: environments "
+        "1, 3 and 6)",
     )
+    conditions.add_argument(
+        "--errors",
+        type=_rates,
+        default=(),
+        metavar="PERCENT,…",
+        help="how often the best hypothesis is wrong, such as 0,15,30 (default: as in training)",
+    )
+    conditions.add_argument(
+        "--users",
+        metavar="NAMES",
+        help=f"some of {', '.join(USERS)}, or all; agenda, openai:MODEL, package.module:Name or "
+        "file.py:Name (default: those of training)",
+    )
+    conditions.add_argument(
+        "--user-parameters",
+        type=InputFile,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also users of your own: ranges of their parameters, and their patience (JSON)",
+    )
+    parser.add_argument("--figure", choices=("success", "reward"), default="success")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="a picture of --figure over errors: .png, .svg, .pdf"
+    )
+    add_pool_options(parser)
+    add_model_options(parser, "user", named_by="--users")
+    add_request_options(parser)
+    add_format(parser)
 
 
-def _cross(arguments: argparse.Namespace) -> int:
+def _rates(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) / 100 for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'expected percentages with commas between, such as 0,15,30, not "{text}"'
+        ) from None
+
+
+def _retest(arguments: argparse.Namespace) -> int:
+    from mwzeval.conversation.models import model_options
+    from mwzeval.conversation.pool import TimeLimits
+    from mwzeval.conversation.runs import run as hold
+    from mwzeval.pydial.results.retest_figure import plot_retests
+    from mwzeval.pydial.results.retest_table import retest_document
+    from mwzeval.pydial.runs.retest import LiveUsers, plan_of_run, retest
     from mwzeval.pydial.runs.run import TESTS, planned
-    from mwzeval.pydial.studies.cross_environment import cross, cross_document
+    from mwzeval.pydial.users.parameter_files import read_user
+    from mwzeval.report.figures import check_format
     from mwzeval.scores.sheets import printed
 
-    plan = _learned(arguments)
-    crossed = cross(
+    picture = arguments.output
+    kind = PurePath(picture or "a.png").suffix.removeprefix(".") or "png"
+    if picture is not None:
+        check_format(kind)
+    given = {key: value for key, value in plan_of(arguments).items() if value is not None}
+    plan = plan_of_run(file_of(arguments)) | given
+    named = () if arguments.users is None else tuple(arguments.users.split(","))
+    limits = TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds)
+    holding: dict[str, Any] = {"jobs": arguments.jobs, "concurrency": arguments.concurrency}
+    live = LiveUsers(
+        lambda setting, file, seed: hold(
+            setting, file, seed=seed, limits=limits, progress=False, **holding
+        ),
+        model_options(arguments, "user"),
+    )
+    retests = retest(
         file_of(arguments),
         planned(**plan),
         tested_in=arguments.tested_in and arguments.tested_in.split(","),
+        errors=arguments.errors,
+        users=[user for name in named for user in (USERS if name == "all" else (name,))],
+        own=dict(map(read_user, arguments.user_parameters)),
         tests=plan.get("tests", TESTS),
+        live=live,
     )
-    write_result(printed(cross_document(crossed), arguments.format), arguments.format)
+    document = retest_document(retests)
+    write_result(printed(document, arguments.format), arguments.format)
+    if picture is not None:
+        content = plot_retests(document.records, figure=arguments.figure, format_name=kind)
+        write_output(picture, content)
     return 0
-
-
-def _learned(arguments: argparse.Namespace, *, untrained: bool = False) -> dict[str, Any]:
-    """Return what of a run is meant, as arguments of `run.planned`."""
-    from mwzeval.pydial.studies.transfer import learned_in
-
-    said = {key: value for key, value in plan_of(arguments).items() if value is not None}
-    return learned_in(file_of(arguments), untrained=untrained) | said
-
-
-def _add_sweep(parser: argparse.ArgumentParser) -> None:
-    _add_learned(parser)
-    sweep_command.add_arguments(parser)
-
-
-def _sweep(arguments: argparse.Namespace) -> int:
-    return sweep_command.run(arguments, _learned(arguments, untrained=True))
 
 
 def _add_record(parser: argparse.ArgumentParser) -> None:
@@ -338,13 +395,7 @@ ACTIONS: dict[str, Action] = {
     "run": ("train and test policies", _add_run, _run),
     "table": ("the paper's tables beside those of a run", _add_table, _table),
     "plot": ("learning curves with bands", _add_plot, _plot),
-    "cross": ("what was learned, in other environments", _add_cross, _cross),
-    "sweep": ("what was learned, with other errors and users", _add_sweep, _sweep),
-    "cross-users": (
-        "what was learned, with other users",
-        cross_users_command.add_arguments,
-        cross_users_command.run,
-    ),
+    "retest": ("what was learned, under other conditions", _add_retest, _retest),
     "record": ("dialogues of a policy as a data set", _add_record, _record),
 }
 """Action → what it does, how its arguments are added, and how it is run."""

@@ -30,7 +30,7 @@ delexicalize IN -o OTHER --mentions IN
 delexicalize OTHER -o IN --mentions IN
 evaluate --benchmark crosswoz IN -o IN
 evaluate --benchmark pydial IN -o IN
-pydial sweep FOLDER --user-parameters IN -o IN
+pydial retest FOLDER --user-parameters IN -o IN
 evaluate --benchmark dstc7-ubuntu-1 OTHER --targets IN -o IN
 evaluate --benchmark dstc7-ubuntu-1 OTHER --dialogues IN -o IN
 evaluate --benchmark dstc7-ubuntu-2 OTHER --pool IN -o IN
@@ -46,7 +46,6 @@ crosswoz nlu train --encoder FOLDER -o FOLDER
 crosswoz policy predict IN -o IN
 crosswoz simulate --level text --templates IN -o IN
 pydial play Demo-CR-1 --policy IN -o IN
-pydial run --dataset FOLDER -o FOLDER
 pydial record Demo-CR-1 --policy IN -o IN
 pydial play Demo-CR-1 --ontology IN --entities OTHER -o IN
 live --benchmark pydial --agent random --ontology IN --entities OTHER -o IN

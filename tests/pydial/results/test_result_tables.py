@@ -26,11 +26,12 @@ from mwzeval.pydial.results.over_seeds import (
     p_value_to_published,
 )
 from mwzeval.pydial.results.records import improvements_of, records_of
-from mwzeval.pydial.results.run_results import read_results
+from mwzeval.pydial.results.retest_table import retest_document
+from mwzeval.pydial.results.run_results import PolicyTests, read_results
 from mwzeval.pydial.results.side_by_side import side_by_side
 from mwzeval.pydial.results.tables import NOTE_ON_LEARNED, notes_of, table_document
 from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.studies.cross_environment import CrossResult, cross_document
+from mwzeval.pydial.runs.retest import Retest
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.sheets import FORMATS, render
@@ -415,16 +416,22 @@ def test_a_plot_is_a_picture_and_the_same_each_time(
 def test_other_environments_are_a_table_for_each_domain_with_corrected_marks() -> None:
     lucky = (30.0, 31.0, 30.5, 29.5, 30.0)
     same = published_results().cross["DQN"]["CR-1"]["CR-3"]
-    crossed = [
-        CrossResult("dqn", "CR-1", "CR-3", (same - 1, same + 1, same, same, same), (9.0,) * 5),
-        CrossResult("dqn", "SFR-1", "SFR-6", lucky, (90.0,) * 5),
-        CrossResult("ppo", "CR-1", "CR-3", lucky[:3], (90.0,) * 3),
-    ]
-    document = cross_document(crossed)
-    rewards, of_sfr, *successes = document.sheets
+
+    def tested(policy: str, trained: str, task: str, *rewards: float) -> Retest:
+        success, reward = dict.fromkeys(range(len(rewards)), 90.0), dict(enumerate(rewards))
+        return Retest(policy, trained, task, None, PolicyTests(trained, policy, 0, success, reward))
+
+    document = retest_document(
+        [
+            tested("dqn", "CR-1", "CR-3", same - 1, same + 1, same, same, same),
+            tested("dqn", "SFR-1", "SFR-6", *lucky),
+            tested("ppo", "CR-1", "CR-3", *lucky[:3]),
+        ]
+    )
+    *successes, rewards, of_sfr = document.sheets
     assert [s.title for s in (rewards, of_sfr)] == [
-        "Reward in other environments, CR",
-        "Reward in other environments, SFR",
+        "Reward in other environments of CR",
+        "Reward in other environments of SFR",
     ]
     assert len(successes) == 2
     assert rewards.header == ("Trained in", "Policy", "CR-3")
@@ -432,7 +439,7 @@ def test_other_environments_are_a_table_for_each_domain_with_corrected_marks() -
     assert of_sfr.rows[0][2].mark == "▲"
     published = published_results().cross["DQN"]["SFR-1"]["SFR-6"]
     assert of_sfr.rows[0][2].text.endswith(f"({published:.1f})")
-    first, second, _ = document.records
+    first, second, _ = document.records[3:]
     assert first["p_published"] == 1.0
     alone = p_value_to_published(lucky, published, 0.0)
     assert alone is not None

@@ -26,9 +26,8 @@ from mwzeval.pydial.runs.checkpoints import (
 from mwzeval.pydial.runs.episodes import rng_of
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.play import ActionPolicyAdapter, adapter_for
+from mwzeval.pydial.runs.retest import retest
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.studies.cross_environment import cross
-from mwzeval.pydial.studies.sweep import sweep
 from mwzeval.pydial.tasks import task_named
 
 Array = NDArray[Any]
@@ -168,7 +167,7 @@ def test_weights_that_overflow_are_reported_with_their_file(policy: str, tmp_pat
     adapter.process.begin(rng_of(1, 0))
     uses: tuple[Callable[[], object], ...] = (
         lambda: adapter.choose(rng_of(1, 1)),
-        lambda: cross(tmp_path, [job], environments=(1, 3)),
+        lambda: retest(tmp_path, [job]),
     )
     for use in uses:
         with np.errstate(all="ignore"), pytest.raises(InputError) as raised:
@@ -184,9 +183,9 @@ def test_studies_test_all_others_before_they_report_a_damaged_model(tmp_path: Pa
     for job in (bad, good):
         run_job(job, tmp_path)
     bad.model_file(tmp_path, 2).write_bytes(b"PK")
-    for study in (sweep, cross):
+    for errors in ((0.5,), ()):
         with pytest.raises(InputError) as raised:
-            study(tmp_path, [bad, good], tests=1)
+            retest(tmp_path, [bad, good], errors=errors, tests=1)
         (problem,) = raised.value.problems
         assert problem.file == str(bad.model_file(tmp_path, 2))
     tested = {file.parent.name for file in tmp_path.glob("cross/ppo/*/*.jsonl")}

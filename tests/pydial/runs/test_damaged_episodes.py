@@ -13,8 +13,8 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.errors import InputError
 from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.runs.retest import retest
 from mwzeval.pydial.runs.scoring import validate
-from mwzeval.pydial.studies.cross_environment import cross
 
 Lines = list[dict[str, Any]]
 TESTS = 20
@@ -235,7 +235,7 @@ def test_settings_of_a_run_that_are_wrong_are_told(
 ) -> None:
     (run / "run.json").write_text(noted, encoding="utf-8")
     (run / "CR-3/gp-sarsa/seed-0/model-000040.safetensors").touch()
-    for command in (READERS["evaluate"], READERS["table"], ("pydial", "cross", ".")):
+    for command in (READERS["evaluate"], READERS["table"], ("pydial", "retest", ".")):
         assert main(list(command)) == 2
         assert "run.json" in capsys.readouterr().err
 
@@ -243,9 +243,9 @@ def test_settings_of_a_run_that_are_wrong_are_told(
 def test_a_damaged_test_in_another_environment_is_refused(tmp_path: Path) -> None:
     job = Job("Demo-CR-1", "gp-sarsa", 0, (5,), tests=3)
     run_job(job, tmp_path)
-    cross(tmp_path, [job], environments=(1, 3), tests=4)
+    retest(tmp_path, [job], tested_in=["Demo-CR-3"], tests=4)
     (file,) = tmp_path.glob("cross/*/*/*.jsonl")
     write(file, dialogues(2))
     with pytest.raises(InputError) as error:
-        cross(tmp_path, [job], environments=(1, 3), tests=4)
+        retest(tmp_path, [job], tested_in=["Demo-CR-3"], tests=4)
     assert [problem.kind for problem in error.value.problems] == ["incomplete"]

@@ -236,7 +236,7 @@ def test_files_that_are_damaged_or_missing_end_the_run_and_are_no_failure_of_a_s
     model.write_bytes(checkpoint_content(origin, 2, huge))
     with np.errstate(all="ignore"):
         assert live(str(model), "Demo-CR-1:2") == 1
-        assert main(["pydial", "cross-users", "run", "--users", "agenda"]) == 2
+        assert main(["pydial", "retest", "run", "--users", "agenda"]) == 2
     assert capsys.readouterr().err.count(str(model)) == 2
 
 
@@ -376,9 +376,9 @@ def test_the_table_has_the_tests_of_a_run_and_those_of_other_users(
 ) -> None:
     plan: dict[str, Any] = {"dialogues": (30,), "seeds": 2, "tests": 40}
     run(["Demo-CR-3"], ["handcrafted", "gp-sarsa"], "runs", **plan, processes=0)
-    command = ["pydial", "cross-users", "runs", "--users"]
+    command = ["pydial", "retest", "runs", "--users"]
     assert main([*command, "agenda,mine.py:Agenda,mine.py:says_all", "-f", "json"]) == 0
-    records = json.loads(capsys.readouterr().out)["users"]
+    records = json.loads(capsys.readouterr().out)["retest"]
     assert len(records) == 2 * 3 * 2
     of = {(r["policy"], r["user"], r["figure"]): r["value"] for r in records}
     for policy, at in (("handcrafted", 0), ("gp-sarsa", 30)):
@@ -396,8 +396,8 @@ def test_the_table_has_the_tests_of_a_run_and_those_of_other_users(
     Path("mine.py").unlink()  # dialogues that were held are not held again
     users = "agenda,mine.py:says_all"
     assert main([*command, users, "--policies", "gp-sarsa", "-f", "json"]) == 0
-    again = json.loads(capsys.readouterr().out)["users"]
-    assert len(again) == 8
+    again = json.loads(capsys.readouterr().out)["retest"]
+    assert len(again) == 4
     assert all(record in records for record in again)
     assert main([*command, "agend"]) == 2
-    assert main(["pydial", "cross-users", "nowhere", "--users", "agenda"]) == 2
+    assert main(["pydial", "retest", "nowhere", "--users", "agenda"]) == 2

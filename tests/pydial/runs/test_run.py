@@ -21,9 +21,8 @@ from mwzeval.pydial.arguments import POLICIES
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import TIMES, Job, JobTimes, read_times, run_job
+from mwzeval.pydial.runs.retest import plan_of_run
 from mwzeval.pydial.runs.run import planned, run
-from mwzeval.pydial.studies.cross_environment import cross, cross_document
-from mwzeval.pydial.studies.transfer import learned_in
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
@@ -283,51 +282,29 @@ def test_a_run_of_other_users_is_left_alone(tmp_path: Path) -> None:
         run([TASK], ["gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
 
 
-def test_policies_are_tested_in_other_environments_once(tmp_path: Path) -> None:
-    jobs = [Job(f"Demo-CR-{n}", "gp-sarsa", 0, (15,), tests=5) for n in (1, 3)]
-    for job in jobs:
-        run_job(job, tmp_path)
-    crossed = cross(tmp_path, jobs, environments=(1, 3), tests=6)
-    assert [(c.trained, c.tested) for c in crossed] == [
-        ("Demo-CR-1", "Demo-CR-3"),
-        ("Demo-CR-3", "Demo-CR-1"),
-    ]
-    before = files(tmp_path)
-    assert cross(tmp_path, jobs, environments=(1, 3), tests=6) == crossed
-    assert files(tmp_path) == before
-    assert cross_document(crossed).sheets[0].header == (
-        "Trained in",
-        "Policy",
-        "Demo-CR-1",
-        "Demo-CR-3",
-    )
-    with pytest.raises(UsageError, match="1, 3, 6"):
-        cross(tmp_path / "nowhere", jobs)
-
-
 def test_what_a_run_has_learned_need_not_be_said_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = {"dialogues": [3, 5], "seeds": [1, 4], "tests": 2, "processes": 0}
     run(["Demo-CR-3"], ["handcrafted", "gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
-    assert learned_in(tmp_path) == {
+    assert plan_of_run(tmp_path) == {
         "tasks": ["Demo-CR-3"],
-        "policies": ["gp-sarsa"],
+        "policies": ["handcrafted", "gp-sarsa"],
         "seeds": [1, 4],
         "dialogues": [3, 5],
         "tests": 2,
         "legacy": False,
         "goodbye": "user",
     }
-    assert main(["pydial", "cross", str(tmp_path), "-f", "jsonl"]) == 0
+    assert main(["pydial", "retest", str(tmp_path), "-f", "jsonl"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(r["tested"], r["seeds"]) for r in records] == [("Demo-CR-1", 2), ("Demo-CR-6", 2)]
+    assert [(r["tested"], r["seeds"]) for r in records] == [("Demo-CR-1", 2), ("Demo-CR-6", 2)] * 2
     assert len(list(tmp_path.glob("cross/gp-sarsa/*/seed-*-000005-2.jsonl"))) == 4
     with pytest.raises(UsageError, match="nowhere"):
-        learned_in(tmp_path / "nowhere")
-    shutil.rmtree(tmp_path / "Demo-CR-3" / "gp-sarsa")
+        plan_of_run(tmp_path / "nowhere")
+    shutil.rmtree(tmp_path / "Demo-CR-3")
     with pytest.raises(UsageError):
-        learned_in(tmp_path)
+        plan_of_run(tmp_path)
 
 
 @pytest.mark.integration
@@ -351,7 +328,7 @@ def test_a_run_in_ones_own_domain_is_called_by_its_name(
     own = [f"--{name}={file}" for name, file in files.items()]
     for command in (
         ["pydial", "table", "own"],
-        ["pydial", "cross", "own", *own],
+        ["pydial", "retest", "own", *own],
         ["evaluate", "--benchmark", "pydial", "own"],
     ):
         assert main(command) == 0

@@ -1,4 +1,4 @@
-"""Sweeps over error rates and users: what is played, kept and shown."""
+"""Tests of policies under other conditions: what is played, kept and shown."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.user import UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import STANDARD, USER_MODELS, UserModel
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.results.retest_table import retest_document
 from mwzeval.pydial.runs.episodes import TaskRunner
 from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.runs.retest import played_in, retest
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.studies.sweep import sweep, sweep_document
-from mwzeval.pydial.studies.transfer import played_in
-from mwzeval.pydial.studies.user_files import read_user
 from mwzeval.pydial.tasks import task_named
+from mwzeval.pydial.users.parameter_files import read_user
 
 TASK = "Demo-CR-3"
 HANDCRAFTED = Job(TASK, "handcrafted", 1, (1,), tests=30)
@@ -35,10 +35,9 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_a_policy_meets_the_users_of_the_other_task(tmp_path: Path) -> None:
     run_job(HANDCRAFTED, tmp_path)
     varied = {"errors": (0.15, 0.5), "users": ("standard", "fickle"), "tests": 30}
-    swept = sweep(tmp_path, [HANDCRAFTED], **varied)  # type: ignore[arg-type]
-    for each in swept:
-        name = TASK + "@errors=50" * (each.errors == 0.5) + "@user=fickle" * (each.user == "fickle")
-        task = task_named(name)
+    found = retest(tmp_path, [HANDCRAFTED], **varied)  # type: ignore[arg-type]
+    for each in found:
+        task = task_named(each.tested)
         domain = load_domain(task.domain)
         runner = TaskRunner(domain, task, "neural", confusion_seed=1)
         policy = HandcraftedPolicy(domain, most_informed=task.max_informed_slots)
@@ -49,7 +48,7 @@ def test_a_policy_meets_the_users_of_the_other_task(tmp_path: Path) -> None:
     kept = {file.parent.name.removeprefix(f"{TASK}-in-") for file in tmp_path.glob("cross/*/*/*")}
     assert kept == {f"{TASK}{v}" for v in ("@errors=50", "@user=fickle", "@errors=50@user=fickle")}
     before = files(tmp_path)
-    assert sweep(tmp_path, [HANDCRAFTED], **varied) == swept  # type: ignore[arg-type]
+    assert retest(tmp_path, [HANDCRAFTED], **varied) == found  # type: ignore[arg-type]
     assert files(tmp_path) == before
 
 
@@ -58,8 +57,12 @@ def test_more_errors_and_less_patience_cost_success(tmp_path: Path) -> None:
     """Differences are far beyond what chance makes of 300 dialogues (4 points at most)."""
     job = Job("Demo-CR-3", "handcrafted", 0, (1,), tests=300)
     users = ("standard", "impatient")
-    swept = sweep(tmp_path, [job], errors=(0.0, 0.3, 0.6), users=users, tests=300)
-    success = {(s.user, s.errors): s.tests.success[0] for s in swept}
+    found = retest(tmp_path, [job], errors=(0.0, 0.3, 0.6), users=users, tests=300)
+    tasks = [task_named(each.tested) for each in found]
+    success = {
+        (task.user_model, task.error_rate): each.tests.success[0]
+        for task, each in zip(tasks, found, strict=True)
+    }
     for user in users:
         assert success[user, 0.0] > success[user, 0.3] + 4 > success[user, 0.6] + 20
     assert success["standard", 0.6] > success["impatient", 0.6] + 10
@@ -77,11 +80,11 @@ def test_users_of_a_file_are_met(tmp_path: Path) -> None:
     assert {user.parameters.greeting for user in drawn} == {1.0}
     job = HANDCRAFTED
     # With the ranges of standard users these are the standard users.
-    swept = sweep(tmp_path, [job], errors=(0.2,), own={"own-me": UserModel(STANDARD)}, tests=9)
-    assert [s.user for s in swept] == ["standard", "own-me"]
-    assert swept[0].tests == swept[1].tests
-    (mine,) = sweep(tmp_path, [job], errors=(0.2,), own={name: model}, tests=9)[1:]
-    assert mine.tests != swept[0].tests
+    standard, same, changed = (
+        retest(tmp_path, [job], errors=(0.2,), own=own, tests=9)[0].tests
+        for own in ({}, {"own-me": UserModel(STANDARD)}, {name: model})
+    )
+    assert standard == same != changed
     assert (tmp_path / "cross/handcrafted" / f"{TASK}-in-{TASK}@errors=20@user={name}").is_dir()
 
 
@@ -94,10 +97,10 @@ def test_users_of_a_file_are_met_where_others_are_met_by_compiled_code(
     job = Job(TASK, "ppo", 0, (3,), tests=2)
     run_job(job, tmp_path)
     own = {"own-fickle": UserModel(USER_MODELS["fickle"])}
-    named = played_in(job, f"{TASK}@user=fickle", tmp_path, 6)
+    named = played_in(job, f"{TASK}@user=fickle", tmp_path, 6, {})
     mine = played_in(job, f"{TASK}@user=own-fickle", tmp_path, 6, own)
     assert [(e.success, e.reward) for e in mine] == [(e.success, e.reward) for e in named]
-    assert named != played_in(job, TASK, tmp_path, 6)
+    assert named != played_in(job, TASK, tmp_path, 6, {})
 
 
 @pytest.mark.parametrize(
@@ -127,7 +130,7 @@ def test_the_command_shows_each_figure_with_its_interval(
 ) -> None:
     settings = {"dialogues": [4], "seeds": 5, "tests": 6, "processes": 0}
     run([TASK], ["random", "gp-sarsa"], tmp_path / "r", **settings)  # type: ignore[arg-type]
-    call = ["pydial", "sweep", str(tmp_path / "r"), "--errors", "15,40"]
+    call = ["pydial", "retest", str(tmp_path / "r"), "--errors", "15,40"]
     assert main([*call, "-f", "jsonl", "-o", str(tmp_path / "p.svg")]) == 0
     assert "Random" in (tmp_path / "p.svg").read_text()
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -152,11 +155,11 @@ def test_the_command_shows_each_figure_with_its_interval(
     assert f"{last['value']:.1f} ±{reach:.1f}" in shown
 
 
-def test_a_sweep_may_have_other_numbers_of_tests_than_the_run(
+def test_there_may_be_other_numbers_of_tests_than_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run([TASK], ["handcrafted"], tmp_path, seeds=1, tests=6, processes=0)
-    call = ["pydial", "sweep", str(tmp_path), "--errors", "15", "-f", "jsonl", "--tests"]
+    call = ["pydial", "retest", str(tmp_path), "--errors", "15", "-f", "jsonl", "--tests"]
     rewards = []
     for tests in (6, 3):
         assert main([*call, str(tests)]) == 0
@@ -166,24 +169,42 @@ def test_a_sweep_may_have_other_numbers_of_tests_than_the_run(
     assert rewards == [np.mean(played), np.mean(played[:3])]
 
 
-def test_what_cannot_be_swept_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+def test_what_cannot_be_tested_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     for wrong, told in (
         ({"errors": (0.1, 1.2)}, "120"),
         ({"users": ("standard", "ficle")}, '"fickle"'),
         ({"users": ("own-me",)}, "own-me"),
     ):
         with pytest.raises(UsageError, match=told):
-            sweep(tmp_path, [HANDCRAFTED], **wrong)
+            retest(tmp_path, [HANDCRAFTED], **wrong)
     with pytest.raises(UsageError):
-        sweep(tmp_path, [Job(TASK, "gp-sarsa", 1, (5,))])
+        retest(tmp_path, [Job(TASK, "gp-sarsa", 1, (5,))])
     assert not list(tmp_path.iterdir())
 
 
 def test_one_seed_has_no_interval(tmp_path: Path) -> None:
-    document = sweep_document(sweep(tmp_path, [HANDCRAFTED], errors=(0.0, 0.15), tests=3))
+    document = retest_document(retest(tmp_path, [HANDCRAFTED], errors=(0.0, 0.15), tests=3))
     assert [record["low"] for record in document.records] == [None] * 4
     assert all("±" not in cell.text for sheet in document.sheets for cell in sheet.rows[0])
     marks = [[cell.mark for cell in sheet.rows[0][2:]] for sheet in document.sheets]
     assert marks == [["‡", "‡*"]] * 2
     assert [note[0] for note in document.notes] == ["‡", "*"]
     assert "±" not in "".join(document.notes)
+
+
+def test_policies_are_tested_in_other_environments_once(tmp_path: Path) -> None:
+    jobs = [Job(f"Demo-CR-{n}", "gp-sarsa", 0, (15,), tests=5) for n in (1, 3)]
+    for job in jobs:
+        run_job(job, tmp_path)
+    found = retest(tmp_path, jobs, tests=6)
+    assert [(each.trained, each.tested) for each in found] == [
+        (f"Demo-CR-{trained}", f"Demo-CR-{tested}")
+        for trained, tested in ((1, 3), (1, 6), (3, 1), (3, 6))
+    ]
+    before = files(tmp_path)
+    assert retest(tmp_path, jobs, tests=6) == found
+    assert files(tmp_path) == before
+    header = ("Trained in", "Policy", "Demo-CR-1", "Demo-CR-3", "Demo-CR-6")
+    assert [sheet.header for sheet in retest_document(found).sheets] == [header] * 2
+    with pytest.raises(UsageError, match="Demo-SFR-1"):
+        retest(tmp_path, jobs, tested_in=["Demo-SFR-1"])

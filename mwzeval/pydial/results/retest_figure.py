@@ -1,4 +1,4 @@
-"""A picture of a sweep: success or reward over error rates, a panel for each task and user."""
+"""A picture of tests at error rates: success or reward, a panel for each task and user."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results.figure_axes import AXIS, whole_height
-from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS, interval_over_seeds
-from mwzeval.pydial.results.run_results import LIMITS, Figure
-from mwzeval.pydial.studies.sweep import Swept
+from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS
+from mwzeval.pydial.results.run_results import Figure
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.figures import (
     COLOURS,
@@ -31,18 +28,22 @@ TRAINING: Mapping[str, Any] = {"color": COLOURS[-1], "linewidth": 0.6, "linestyl
 """The line at the errors of training."""
 
 
-def plot_sweep(
-    swept: Sequence[Swept], *, figure: Figure = "success", format_name: str = "png"
+def plot_retests(
+    records: Sequence[Mapping[str, Any]], *, figure: Figure = "success", format_name: str = "png"
 ) -> bytes:
-    """Return a picture: a line a policy with its 95 % t interval over seeds.
+    """Return a picture of the records of a document: a line for each policy over error rates.
 
-    A dotted line is at the error rate of training. `figure` is what is drawn, `format_name` png,
-    svg or pdf. Raises `UsageError` for an unknown format, `DependencyError` without matplotlib.
+    A band is the 95 % t interval over seeds, a dotted line the error rate of training. `figure` is
+    what is drawn, `format_name` png, svg or pdf. Raises `UsageError` for an unknown format,
+    `DependencyError` without matplotlib.
     """
     check_format(format_name)
-    users = tuple(dict.fromkeys(s.user for s in swept))
-    panels = [(task, user) for task in in_order(s.trained for s in swept) for user in users]
-    policies = [name for name in PRESETS if any(s.policy == name for s in swept)]
+    shown_records = [r for r in records if r["figure"] == figure]
+    users = tuple(dict.fromkeys(r["user"] for r in shown_records))
+    panels = [
+        (task, user) for task in in_order(r["trained"] for r in shown_records) for user in users
+    ]
+    policies = [name for name in PRESETS if any(r["policy"] == name for r in shown_records)]
     columns = min(COLUMNS, len(panels))
     lines = math.ceil(len(panels) / columns)
     with new_figure(WIDTH * columns, HEIGHT * lines + 0.4, format_name) as (picture, save):
@@ -54,22 +55,23 @@ def plot_sweep(
             axes.grid(axis="y")
             axes.axvline(100 * task_named(task).error_rate, **TRAINING)
             for number, policy in enumerate(policies):
-                found = [s for s in swept if (s.trained, s.user, s.policy) == (task, user, policy)]
+                place = task, user, policy
+                found = [
+                    r for r in shown_records if (r["trained"], r["user"], r["policy"]) == place
+                ]
                 if not found:
                     continue
-                found.sort(key=lambda s: s.errors)
-                rates = [100 * s.errors for s in found]
-                values = [list(s.tests.of(figure).values()) for s in found]
-                mean = [float(np.mean(of)) for of in values]
-                intervals = [interval_over_seeds(of, limits=LIMITS[figure]) for of in values]
-                low = [m if i is None else i.low for m, i in zip(mean, intervals, strict=True)]
-                high = [m if i is None else i.high for m, i in zip(mean, intervals, strict=True)]
+                found.sort(key=lambda record: record["errors"])
+                rates = [100 * r["errors"] for r in found]
+                mean = [r["value"] for r in found]
+                low = [r["value"] if r["low"] is None else r["low"] for r in found]
+                high = [r["value"] if r["high"] is None else r["high"] for r in found]
                 colour, mark = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
                 axes.fill_between(rates, low, high, color=colour, alpha=LAYER, linewidth=0)
                 style = {"color": colour, "linewidth": 0.8, "marker": mark}
                 axes.plot(rates, mean, markersize=3.0, **style)
                 shown[PRESETS[policy].label] = key(**style)
-                seeds = max([seeds, *map(len, values)])
+                seeds = max([seeds, *(r["seeds"] for r in found)])
             axes.set_xlim(left=0)
         whole_height(places[: len(panels)], figure)
         for axes in places[len(panels) :]:

@@ -1,1 +1,0 @@
-"""Studies of what runs have learned: other tasks and users than those of training."""
