@@ -17,7 +17,7 @@ from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.episodes import ActSetting, WordSetting
 from mwzeval.multiwoz.live.options import ACTS, LiveOptions
-from mwzeval.multiwoz.live.report import LiveScorer, Settings
+from mwzeval.multiwoz.live.report import LiveScorer
 from mwzeval.multiwoz.live.tools import DatabaseTools
 
 CORPUS = "multiwoz-2.1"
@@ -102,7 +102,7 @@ def scoring(setting: WordSetting, data: Path) -> Row:
         file = Path(folder, "run.jsonl")
         run(setting, file, progress=False)
         text = file.read_text(encoding="utf-8")
-    scorer = LiveScorer(Settings.of(CORPUS, data=data))
+    scorer = LiveScorer(CORPUS, data=data)
     first = "".join(text.splitlines(keepends=True)[:2])
     times = []
     for _ in range(REPETITIONS):

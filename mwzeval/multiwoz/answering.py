@@ -11,14 +11,11 @@ domains are not predicted. A turn without an answer has an empty response.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from typing import Any, Literal, NamedTuple
+from hashlib import sha256
+from typing import Any, Literal
 
-from mwzeval.conversation.agents import BOOKINGS, is_own_code
-from mwzeval.conversation.models import is_endpoint
+from mwzeval.conversation.agents import BOOKINGS
 from mwzeval.conversation.protocols import (
     AGENT_ERROR,
     FAILURES,
@@ -31,16 +28,14 @@ from mwzeval.conversation.protocols import (
 )
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import UsageError
-from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.choices import CORPUS_USER, Fold
-from mwzeval.multiwoz.corpus import GoldFold, load_fold, read_tables
+from mwzeval.multiwoz.corpus import load_fold
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS
 from mwzeval.multiwoz.formats.messages import Conversation
 from mwzeval.multiwoz.goals.goal import annotated_goals
-from mwzeval.multiwoz.goals.selection import GoalSource, chosen_names, parse_goal_source
-from mwzeval.multiwoz.live.episodes import dialogue_key, load_agent
+from mwzeval.multiwoz.goals.selection import chosen_names, parse_goal_source
+from mwzeval.multiwoz.live.episodes import TextSetting
 from mwzeval.multiwoz.live.options import HUMAN, WORDS, LiveOptions
-from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.transcript import reported_bookings
 from mwzeval.scores.findings import Findings
 
@@ -52,55 +47,39 @@ NOT_SAID = ""
 """What is remembered of a turn of its own that the agent has failed in."""
 
 
-class CorpusTurn(NamedTuple):
-    """What the user of the corpus says, and what the system of the corpus has answered."""
-
-    said: str
-    answered: str
-
-
-class CorpusSetting:
+class CorpusSetting(TextSetting):
     """An agent in words answers all turns of the users of some dialogues of a fold.
 
     `options.goals` says which dialogues, as for live runs: `corpus:FOLD[:NUMBER or IDS]`. A turn in
-    which the agent fails has no answer, and the dialogue goes on.
-
-    Raises `UsageError` for unknown names, `DataError` for missing files.
+    which the agent fails has no answer, and the dialogue goes on. `turns` are the utterances of
+    user and system by dialogue.
     """
 
-    benchmark = NAME
-
     def __init__(self, options: LiveOptions, context: Context) -> None:
-        options.check_names()
         if options.agent == HUMAN:
             raise UsageError("people hold live dialogues: mwzeval play --as agent")
-        self._options = options
+        super().__init__(options)
         self._context = context
         source = parse_goal_source(options.goals)
         self.fold: Fold = source.fold
         gold = load_fold(options.corpus_name, source.fold, options.root)
-        self.turns: Mapping[str, tuple[CorpusTurn, ...]] = {
-            name: tuple(
-                map(
-                    CorpusTurn,
-                    gold.dialogues[name].user_utterances,
-                    gold.dialogues[name].system_utterances,
-                )
-            )
-            for name in _chosen(source, gold, options)
-        }
-        self.items: Sequence[tuple[str, Any]] = tuple((name, None) for name in self.turns)
-        tables = read_tables(options.root)
-        self._tools = DatabaseTools(tables, options.rules)
-        self._begin_agent = load_agent(options, tables)
-        self._stack = ExitStack()
-        self.trusts = is_endpoint(options.agent) or not is_own_code(options.agent)
-        self.waits = is_endpoint(options.agent)
-        self.about: Mapping[str, Any] = {
+        names = list(gold.dialogues)
+        if source.number is not None:
+            # The first ones are those whose goals are the first of a live run.
+            ordered = annotated_goals(options.corpus_name, source.fold, options.root)
+            names = [name for name in ordered if name in gold.dialogues]
+        self.turns: dict[str, list[tuple[str, str]]] = {}
+        for name in chosen_names(source, names):
+            dialogue = gold.dialogues[name]
+            turns = zip(dialogue.user_utterances, dialogue.system_utterances, strict=False)
+            self.turns[name] = list(turns)
+        self.items = tuple((name, None) for name in self.turns)
+        text = json.dumps(list(self.turns.items()), separators=(",", ":"))
+        self.about = {
             "corpus": options.corpus_name,
             "agent": options.about_agent(),
             "user": {"spec": CORPUS_USER, "context": context},
-            "goals": {"source": str(source), "sha": _checksum(self.turns)},
+            "goals": {"source": str(source), "sha": sha256(text.encode()).hexdigest()[:8]},
             "level": WORDS,
             "limits": {"tool_rounds": options.tool_rounds},
             "database": options.database_checksum,
@@ -110,61 +89,38 @@ class CorpusSetting:
         """Let each process that is no copy load the database for itself."""
         return CorpusSetting, (self._options, self._context)
 
-    def begin(self) -> None:
-        """Import the agent, or be ready to ask a model. Raises `MwzevalError`."""
-        self._agent = self._begin_agent(self._stack)
-
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Let the agent answer each turn of a dialogue.
 
         It ends with the first problem of the agent where there was one. What is nobody's fault, and
         a dialogue that takes too long, end at once.
         """
-        tools = self._tools.of_dialogue(planned.seed, dialogue_key(planned))
         record.note(Ending(AGENT_ERROR, 0))
         try:
-            session = self._agent(planned, tools, record)
+            session = self._agent(planned, self._tools(planned), record)
         except FAILURES as error:
             return failed(AGENT_ERROR, 0, error)
         turns = self.turns[planned.item]
         problem = None
-        for number, turn in enumerate(turns, 1):
+        for number, (said, answered) in enumerate(turns, 1):
             record.note(Ending(AGENT_ERROR, number, problem))
             remembered = None
             try:
-                session.answer(turn.said)
+                session.answer(said)
             except (InfrastructureError, LimitError) as error:
                 return failed(AGENT_ERROR, number, error)
             except FAILURES as error:
                 problem = problem or described(error)
                 remembered = NOT_SAID
             if self._context == GOLD:
-                remembered = turn.answered
+                remembered = answered
             if remembered is not None:
                 session.remember(remembered)
         return Ending(AGENT_ERROR if problem else USER_STOP, len(turns), problem)
 
-    def stop(self) -> None:
-        """End all requests."""
-        self._stack.close()
-
     def judge(self, trajectory: Trajectory) -> bool | None:
         """Return None: these users do not want what they are told, but what they were told."""
         return None
-
-
-def _chosen(source: GoalSource, gold: GoldFold, options: LiveOptions) -> list[str]:
-    names = list(gold.dialogues)
-    if source.number is not None:
-        # The first ones are those whose goals are the first of a live run.
-        ordered = annotated_goals(options.corpus_name, source.fold, options.root)
-        names = [name for name in ordered if name in gold.dialogues]
-    return chosen_names(source, names)
-
-
-def _checksum(turns: Mapping[str, Sequence[CorpusTurn]]) -> str:
-    text = json.dumps(list(turns.items()), separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def predicted_turns(

@@ -50,10 +50,10 @@ class MultiWozScorer:
     @cached_property
     def live(self) -> LiveScorer:
         """What scores live dialogues; its modules take a tenth of a second to import."""
-        from mwzeval.multiwoz.live.report import LiveScorer, Settings
+        from mwzeval.multiwoz.live.report import LiveScorer
 
         settings = {name: self.arguments[name] for name in OF_LIVE if name in self.arguments}
-        return LiveScorer(Settings.of(**settings), **self.live_options)
+        return LiveScorer(**settings, **self.live_options)
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""

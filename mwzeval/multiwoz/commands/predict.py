@@ -9,26 +9,20 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_data, add_prices
-from mwzeval.conversation.loop import TOOL_ROUNDS
-from mwzeval.conversation.models import (
-    add_model_options,
-    add_request_options,
-)
+from mwzeval.conversation.models import add_model_options, add_request_options
 from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.trajectory import LiveFile, check_live, live_text
 from mwzeval.errors import UsageError, shorten
-from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, LEXICALIZED, SAMPLE, known_name
+from mwzeval.multiwoz.choices import AUTO, FOLDS, LEXICALIZED, SAMPLE, known_name
 from mwzeval.output import tell, warnings_behind
 
 if TYPE_CHECKING:
-    from mwzeval.conversation.trajectory import Trajectory
     from mwzeval.conversation.usage import Prices
-    from mwzeval.multiwoz.answering import CorpusSetting
 
 RUN_ENDING = ".run.jsonl"
 """How the file beside the predictions ends, which has the messages."""
@@ -38,6 +32,7 @@ FAILED = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     from mwzeval.multiwoz.answering import CONTEXTS, GOLD
+    from mwzeval.multiwoz.live.options import add_agent_options
 
     parser.add_argument(
         "--agent",
@@ -77,20 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="decides all that is random (default: 0)"
     )
-    parser.add_argument(
-        "--tool-rounds",
-        type=int,
-        default=TOOL_ROUNDS,
-        metavar="N",
-        help="how often an agent may call tools in one turn (default: %(default)s)",
-    )
     add_pool_options(parser)
-    parser.add_argument(
-        "--corpus",
-        default=AUTO,
-        metavar="NAME",
-        help=f"{', '.join(CORPUS_NAMES)} (default: multiwoz-2.2; sample needs no data)",
-    )
+    add_agent_options(parser)
     add_data(parser)
     add_model_options(parser)
     add_request_options(parser)
@@ -105,10 +88,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises `UsageError` for what makes no sense, `DataError` when the corpus is missing.
     """
+    from mwzeval.conversation.protocols import INFRASTRUCTURE
     from mwzeval.conversation.runs import run_as_asked
     from mwzeval.conversation.usage import read_prices
+    from mwzeval.files.reading import read_bytes
     from mwzeval.files.writing import write_atomically
+    from mwzeval.multiwoz.answering import CorpusSetting, predicted_turns
+    from mwzeval.multiwoz.goals.selection import CORPUS
+    from mwzeval.multiwoz.live.options import LiveOptions
     from mwzeval.multiwoz.predictions.reading import check_name, predictions_text
+    from mwzeval.scores.findings import Findings
 
     output = arguments.output
     check_name(output)
@@ -116,70 +105,44 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{shorten(output, 300)}: predictions go to a file .json or .jsonl")
     file = str(Path(output).with_suffix("")) + RUN_ENDING
     prices = None if arguments.prices is None else read_prices(arguments.prices)
-    setting = _setting(arguments)
+    fold = known_name("fold", "dev" if arguments.fold == "val" else arguments.fold, FOLDS)
+    chosen = () if arguments.dialogues is None else (arguments.dialogues,)
+    options = LiveOptions.of(arguments, goals=":".join((CORPUS, fold, *chosen)))
+    setting = CorpusSetting(options, arguments.context)
     arguments.interrupted = f"the same command goes on with what is in {file}"
     summary = run_as_asked(arguments, setting, file)
     arguments.interrupted = f"the same command writes {output} out of {file}"
-    held = _held(file) if summary.scored else LiveFile()
-    dialogues = held.dialogues
-    predictions = _predictions(dialogues, setting, states=not arguments.no_states)
+    held = LiveFile()
+    if summary.scored:
+        findings = Findings(file)
+        held = check_live(live_text(read_bytes(file), file), findings)
+        findings.check()
+    predictions = {
+        name: predicted_turns(dialogue, len(setting.turns[name]), states=not arguments.no_states)
+        for name, dialogue in held.dialogues.items()
+        if dialogue.end != INFRASTRUCTURE
+    }
     if predictions:
         write_atomically(output, predictions_text(predictions, output))
-    count = sum(map(len, predictions.values()))
-    empty = sum(not turn["response"] for turns in predictions.values() for turn in turns)
+    responses = [turn["response"] for turns in predictions.values() for turn in turns]
+    empty = responses.count("")
     missing = len(setting.items) - len(predictions)
     if empty or missing or not arguments.quiet:
         for line in str(summary).splitlines():
             tell(line)
     if empty:
-        tell(f"{empty:,} of {count:,} turns have no answer: their responses are empty")
+        tell(f"{empty:,} of {len(responses):,} turns have no answer: their responses are empty")
     if not arguments.quiet:
         _tell_used(held, prices)
-    if predictions and not arguments.quiet:
-        tell(f"wrote {output}: {len(predictions):,} dialogues, {count:,} turns")
-        tell(f"next: {_next(arguments, setting, predictions)}")
+        if predictions:
+            tell(f"wrote {output}: {len(predictions):,} dialogues, {len(responses):,} turns")
+            tell(f"next: {_next(arguments, fold, responses)}")
     if missing:
         what = f"{missing:,} of {len(setting.items):,} dialogues are not in the predictions"
         why = f": {summary.problem}" if summary.is_stopped else ""
         tell(f"failed: {what}; only these are held when it is called again ({file}){why}")
         return FAILED
     return 0
-
-
-def _setting(arguments: argparse.Namespace) -> CorpusSetting:
-    """Return who answers which dialogues. Raises `UsageError`, `DataError`."""
-    from mwzeval.multiwoz.answering import CorpusSetting
-    from mwzeval.multiwoz.goals.selection import CORPUS
-    from mwzeval.multiwoz.live.options import LiveOptions
-
-    fold = known_name("fold", "dev" if arguments.fold == "val" else arguments.fold, FOLDS)
-    chosen = () if arguments.dialogues is None else (arguments.dialogues,)
-    options = LiveOptions.of(arguments, goals=":".join((CORPUS, fold, *chosen)))
-    return CorpusSetting(options, arguments.context)
-
-
-def _held(file: str) -> LiveFile:
-    """Return the dialogues of a run that have ended, whichever way."""
-    from mwzeval.files.reading import read_bytes
-    from mwzeval.scores.findings import Findings
-
-    findings = Findings(file)
-    found = check_live(live_text(read_bytes(file), file), findings)
-    findings.check()
-    return found
-
-
-def _predictions(
-    dialogues: Mapping[str, Trajectory], setting: CorpusSetting, *, states: bool
-) -> dict[str, list[dict[str, Any]]]:
-    from mwzeval.conversation.protocols import INFRASTRUCTURE
-    from mwzeval.multiwoz.answering import predicted_turns
-
-    return {
-        name: predicted_turns(dialogue, len(setting.turns[name]), states=states)
-        for name, dialogue in dialogues.items()
-        if dialogue.end != INFRASTRUCTURE
-    }
 
 
 def _tell_used(held: LiveFile, prices: Prices | None) -> None:
@@ -195,23 +158,18 @@ def _tell_used(held: LiveFile, prices: Prices | None) -> None:
                 tell(f"the model: {usage_text(account.total, account.usd(account.total))}")
 
 
-def _next(
-    arguments: argparse.Namespace,
-    setting: CorpusSetting,
-    predictions: Mapping[str, list[dict[str, Any]]],
-) -> str:
+def _next(arguments: argparse.Namespace, fold: str, responses: Sequence[str]) -> str:
     """Return the command that scores the predictions."""
     from mwzeval.multiwoz.predictions.census import Wording
 
-    said = (turn["response"] for turns in predictions.values() for turn in turns)
-    wording = Wording.of(said)
     words = ["mwzeval", "evaluate", arguments.output]
     if arguments.corpus not in (AUTO, SAMPLE):
         words += ["--corpus", arguments.corpus]
-    if setting.fold != FOLDS[0]:
-        words += ["--fold", setting.fold]
+    if fold != FOLDS[0]:
+        words += ["--fold", fold]
     if arguments.data is not None:
         words += ["--data", arguments.data]
+    wording = Wording.of(responses)
     if wording.identifier_in_words and wording.lexicalized:
         words += ["--responses", LEXICALIZED]
     return shlex.join(words)

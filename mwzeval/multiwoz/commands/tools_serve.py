@@ -16,7 +16,7 @@ from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.conversation.mcp import Sessions
-    from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
+    from mwzeval.multiwoz.live.tools import Tools
 
 CANNOT_GO_ON = 2
 """The exit code when the log cannot be written."""
@@ -83,19 +83,25 @@ def run(arguments: argparse.Namespace) -> int:
         serve_stdio,
     )
     from mwzeval.multiwoz import NAME
+    from mwzeval.multiwoz.choices import CORPUS_NAMES, known_name
+    from mwzeval.multiwoz.corpus import corpus_root, read_tables
+    from mwzeval.multiwoz.live.tools import DatabaseTools
+    from mwzeval.statistics.trials import item_and_trial, trial_name
 
     check_installed()
     address = None if arguments.http is None else Address.of(arguments.http)
-    corpus, database = _database(arguments)
+    corpus = known_name("corpus", arguments.corpus, CORPUS_NAMES)
+    database = DatabaseTools(read_tables(corpus_root(corpus, arguments.data)))
+
+    def tools(session: str) -> Tools:
+        """Return the tools of a session: those of the live dialogue of this name."""
+        tell(f"session {session} begins")
+        item, trial = item_and_trial(session)
+        return database.of_dialogue(arguments.seed, trial_name(item, trial or 1))
+
     with ExitStack() as stack:
         log = None if arguments.log is None else stack.enter_context(CallLog(arguments.log))
-
-        def tools(session: str) -> Tools:
-            tell(f"session {session} begins")
-            return _of_session(database, arguments.seed, session)
-
         sessions = Sessions(tools, log)
-
         session = arguments.session or made_up_name()
         server = ToolServer(NAME, database.schema, sessions.call, session)
         what = f"{len(database.schema)} functions of {corpus} over MCP"
@@ -119,21 +125,3 @@ def _left(sessions: Sessions, failure: Exception | None) -> int:
         return 0
     tell(f"error: {failure}")
     return CANNOT_GO_ON
-
-
-def _database(arguments: argparse.Namespace) -> tuple[str, DatabaseTools]:
-    from mwzeval.multiwoz.choices import CORPUS_NAMES, known_name
-    from mwzeval.multiwoz.corpus import corpus_root, read_tables
-    from mwzeval.multiwoz.live.tools import DatabaseTools
-
-    corpus = known_name("corpus", arguments.corpus, CORPUS_NAMES)
-    root = corpus_root(corpus, arguments.data)
-    return corpus, DatabaseTools(read_tables(root))
-
-
-def _of_session(database: DatabaseTools, seed: int, name: str) -> Tools:
-    """Return the tools of a session, which are those of the live dialogue of this name."""
-    from mwzeval.statistics.trials import item_and_trial, trial_name
-
-    item, trial = item_and_trial(name)
-    return database.of_dialogue(seed, trial_name(item, trial or 1))

@@ -1,9 +1,8 @@
-"""Live dialogues in inspect_ai: `inspect eval mwzeval/multiwoz`, and the parts that it is made of.
+"""Live dialogues in inspect_ai: `inspect eval mwzeval/multiwoz`, and the parts of the task.
 
-`multiwoz` is the task. For a task of one's own: `multiwoz_dataset` has the goals, `multiwoz_user`
-is the solver in which our user talks to the model or to an agent, `multiwoz_tools` are the
-functions for that agent, `task_success` is the scorer. `write_run` makes of a log the file that
-`mwzeval` reads. See docs/frameworks.md.
+A task of one's own takes its goals from `multiwoz_dataset`. In the solver `multiwoz_user` our user
+talks to the model or to an agent, which calls `multiwoz_tools`; `task_success` is the scorer.
+`write_run` turns a log into the file that `mwzeval` reads. See docs/frameworks.md.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageTool,
     ChatMessageUser,
-    ModelOutput,
     execute_tools,
 )
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
@@ -42,50 +40,26 @@ from inspect_ai.util import LimitExceededError
 from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode
 from mwzeval.conversation.messages import ASSISTANT_ROLE, ERROR, TOOL_ROLE, Message
 from mwzeval.conversation.models import read_prompt
-from mwzeval.conversation.protocols import INFRASTRUCTURE, InfrastructureError
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
-from mwzeval.errors import UsageError, shorten
+from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import AUTO
-from mwzeval.multiwoz.frameworks import load
+from mwzeval.multiwoz.frameworks import KEY, keep_dialogue, load, write_dialogues
 from mwzeval.multiwoz.goals.goal import goal_sentences
 from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.options import AGENDA, GOALS
 
-KEY = "mwzeval"
-"""Of the metadata of a sample, with options, and of its store, with the dialogue."""
-GOAL = "goal"
-"""Of the metadata of a sample: what the user wants."""
 VALUES = ("success", "inform", "booking")
+ABOUT = ("end", "turns", "complete", "user_faults", "domains")
 EPISODE: ContextVar[Episode] = ContextVar("episode")
 """The dialogue of the sample that is being solved."""
 
 
-def multiwoz_dataset(
-    goals: str = GOALS,
-    corpus: str = AUTO,
-    user: str = AGENDA,
-    user_turns: int = USER_TURNS,
-    tool_rounds: int = TOOL_ROUNDS,
-    seed: int = 0,
-    data: str | None = None,
-) -> Dataset:
-    """Return the goals as samples; the metadata of each say how its dialogue is held.
-
-    The arguments are the options of `mwzeval live`. Raises `UsageError` for unknown names,
-    `DataError` for missing files.
-    """
-    options = {
-        "goals": goals,
-        "corpus": corpus,
-        "user": user,
-        "user_turns": user_turns,
-        "tool_rounds": tool_rounds,
-        "seed": seed,
-        "data": data,
-    }
+def multiwoz_dataset(goals: str = GOALS, **options: Any) -> Dataset:
+    """Return the goals as samples; `options` are those of `Episodes`, which raises the same."""
+    metadata = {KEY: {"goals": goals, **options}}
     samples = [
-        Sample(id=name, input="\n".join(goal_sentences(goal)), metadata={GOAL: goal, KEY: options})
-        for name, goal in load(options).goals.items()
+        Sample(id=name, input="\n".join(goal_sentences(goal)), metadata={"goal": goal, **metadata})
+        for name, goal in load(metadata[KEY]).goals.items()
     ]
     return MemoryDataset(samples, name=f"multiwoz {goals}")
 
@@ -102,14 +76,15 @@ def multiwoz(
     seed: int = 0,
     data: str | None = None,
 ) -> Task:
-    """Return the task: the model gets a user what it wants, with functions on the database.
+    """Return the task: a user with a goal talks to the model, which calls the functions.
 
-    `trials` are epochs: so many dialogues about each goal. `prompt` is a file with another system
-    message. The other arguments are the options of `mwzeval live`. Raises `UsageError` for unknown
-    names, `DataError` for missing files.
+    `trials` are epochs, dialogues about each goal; `prompt` is a file with another system message.
+    The other arguments are the options of `mwzeval live`. Raises `UsageError` for unknown names,
+    `DataError` for missing files.
     """
+    limits = {"user_turns": user_turns, "tool_rounds": tool_rounds}
     return Task(
-        dataset=multiwoz_dataset(goals, corpus, user, user_turns, tool_rounds, seed, data),
+        dataset=multiwoz_dataset(goals, corpus=corpus, user=user, seed=seed, data=data, **limits),
         solver=multiwoz_user(prompt=prompt),
         scorer=task_success(),
         epochs=trials,
@@ -122,41 +97,44 @@ def multiwoz_tools() -> list[Tool]:
 
     Outside of such a dialogue their calls raise `UsageError`.
     """
-    return [_definition(tool["function"]).as_tool() for tool in Episodes.tools]
+    return [tool.as_tool() for tool in _tools()]
 
 
-def _definition(function: Mapping[str, Any], *, is_open: bool = False) -> ToolDef:
-    """Return the definition of a function.
+def _tools(*, checked: bool = True) -> list[ToolDef]:
+    """Return the functions; not `checked` by inspect_ai, they report errors as `live` does."""
+    tools = []
+    for function in (tool["function"] for tool in Episodes.tools):
+        schema = function["parameters"]
+        parameters = ToolParams(additionalProperties=True)
+        if checked:
+            properties = schema["properties"].items()
+            parameters = ToolParams(
+                properties={name: ToolParam.model_validate(value) for name, value in properties},
+                required=list(schema.get("required", ())),
+            )
+        about = {"description": function["description"], "parameters": parameters}
+        name = function["name"]
+        tools.append(ToolDef(_execution(name), name=name, max_output=0, **about))
+    return tools
 
-    With `is_open` all arguments are let pass: the functions themselves say what is wrong with a
-    call, in the words of `mwzeval live`, and take numbers for their digits.
-    """
-    name, schema = function["name"], function["parameters"]
 
-    async def execute(**kwargs: Any) -> str:
+def _execution(name: str) -> Any:
+    async def execute(**arguments: Any) -> str:
         episode = EPISODE.get(None)
         if episode is None:
             raise UsageError(f"{name} was called outside of a dialogue: use multiwoz_user()")
-        return json.dumps(episode.call(name, kwargs), ensure_ascii=False)
+        return json.dumps(episode.call(name, arguments), ensure_ascii=False)
 
-    parameters = ToolParams(additionalProperties=True)
-    if not is_open:
-        properties = schema["properties"].items()
-        parameters = ToolParams(
-            properties={name: ToolParam.model_validate(value) for name, value in properties},
-            required=list(schema.get("required", ())),
-        )
-    description = function["description"]
-    return ToolDef(execute, name=name, description=description, parameters=parameters, max_output=0)
+    return execute
 
 
 @solver
 def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solver:
     """Return the solver in which the user of a sample talks until it has what it wants.
 
-    It talks to the model under test, with our functions and the system message of the file
-    `prompt` (default: the one that comes along); or to an `agent`, which has its own system message
-    and gets all messages so far in each turn. An agent that shall look up and book has
+    The user talks to the model under test, which has our functions and the system message of the
+    file `prompt` (default: that of `mwzeval live`); or to an `agent`, which has its own system
+    message and gets all messages so far in each turn. Such an agent looks up and books with
     `multiwoz_tools()`.
     """
 
@@ -170,22 +148,17 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
             state.messages.append(ChatMessageSystem(content=text))
             state.tools = multiwoz_tools()
         try:
-            heard = await run_sync(episode.begin)
-            state.messages += [ChatMessageUser(content=message["content"]) for message in heard]
+            answers = await run_sync(episode.begin)
             while not episode.is_over:
+                state.messages += [ChatMessageUser(content=each["content"]) for each in answers]
                 new = await (_asked(state, generate) if agent is None else _run(agent, state))
-                heard = await run_sync(episode.answer, plain_messages(new, _usages()))
-                state.messages += [ChatMessageUser(content=message["content"]) for message in heard]
+                answers = await run_sync(episode.answer, plain_messages(new, _usages()))
         except LimitExceededError as error:
             episode.stop(str(error))
             raise
         finally:
             EPISODE.reset(token)
-            if episode.is_over:
-                state.store.set(KEY, episode.trajectory().to_json())
-        if episode.ending is not None and episode.ending.end == INFRASTRUCTURE:
-            # Such a dialogue says nothing of the agent.
-            raise InfrastructureError(episode.ending.problem or "the user could not be reached")
+            keep_dialogue(episode, state.store.set)
         return state
 
     return solve
@@ -195,8 +168,8 @@ async def _asked(state: TaskState, generate: Generate) -> Sequence[ChatMessage]:
     """Return the next message of the model, and the results of its calls."""
     before = len(state.messages)
     await generate(state, tool_calls="none")
-    tools = [_definition(tool["function"], is_open=True) for tool in Episodes.tools]
-    state.messages.extend((await execute_tools(state.messages, tools)).messages)
+    executed = await execute_tools(state.messages, _tools(checked=False))
+    state.messages.extend(executed.messages)
     return state.messages[before:]
 
 
@@ -205,8 +178,8 @@ async def _run(agent: Agent, state: TaskState) -> Sequence[ChatMessage]:
     asked = state.messages[-1].id
     done: AgentState = await run(agent, AgentState(messages=state.messages))
     # An agent may leave out or summarise what was before.
-    heard = [place for place, message in enumerate(done.messages) if message.id == asked]
-    new = done.messages[heard[-1] + 1 if heard else len(state.messages) :]
+    places = [place for place, message in enumerate(done.messages) if message.id == asked]
+    new = done.messages[places[-1] + 1 if places else len(state.messages) :]
     state.messages.extend(new)
     state.output = done.output
     return new
@@ -217,14 +190,19 @@ def plain_messages(
 ) -> list[Message]:
     """Return what an agent does as messages of chat completions; others are left out.
 
-    `usages` say what a message has cost, by its id in inspect_ai.
+    `usages` are what messages have cost, by their ids in inspect_ai.
     """
     plain: list[Message] = []
     for message in messages:
-        if isinstance(message, ChatMessageAssistant):
-            said: Message = {"role": ASSISTANT_ROLE, "content": message.text}
+        if isinstance(message, ChatMessageTool):
+            error = message.error
+            content = message.text if error is None else json.dumps({ERROR: error.message})
+            called = {"tool_call_id": message.tool_call_id, "content": content}
+            plain.append({"role": TOOL_ROLE, **called})
+        elif isinstance(message, ChatMessageAssistant):
+            plain.append({"role": ASSISTANT_ROLE, "content": message.text})
             if message.tool_calls:
-                said["tool_calls"] = [
+                plain[-1]["tool_calls"] = [
                     {
                         "id": call.id,
                         "type": "function",
@@ -235,42 +213,27 @@ def plain_messages(
                     }
                     for call in message.tool_calls
                 ]
-            if usages and message.id is not None and message.id in usages:
-                said["usage"] = dict(usages[message.id])
-            plain.append(said)
-        elif isinstance(message, ChatMessageTool):
-            error = message.error
-            content = message.text if error is None else json.dumps({ERROR: error.message})
-            called = {"tool_call_id": message.tool_call_id, "content": content}
-            plain.append({"role": TOOL_ROLE, **called})
+            if usage := (usages or {}).get(message.id or ""):
+                plain[-1]["usage"] = dict(usage)
     return plain
 
 
 def _usages() -> dict[str, dict[str, int]]:
     """Return what each message of a model in this sample has cost, whoever has asked the model."""
-    return {
-        event.output.message.id: used
-        for event in transcript().events
-        if isinstance(event, ModelEvent) and event.output.choices and event.output.message.id
-        if (used := _usage(event.output))
-    }
-
-
-def _usage(output: ModelOutput) -> dict[str, int]:
-    if output.usage is None:
-        return {}
-    cached = output.usage.input_tokens_cache_read or 0
-    written = output.usage.input_tokens_cache_write or 0
-    # Input tokens of inspect_ai are without those of the provider's cache, ours are with them.
-    used = {
-        "in": output.usage.input_tokens + cached + written,
-        "out": output.usage.output_tokens,
-    }
-    if cached:
-        used["cached"] = cached
-    if output.time is not None:
-        used["ms"] = round(1000 * output.time)
-    return used
+    usages = {}
+    for event in transcript().events:
+        if isinstance(event, ModelEvent) and event.output.choices and event.output.usage:
+            usage, seconds = event.output.usage, event.output.time
+            cached = usage.input_tokens_cache_read or 0
+            # Input tokens of inspect_ai are without those of the provider's cache, ours are with.
+            tokens = usage.input_tokens + cached + (usage.input_tokens_cache_write or 0)
+            used = {"in": tokens, "out": usage.output_tokens}
+            if cached:
+                used["cached"] = cached
+            if seconds is not None:
+                used["ms"] = round(1000 * seconds)
+            usages[event.output.message.id or ""] = used
+    return usages
 
 
 @scorer(metrics={name: [mean(), stderr()] for name in VALUES})
@@ -278,9 +241,9 @@ def task_success() -> Scorer:
     """Return the scorer: `success` of the task, and of it `inform` and `booking`, each 1 or 0.
 
     `booking` is not scored (NaN) where the user wants nothing booked. The explanation says why a
-    dialogue has failed; the metadata have `end`, `turns`, what became of each domain, and what is
-    known of the user: whether it is `complete`, and its `user_faults`. Trials of a goal are
-    averaged before anything else, so that standard errors are those of goals.
+    dialogue has failed; the metadata have `end`, `turns`, the success of each domain, and what the
+    user reports: whether it is `complete`, and the number of its `user_faults`. Trials of a goal
+    are averaged first, so that standard errors are those of goals.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -295,20 +258,14 @@ def _score(state: TaskState) -> Score:
         dialogue = trajectory_of(raw)
     else:  # of a solver that is not ours
         messages = tuple(plain_messages(state.messages))
-        dialogue = Trajectory(str(state.sample_id), state.metadata[GOAL], messages)
+        dialogue = Trajectory(str(state.sample_id), state.metadata["goal"], messages)
     outcome = load(state.metadata[KEY]).outcome(dialogue)
-    reached = {name: getattr(outcome, name) for name in VALUES}
+    values = {name: getattr(outcome, name) for name in VALUES}
     return Score(
-        value={name: nan if value is None else float(value) for name, value in reached.items()},
+        value={name: nan if value is None else float(value) for name, value in values.items()},
         answer=dialogue.end,
         explanation="\n".join(outcome.losses) or "The user has got all that it wanted.",
-        metadata={
-            "end": outcome.end,
-            "turns": outcome.turns,
-            "complete": outcome.complete,
-            "user_faults": outcome.user_faults,
-            "domains": dict(outcome.domains),
-        },
+        metadata={name: getattr(outcome, name) for name in ABOUT},
     )
 
 
@@ -319,10 +276,10 @@ def write_run(log: EvalLog | str | Path, output: str | Path) -> int:
     without dialogues, `MwzevalError` when the file cannot be written.
     """
     read = log if isinstance(log, EvalLog) else read_eval_log(str(log))
-    samples = [sample for sample in read.samples or () if sample.store.get(KEY) is not None]
-    if not samples:
-        name = shorten(str(read.location or "the log"), 300)
-        raise UsageError(f"{name}: no sample has a dialogue of multiwoz_user() in it")
-    dialogues = [trajectory_of(sample.store[KEY]) for sample in samples]
-    load(samples[0].metadata[KEY]).write(output, dialogues, agent=f"inspect:{read.eval.model}")
-    return len(dialogues)
+    found = [
+        (sample.metadata[KEY], trajectory_of(sample.store[KEY]))
+        for sample in read.samples or ()
+        if sample.store.get(KEY) is not None
+    ]
+    agent = f"inspect:{read.eval.model}"
+    return write_dialogues(found, output, agent=agent, source=read.location or "the log")

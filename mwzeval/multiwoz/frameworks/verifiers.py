@@ -26,12 +26,12 @@ from verifiers.v1.dialects.chat import message_to_wire
 
 from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode
 from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
-from mwzeval.conversation.protocols import AGENT_ERROR, INFRASTRUCTURE, InfrastructureError
+from mwzeval.conversation.protocols import AGENT_ERROR
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
-from mwzeval.errors import UsageError, shorten
+from mwzeval.errors import UsageError
 from mwzeval.files.reading import read_text
 from mwzeval.multiwoz.choices import AUTO
-from mwzeval.multiwoz.frameworks import load
+from mwzeval.multiwoz.frameworks import KEY, keep_dialogue, load, write_dialogues
 from mwzeval.multiwoz.live.episodes import Outcome
 from mwzeval.multiwoz.live.options import AGENDA, GOALS
 
@@ -39,8 +39,6 @@ __all__ = ["MultiwozEnv", "MultiwozHarness", "MultiwozTaskset", "load_environmen
 
 NAME = "mwzeval-multiwoz"
 """By which verifiers finds the environment: the module `mwzeval_multiwoz`."""
-KEY = "mwzeval"
-"""Of the information of a trace: its dialogue, as a line of the file of a run."""
 
 
 class MultiwozTasksetConfig(vf.TasksetConfig):
@@ -53,12 +51,6 @@ class MultiwozTasksetConfig(vf.TasksetConfig):
     tool_rounds: int = TOOL_ROUNDS
     seed: int = 0
     data: str | None = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The arguments of `Episodes`."""
-        names = ("goals", "corpus", "user", "user_turns", "tool_rounds", "seed", "data")
-        return {name: getattr(self, name) for name in names}
 
 
 class MultiwozData(vf.TaskData):
@@ -106,7 +98,9 @@ class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
 
     def load(self) -> Iterator[MultiwozTask]:
         """Yield the tasks. Raises `UsageError` for unknown names, `DataError` for missing files."""
-        options = self.config.options
+        options = {
+            name: getattr(self.config, name) for name in MultiwozTasksetConfig.__annotations__
+        }
         episodes = load(options)
         for goal in episodes.goals:
             data = MultiwozData(
@@ -145,44 +139,35 @@ class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
         if episode is None:
             raise UsageError("this harness holds the dialogues of MultiwozEnv, and no others")
         system, prompt = self.resolve_prompt(data)
-        messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
-        messages += [
-            message_to_wire(message) for message in prompt or () if isinstance(prompt, list)
-        ]
+        messages: list[Any] = [{"role": "system", "content": system}] if system else []
+        messages += map(message_to_wire, prompt if isinstance(prompt, list) else ())
         async with AsyncOpenAI(base_url=endpoint, api_key=secret) as client:
-            state._answer = await _answer(client, ctx.model, messages, episode)
+            create: Any = client.chat.completions.create
+            while not episode.is_over:
+                begin = time.monotonic()
+                completion = await create(model=ctx.model, messages=messages, tools=episode.tools)
+                ms = round(1000 * (time.monotonic() - begin))
+                message = completion.choices[0].message.model_dump(exclude_none=True)
+                used = completion.usage
+                answer: Message = {
+                    "role": ASSISTANT_ROLE,
+                    "content": message.get("content"),
+                    "tool_calls": message.get("tool_calls"),
+                    "usage": used
+                    and {"in": used.prompt_tokens, "out": used.completion_tokens, "ms": ms},
+                }
+                calls = answer["tool_calls"]
+                if not calls:
+                    state._answer = answer
+                    break
+                messages.append({"content": None, **message})
+                results = await asyncio.to_thread(episode.answer, answer)
+                # The model gets the ids that it has given to its calls.
+                messages += [
+                    {**result, "tool_call_id": call["id"]}
+                    for result, call in zip(results, calls, strict=False)
+                ]
         return vf.ProgramResult(0, "", "")
-
-
-async def _answer(
-    client: AsyncOpenAI, model: str, messages: list[dict[str, Any]], episode: Episode
-) -> Message | None:
-    """Return what the model says to the user; None when the dialogue is over before."""
-    create: Any = client.chat.completions.create
-    while True:
-        begin = time.monotonic()
-        completion = await create(model=model, messages=messages, tools=list(episode.tools))
-        ms = round(1000 * (time.monotonic() - begin))
-        message = completion.choices[0].message.model_dump(exclude_none=True)
-        used = completion.usage
-        answer: Message = {
-            "role": ASSISTANT_ROLE,
-            "content": message.get("content"),
-            "tool_calls": message.get("tool_calls"),
-            "usage": used and {"in": used.prompt_tokens, "out": used.completion_tokens, "ms": ms},
-        }
-        calls = answer["tool_calls"]
-        if not calls:
-            return answer
-        messages.append({"content": None, **message})
-        results = await asyncio.to_thread(episode.answer, answer)
-        # They have the ids that the model has given its calls.
-        messages += [
-            {**result, "tool_call_id": call["id"]}
-            for result, call in zip(results, calls, strict=False)
-        ]
-        if episode.is_over:
-            return None
 
 
 class MultiwozEnvConfig(vf.EnvConfig):
@@ -222,11 +207,7 @@ class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
                     )
             if not trace.errors:
                 episode.stop(trace.stop_condition or "a limit of verifiers")
-            if episode.is_over:
-                dialogue = episode.trajectory()
-                trace.info[KEY] = dialogue.to_json()
-                if dialogue.end == INFRASTRUCTURE:
-                    raise InfrastructureError(dialogue.problem or "the user cannot be reached")
+            keep_dialogue(episode, trace.info.__setitem__)
 
 
 def load_environment(**options: Any) -> MultiwozEnv:
@@ -247,18 +228,15 @@ def write_run(traces: str | Path, output: str | Path) -> int:
     left out. Raises `UsageError` where there is no dialogue, `InputError` for a file that cannot be
     read, `MwzevalError` for one that cannot be written.
     """
-    counts: Counter[str] = Counter()
-    dialogues: list[Trajectory] = []
-    options, model = None, "model"
+    trials: Counter[str] = Counter()
+    found: list[tuple[dict[str, Any], Trajectory]] = []
+    model = "model"
     for line in read_text(traces).splitlines():
         for trace in json.loads(line)["traces"] if line.strip() else ():
             if KEY in trace.get("info", {}) and trace.get("ok", True):
                 dialogue = trajectory_of(trace["info"][KEY])
-                counts[dialogue.item] += 1
-                dialogues.append(replace(dialogue, trial=counts[dialogue.item]))
-                options = trace["task"]["data"]["options"]
+                trials[dialogue.item] += 1
+                dialogue = replace(dialogue, trial=trials[dialogue.item])
+                found.append((trace["task"]["data"]["options"], dialogue))
                 model = (trace["agent"]["config"] or {}).get("model") or model
-    if options is None:
-        raise UsageError(f"{shorten(str(traces), 300)}: no trace has a dialogue of mwzeval in it")
-    load(options).write(output, dialogues, agent=f"verifiers:{model}")
-    return len(dialogues)
+    return write_dialogues(found, output, agent=f"verifiers:{model}", source=traces)

@@ -1,8 +1,8 @@
-"""MultiWOZ's live dialogues: goals, users, agents, functions, judgement.
+"""The settings of MultiWOZ's live dialogues, and `Episodes`, for a harness of one's own.
 
-A setting holds the dialogues of a run, at the text level or at the act level. `Episodes` are the
-same dialogues for a harness of one's own, without the agent: whoever asks it drives each dialogue.
-The frameworks of `mwzeval.multiwoz.frameworks` do.
+A setting holds the dialogues of a run at the text level or at the act level. In `Episodes` the
+harness asks the agent, and gets users, functions and judgement from here; the frameworks of
+`mwzeval.multiwoz.frameworks` do the same.
 """
 
 from __future__ import annotations
@@ -27,30 +27,22 @@ from mwzeval.conversation.agents import (
     own_user,
 )
 from mwzeval.conversation.human import HumanUser, Terminal, human_agent
-from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode, Respond, ToolSession, hold
+from mwzeval.conversation.loop import Episode, Respond, ToolSession, hold
 from mwzeval.conversation.mcp import AgentServer, check_installed
 from mwzeval.conversation.messages import Message
-from mwzeval.conversation.models import (
-    GOAL,
-    ModelUser,
-    endpoint_agent,
-    is_endpoint,
-    read_prompt,
-)
+from mwzeval.conversation.models import GOAL, ModelUser, endpoint_agent, is_endpoint, read_prompt
 from mwzeval.conversation.pool import RunSetting
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, USER_STOP, End, Ending, Tools
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory, header, json_line
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.writing import written_atomically
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.choices import AUTO
 from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
 from mwzeval.multiwoz.convlab.resources import Spelling, load_resources
 from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem, hold_in_acts
 from mwzeval.multiwoz.convlab.user import AgendaUser, Draws
 from mwzeval.multiwoz.corpus import read_tables
 from mwzeval.multiwoz.database import Row
-from mwzeval.multiwoz.formats.functions import tools_schema
 from mwzeval.multiwoz.goals.goal import Goal
 from mwzeval.multiwoz.goals.selection import RunGoals
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
@@ -62,8 +54,8 @@ from mwzeval.multiwoz.live.options import (
     AGENT_PROMPT,
     GOALS,
     HUMAN,
+    RULE,
     RULE_CONVLAB,
-    SILENT,
     LiveOptions,
 )
 from mwzeval.multiwoz.live.reading import AgentReader
@@ -73,6 +65,7 @@ from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.multiwoz.live.user_in_words import UserInWords
+from mwzeval.statistics.trials import trial_name
 from mwzeval.version import __version__
 
 Tables = Mapping[str, Sequence[Row]]
@@ -86,64 +79,55 @@ def setting_of(arguments: Namespace) -> RunSetting:
 
 
 def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], MakeAgent]:
-    """Return what begins the agent of all dialogues in a process; what it opens, the stack closes.
+    """Return what begins the agent of all dialogues in a process; the stack closes what it opens.
 
-    Its name is one that `LiveOptions.check_names` lets pass. Raises `DataError` for missing files,
+    `LiveOptions.check_names` has accepted its name. Raises `DataError` for missing files,
     `DependencyError` where tools cannot be served; beginning raises `MwzevalError`.
     """
-    name = options.agent
+    name, rounds = options.agent, options.tool_rounds
     if name == HUMAN:
         return lambda _: human_agent
     if options.serve_tools is not None:
         check_installed()
 
-    def begin_model(stack: ExitStack) -> MakeAgent:
-        client = options.model.client(name)
-        stack.callback(client.close)
-        return endpoint_agent(client, options.agent_prompt.text, options.tool_rounds)
-
-    def begin_own(stack: ExitStack) -> MakeAgent:
+    def begin_other(stack: ExitStack) -> MakeAgent:
+        if is_endpoint(name):
+            client = options.model.client(name)
+            stack.callback(client.close)
+            return endpoint_agent(client, options.agent_prompt.text, rounds)
         server = None
         if options.serve_tools is not None:
             server = AgentServer(NAME, DatabaseTools.schema, options.serve_tools)
             stack.callback(server.close)
-        return own_agent(name, imported(name), options.tool_rounds, server)
+        return own_agent(name, imported(name), rounds, server)
 
-    if is_endpoint(name):
-        return begin_model
-    if is_own_code(name):
-        return begin_own
-    make = _rule_agents(options, tables) if name != SILENT else lambda _: say_nothing
+    if is_endpoint(name) or is_own_code(name):
+        return begin_other
+
+    vocabulary = Vocabulary(tables) if name in (RULE, RULE_CONVLAB) else None
+    resources = None
+    if name == RULE_CONVLAB:
+        resources = load_resources(options.corpus_name, options.root)
 
     def partner(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
-        return ToolSession(make(planned), tools, record.message, tool_rounds=options.tool_rounds)
+        key = trial_name(planned.item, planned.trial)
+        agent: Respond
+        if vocabulary is None:
+            agent = say_nothing
+        elif resources is None:
+            agent = RuleAgent(vocabulary, planned.seed, key)
+        else:
+            drawn = planned.seed, planned.item, planned.trial
+            policy = ConvlabPolicy(vocabulary, resources, *drawn)
+            agent = CallingAgent(policy.answer, planned.seed, key)
+        return ToolSession(agent, tools, record.message, tool_rounds=rounds)
 
     return lambda _: partner
 
 
-def _rule_agents(options: LiveOptions, tables: Tables) -> Callable[[Planned], Respond]:
-    """Return what makes the agent `rule` or `rule-convlab` of a dialogue."""
-    vocabulary = Vocabulary(tables)
-    if options.agent != RULE_CONVLAB:
-        return lambda planned: RuleAgent(vocabulary, planned.seed, dialogue_key(planned))
-    resources = load_resources(options.corpus_name, options.root)
-
-    def make(planned: Planned) -> Respond:
-        drawn = planned.seed, planned.item, planned.trial
-        policy = ConvlabPolicy(vocabulary, resources, *drawn)
-        return CallingAgent(policy.answer, planned.seed, dialogue_key(planned))
-
-    return make
-
-
-def say_nothing(messages: Sequence[Message]) -> dict[str, Any]:
+def say_nothing(messages: Sequence[Message]) -> Message:
     """Return a message that says nothing of use: the agent `silent`, the floor of all scores."""
     return {"role": "assistant", "content": "Hm.", "acts": []}
-
-
-def dialogue_key(planned: Planned) -> str:
-    """Return what the draws of functions and rule agents follow from, next to the seed."""
-    return f"{planned.item}#{planned.trial}"
 
 
 def load_user(
@@ -164,6 +148,8 @@ def load_user(
                 agenda_user(planned, values), reader, Random(planned.key)
             )
         )
+    if not is_endpoint(name):
+        return lambda _: own_user(name, imported(name))
 
     def begin_model(stack: ExitStack) -> MakeUser:
         reader = AgentReader(tables)
@@ -173,7 +159,7 @@ def load_user(
         def user(planned: Planned, record: Record) -> ModelUser:
             def faults(messages: Sequence[Message], token: str | None) -> list[Any]:
                 dialogue = {"goal": planned.goal, "messages": messages, "user": {"token": token}}
-                return [fault.to_json() for fault in faults_of(dialogue, reader)]
+                return [fault._asdict() for fault in faults_of(dialogue, reader)]
 
             wishes = "\n".join(f"- {sentence}" for sentence in goals.sentences(planned.item))
             system = prompt.filled(**{GOAL: wishes})
@@ -182,7 +168,7 @@ def load_user(
 
         return user
 
-    return begin_model if is_endpoint(name) else lambda _: own_user(name, imported(name))
+    return begin_model
 
 
 def agenda_user(planned: Planned, values: Spelling | None) -> AgendaUser | LiveUser:
@@ -193,55 +179,73 @@ def agenda_user(planned: Planned, values: Spelling | None) -> AgendaUser | LiveU
     return LiveUser(planned.goal, draws)
 
 
-class WordSetting:
-    """A user and an agent talk in words; the agent may call functions on the database.
+class TextSetting:
+    """An agent at the text level that may call functions on the database, before it has a user.
 
-    Without an agent, dialogues are `episode`s that somebody else drives. Raises `UsageError` for
-    unknown names, `DataError` for missing files.
+    Raises `UsageError` for unknown names, `DataError` for missing files.
     """
 
     benchmark = NAME
+    items: Sequence[tuple[str, Any]]
+    about: Mapping[str, Any]
 
-    def __init__(self, options: LiveOptions) -> None:
+    def __init__(self, options: LiveOptions, *users: str) -> None:
         options.check_names()
         self._options = options
-        tables = read_tables(options.root)
-        self._begin_agent = load_agent(options, tables) if options.agent else None
-        self._tools = DatabaseTools(tables, options.rules)
-        self._judge = Judge(tables, options.rules)
-        goals = options.select_goals(self._tools)
-        self._begin_user = load_user(options, tables, goals)
+        self._tables = read_tables(options.root)
+        self._begin_agent = load_agent(options, self._tables)
+        self._database = DatabaseTools(self._tables, options.rules)
         self._stack = ExitStack()
-        sides = options.agent, options.user
+        sides = options.agent, *users
         # People take any time, and have to be where the terminal is.
         has_person = HUMAN in sides
+        self.waits = any(map(is_endpoint, sides)) and not has_person
         self.trusts = has_person or not any(
             is_own_code(side) and not is_endpoint(side) for side in sides
         )
-        self.waits = any(map(is_endpoint, sides)) and not has_person
+
+    def begin(self) -> None:
+        """Import the agent, or be ready to ask a model. Raises `MwzevalError`."""
+        self._agent = self._begin_agent(self._stack)
+
+    def stop(self) -> None:
+        """End all requests, and the server of tools."""
+        self._stack.close()
+
+    def _tools(self, planned: Planned) -> Tools:
+        key = trial_name(planned.item, planned.trial)
+        return self._database.of_dialogue(planned.seed, key, planned.goal)
+
+
+class WordSetting(TextSetting):
+    """A user and an agent talk in words. Without an agent, others drive its `episode`s."""
+
+    def __init__(self, options: LiveOptions) -> None:
+        super().__init__(options, options.user)
+        self._judge = Judge(self._tables, options.rules)
+        goals = options.select_goals(self._database)
+        self._begin_user = load_user(options, self._tables, goals)
         # The requests of models have limits of their own.
         of_user = (USER_ERROR,) if is_endpoint(options.user) else ()
         of_agent = (AGENT_ERROR, USER_STOP) if is_endpoint(options.agent) else ()
         self.unhurried: frozenset[End] = frozenset((*of_user, *of_agent))
-        self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
-        limits = {"user_turns": options.user_turns, "tool_rounds": options.tool_rounds}
-        self.about: Mapping[str, Any] = options.about(goals, limits)
+        self.items = tuple(goals.goals.items())
+        self.about = options.about(goals)
 
     def __reduce__(self) -> tuple[type[WordSetting], tuple[LiveOptions]]:
         """Let each process that is no copy load the database for itself."""
         return WordSetting, (self._options,)
 
     def begin(self) -> None:
-        """Import agent and user, or be ready to ask a model. Raises `MwzevalError`."""
-        if self._begin_agent is not None:
-            self._agent = self._begin_agent(self._stack)
+        """Import agent and user, or be ready to ask models. Raises `MwzevalError`."""
+        super().begin()
         self._user = self._begin_user(self._stack)
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Hold a dialogue in words."""
         return hold(
             lambda: self._user(planned, record),
-            lambda: self._agent(planned, self._tools_of(planned), record),
+            lambda: self._agent(planned, self._tools(planned), record),
             record,
             user_turns=self._options.user_turns,
         )
@@ -252,15 +256,11 @@ class WordSetting:
         return Episode(
             planned,
             lambda: self._user(planned, record),
-            self._tools_of(planned),
+            self._tools(planned),
             user_turns=self._options.user_turns,
             tool_rounds=self._options.tool_rounds,
             record=record,
         )
-
-    def stop(self) -> None:
-        """End all requests, and the server of tools."""
-        self._stack.close()
 
     def judge(self, trajectory: Trajectory) -> bool | None:
         """Return whether every domain of the goal was a success."""
@@ -270,9 +270,6 @@ class WordSetting:
         """Return what became of a dialogue, domain by domain."""
         bookings = trajectory.more.get("bookings")
         return self._judge.judge(trajectory.goal, trajectory.messages, bookings)
-
-    def _tools_of(self, planned: Planned) -> Tools:
-        return self._tools.of_dialogue(planned.seed, dialogue_key(planned), planned.goal)
 
 
 class ActSetting:
@@ -290,7 +287,7 @@ class ActSetting:
         self._resources = load_resources(options.corpus_name, options.root)
         goals = options.select_goals(self._resources.database)
         self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
-        self.about: Mapping[str, Any] = options.about(goals, {"user_turns": options.user_turns})
+        self.about: Mapping[str, Any] = options.about(goals)
         self._own: Callable[..., ActSystem] | None = None
 
     def __reduce__(self) -> tuple[type[ActSetting], tuple[LiveOptions]]:
@@ -299,21 +296,31 @@ class ActSetting:
 
     def begin(self) -> None:
         """Import the system. Raises `UsageError` when that fails."""
-        if self.trusts:
-            return
-        name = self._options.agent
-        own = imported(name)
-        check_call(name, own, 0, ("seed", "dialogue"), A_SYSTEM)
-        if isinstance(own, type) and not hasattr(own, "answer"):
-            raise UsageError(f'"{name}" has no answer(acts): {A_SYSTEM}')
-        self._own = own
+        if not self.trusts:
+            name = self._options.agent
+            own = imported(name)
+            check_call(name, own, 0, ("seed", "dialogue"), A_SYSTEM)
+            if isinstance(own, type) and not hasattr(own, "answer"):
+                raise UsageError(f'"{name}" has no answer(acts): {A_SYSTEM}')
+            self._own = own
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Hold a dialogue in acts."""
         values = self._resources.system_values if self._options.strict_user else None
+
+        def make_system() -> ActSystem:
+            system: ActSystem
+            if self._own is None:
+                draws = Draws(planned.seed, planned.item, planned.trial, "system")
+                system = RuleSystem(self._resources, draws)
+            else:
+                offered = {"seed": planned.number, "dialogue": planned.name}
+                system = self._own(**given(self._own, offered))
+            return RefusedBookings(system, planned.goal) if self._options.fail_book else system
+
         return hold_in_acts(
             lambda: agenda_user(planned, values),
-            lambda: self._system(planned),
+            make_system,
             record,
             user_turns=self._options.user_turns,
         )
@@ -322,16 +329,6 @@ class ActSetting:
         """Return whether the dialogue is a success by corrected rules, or by the public ones."""
         judge = CorrectedEvaluator if self._options.compat is None else PublicEvaluator
         return bool(judged(trajectory, self._resources.database, judge).success)
-
-    def _system(self, planned: Planned) -> ActSystem:
-        system: ActSystem
-        if self._own is None:
-            draws = Draws(planned.seed, planned.item, planned.trial, "system")
-            system = RuleSystem(self._resources, draws)
-        else:
-            offered = {"seed": planned.number, "dialogue": planned.name}
-            system = self._own(**given(self._own, offered))
-        return RefusedBookings(system, planned.goal) if self._options.fail_book else system
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,17 +347,17 @@ class Outcome:
     turns: int
     complete: bool | None
     user_faults: int
-    domains: Mapping[str, bool]
+    domains: dict[str, bool]
     losses: tuple[str, ...]
 
 
 class Episodes:
     """Goals and the users who have them; an `episode` is a dialogue about one of them.
 
-    Arguments are those of `mwzeval live`: which `goals` of which `corpus`, whose files are in
-    `data` (the corpus `sample` needs none), the `user`, limits, and the `seed` of everything
-    random. Loading takes about a second. Raises `UsageError` for unknown names, `DataError` for
-    missing files.
+    The options are those of `mwzeval live`, by the names of `LiveOptions`: which `goals` of which
+    `corpus`, whose files are in `data` (the corpus `sample` needs none), the `user`, the limits
+    `user_turns` and `tool_rounds`, `fail_book`, and the `seed` of everything random. Loading takes
+    about a second. Raises `UsageError` for unknown names, `DataError` for missing files.
 
     >>> episodes = Episodes(goals="corpus:test:3", corpus="sample")
     >>> episode = episodes.episode("smp0021")
@@ -372,36 +369,13 @@ class Episodes:
     False
     """
 
-    tools: Sequence[Mapping[str, Any]] = tools_schema()
+    tools: Sequence[Mapping[str, Any]] = DatabaseTools.schema
     """The functions that agents may call, in the form of OpenAI's chat completions."""
 
-    def __init__(
-        self,
-        goals: str = GOALS,
-        *,
-        corpus: str = AUTO,
-        user: str = AGENDA,
-        data: str | None = None,
-        offline: bool | None = None,
-        seed: int = 0,
-        fail_book: bool = False,
-        user_turns: int = USER_TURNS,
-        tool_rounds: int = TOOL_ROUNDS,
-    ) -> None:
-        options = LiveOptions(
-            goals=goals,
-            corpus=corpus,
-            user=user,
-            data=data,
-            offline=offline,
-            seed=seed,
-            fail_book=fail_book,
-            user_turns=user_turns,
-            tool_rounds=tool_rounds,
-        )
-        self._setting = WordSetting(options)
+    def __init__(self, goals: str = GOALS, **options: Any) -> None:
+        self._options = LiveOptions(goals=goals, **options)
+        self._setting = WordSetting(self._options)
         self._setting.begin()
-        self._seed = seed
         self.goals: Mapping[str, Goal] = dict(self._setting.items)
         """What users want, by id, in the order of the corpus."""
         self.prompt: str = read_prompt(AGENT_PROMPT).text
@@ -416,7 +390,8 @@ class Episodes:
             hint = did_you_mean(goal, self.goals)
             raise UsageError(f'there is no goal "{shorten(goal)}"{hint}')
         numbered = trials > 1 or trial > 1
-        return self._setting.episode(Planned(goal, self.goals[goal], trial, numbered, self._seed))
+        planned = Planned(goal, self.goals[goal], trial, numbered, self._options.seed)
+        return self._setting.episode(planned)
 
     def judgement(self, dialogue: Trajectory) -> Judgement:
         """Return what became of a dialogue: `success`, and each domain of the goal."""
@@ -425,11 +400,11 @@ class Episodes:
     def outcome(self, dialogue: Trajectory) -> Outcome:
         """Return what a dialogue was worth, in a few numbers, and why it has failed."""
         judgement = self.judgement(dialogue)
-        domains = judgement.domains.values()
-        bookings = [domain.booking for domain in domains if domain.booking is not None]
+        domains = judgement.domains
+        bookings = [each.booking for each in domains.values() if each.booking is not None]
         complete = user_report(dialogue).get("complete")
         reasons = (*end_reasons(dialogue, dialogue.turns), *judgement.reasons)
-        losses = () if judgement.success else tuple(reason.text for reason in reasons)
+        losses = () if judgement.success else dict.fromkeys(reason.text for reason in reasons)
         return Outcome(
             success=judgement.success,
             inform=judgement.inform,
@@ -438,8 +413,8 @@ class Episodes:
             turns=dialogue.turns,
             complete=complete if isinstance(complete, bool) else None,
             user_faults=len(user_faults(dialogue)),
-            domains={name: domain.done for name, domain in judgement.domains.items()},
-            losses=tuple(dict.fromkeys(losses)),
+            domains={name: domain.done for name, domain in domains.items()},
+            losses=tuple(losses),
         )
 
     def write(
@@ -453,12 +428,8 @@ class Episodes:
         places = {item: place for place, item in enumerate(self.goals)}
         found = sorted(dialogues, key=lambda dialogue: (places[dialogue.item], dialogue.trial))
         trials = max([trials, *(dialogue.trial for dialogue in found)])
-        about = {
-            **self._setting.about,
-            "agent": {"spec": agent},
-            "seed": self._seed,
-            "trials": trials,
-        }
+        own = {"agent": {"spec": agent}, "seed": self._options.seed, "trials": trials}
+        about = {**self._setting.about, **own}
         with written_atomically(path) as stream:
             stream.write(json_line(header(NAME, __version__, about)).encode())
             for dialogue in found:

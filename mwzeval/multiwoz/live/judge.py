@@ -1,32 +1,44 @@
 """What became of a live dialogue: did the user get what the goal wants, domain by domain?
 
-A judgement needs the messages of a dialogue and its goal, and never the agent: right venue named or
-booked (`inform`), everything asked for told truly (`success`), the right thing booked (`booking`).
+A judgement needs the messages of a dialogue and its goal, and never the agent. For each domain it
+finds, in this order,
+
+* the venue that the user ends with: the one that the user has picked from a list, or asked about,
+  or that the agent named last. Where nothing was picked from a list the first is meant, as it is
+  when users say no more than "yes". A taxi is what its call orders; without calls, places and times
+  count that are said where the dialogue is about the taxi (`inform`);
+* the answers: right are those of the chosen venue, service or booking. Where both right and wrong
+  was said, the last counts, because that is what the user goes away with (`success`);
+* the last booking and its reference (`booking`).
+
 Definitions are in `docs/live.md`; next to them are the grounded scores of `docs/metrics.md`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.convlab.evaluator import inform_row
-from mwzeval.multiwoz.database import Database, Row, VenueFacts
+from mwzeval.multiwoz.convlab.evaluator import CORRECTED_SUPERFLUOUS, inform_row
+from mwzeval.multiwoz.database import OTHER_END, SAID_AS, Database, Row, VenueFacts, comparable
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     BookingOutcome,
-    bookable,
     booked_by_calls,
     judge_booking,
 )
 from mwzeval.multiwoz.grounding.claims import (
+    CHECKED,
+    OF_ONE_VENUE,
     Claim,
     Grounded,
     Grounding,
@@ -37,27 +49,22 @@ from mwzeval.multiwoz.grounding.claims import (
 )
 from mwzeval.multiwoz.grounding.log import Said, compare_with_log
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
-from mwzeval.multiwoz.live.outcomes import (
-    REFERENCE,
-    Answer,
-    Choice,
-    Option,
-    VenueChoices,
-    inform_counts,
-    is_value_of,
-    reference_answer,
-    requested_slots,
-    ride_faults,
-    service_answer,
-    taxi_answer,
-    venue_answer,
-)
+from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.live.tools import DatabaseTools
-from mwzeval.multiwoz.live.transcript import TAXI, Transcript, read_transcript
+from mwzeval.multiwoz.live.transcript import (
+    TAXI,
+    Exchange,
+    MadeBooking,
+    Transcript,
+    domains_in,
+    read_transcript,
+)
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.reasons import listed, reason, unmet
 from mwzeval.multiwoz.schema import BOOKED_BY, DATABASE_DOMAINS, NAMED_BY, SERVICES
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
+from mwzeval.multiwoz.words.text import Mention, fold
 from mwzeval.scores.explanation import Reason
 from mwzeval.scores.score import WHOLE
 
@@ -66,6 +73,49 @@ TRAIN_DESCRIBED_BY = frozenset({"leaveat", "arriveby", "duration", "price"})
 """What is said of a train whose id is not."""
 ENDED = {"agent_error": "agent-error", "user_error": "user-error", "limit": "limit"}
 """How a dialogue may end before the user is done → the kind of reason."""
+REFERENCE = "reference"
+_REFERENCE_KEYS = (REFERENCE, "ref", "confirmation")
+RIDE_TIMES = {"leave": "leaveat", "arrive": "arriveby"}
+RIDE_SLOTS = ("departure", "destination", *RIDE_TIMES)
+"""The constraints of a goal that a ride has to meet."""
+_STILL_ABOUT_TAXI = 2
+"""So many exchanges after one that is about a taxi may be about it, too."""
+_ARTICLES = frozenset({"the", "a"})
+_TIME = re.compile(r"\b0?([0-9]{1,2})[:.]?([0-9]{2})\b")
+_NO_SIGN = re.compile(r"[^0-9a-z]+")
+
+_CANNOT = (
+    r"(?:(?:could|ca|can|did|do|was|am|were|is|are)\s?n['’]?t|(?:could|can|did|do|was|am|were) not"
+    r"|cannot|unable to|not able to|no)"
+)
+_DENIED = re.compile(
+    rf"\b{_CANNOT}\s+(?:able to\s+)?(?:(?:find|locate|have|see|recognize|know)\s+)?"
+    r"(?:any|anything|a|an|the)?\s*(?:information|info|details|records?|data|entry|listings?"
+    r"|results?|match(?:es)?)?\s*(?:about|on|for|of|regarding|matching)?\s*(?:any|a|an|the)?\s*"
+    r"(?:\w+\s+)?(?:(?:called|named|by the name of)\s+)?[\"'“‘*_]*$",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    rf"\b{_CANNOT}\s+(?:able to\s+)?find\s+any|\bthere\s+(?:are\s+(?:no|not any)|aren['’]?t any)\b",
+    re.IGNORECASE,
+)
+_BEFORE_NAME = 90
+"""So many characters before a name may say that there is none."""
+_PLACES = {
+    **{word: number for number, word in enumerate(("first", "second", "third", "fourth", "fifth"))},
+    **{word: number for number, word in enumerate(("1st", "2nd", "3rd", "4th", "5th"))},
+    "last": -1,
+}
+_ORDINAL = re.compile(
+    rf"\b(?:the\s+)?(?P<number>{'|'.join(_PLACES)})\s+(?P<what>one|option|choice|\w+s?\b)",
+    re.IGNORECASE,
+)
+_ORDERED = frozenset(
+    {
+        *("one", "option", "choice", "restaurant", "hotel", "guesthouse", "attraction", "train"),
+        *("place", "museum", "college", "listing", "suggestion", "result"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +172,14 @@ class Judgement:
         return tuple(chain.from_iterable(domain.reasons for domain in self.domains.values()))
 
 
-def _reason(
-    kind: str, outcome: str, domain: str, turn: int | None, slot: str | None = None, **words: object
-) -> Reason:
-    return reason(kind, outcome, domain, turn, words, slot, "live")
-
-
 def end_reasons(dialogue: Trajectory, turns: int) -> tuple[Reason, ...]:
     """Return why a dialogue of so many turns ended before the user was done; nothing if not."""
     kind = ENDED.get(dialogue.end)
     if kind is None:
         return ()
     turn = turns - 1 if turns else None
-    problem = dialogue.problem or "nobody says why"
-    return (_reason(kind, SUCCESS, WHOLE, turn, said=problem),)
+    words = {"said": dialogue.problem or "nobody says why"}
+    return (reason(kind, SUCCESS, WHOLE, turn, words, column="live"),)
 
 
 class Judge:
@@ -172,28 +216,17 @@ class Judge:
         `goal` is a `Goal` or the annotation of a corpus; `bookings` are those of an agent
         that keeps its own tools, `[{"domain": …, "slots": {…}}, …]`.
         """
-        case = self._case(goal, messages, bookings)
-        bookings_judged = {
-            domain: judge_booking(
-                domain,
-                case.goals[domain],
-                case.wanted[domain].satisfying,
-                case.booked.get(domain),
-                self.rules,
-            )
-            for domain in bookable(case.goals)
-        }
-        domains = {
-            domain: _judge_domain(case, domain, bookings_judged.get(domain))
-            for domain in case.goals
-        }
-        exchanges = case.transcript.exchanges
+        dialogue = self._read(goal, messages, bookings)
+        parts = {domain: _Domain(self, dialogue, domain) for domain in dialogue.goals}
+        domains = {domain: part.judgement() for domain, part in parts.items()}
+        exchanges = dialogue.transcript.exchanges
         answers = {domain: judged.answers for domain, judged in domains.items()}
-        log_claims = case.log_claims() if self._with_log else ()
+        booked = {domain: part.booking for domain, part in parts.items() if part.booking}
+        log_claims = self._log_claims(dialogue) if self._with_log else ()
         row = {
-            **inform_row(*inform_counts(goal, answers, case.grounded.judged, exchanges)),
-            **grounded_row(case.grounded, log_claims),
-            **booking_row(bookings_judged, by_calls=True),
+            **inform_row(*inform_counts(goal, answers, dialogue.grounded.judged, exchanges)),
+            **grounded_row(dialogue.grounded, log_claims),
+            **booking_row(booked, by_calls=True),
         }
         calls = sum(len(exchange.calls) for exchange in exchanges)
         return Judgement(domains, row, len(exchanges), calls)
@@ -202,13 +235,13 @@ class Judge:
         self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object = None
     ) -> tuple[Claim, ...]:
         """Return what the agent of a dialogue says, and whether it is so; arguments as `judge`."""
-        case = self._case(goal, messages, bookings)
-        exchanges = case.transcript.exchanges
+        dialogue = self._read(goal, messages, bookings)
+        exchanges = dialogue.transcript.exchanges
         return claims_of(
             [exchange.agent for exchange in exchanges],
             [exchange.agent_mentions for exchange in exchanges],
-            case.grounded,
-            case.log_claims(),
+            dialogue.grounded,
+            self._log_claims(dialogue),
             self.facts,
         )
 
@@ -217,221 +250,604 @@ class Judge:
         """What answers questions about the police and hospitals; made when first needed."""
         return DatabaseTools(self._tables, self.rules)
 
-    def _case(self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object) -> _Case:
+    def _read(
+        self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object
+    ) -> _Dialogue:
         """Return a dialogue compared with the database: transcript → venues → bookings → words."""
         goals = goals_of(goal)
         transcript = read_transcript(
             messages, self._delexicalizer, self.rules, bookings, tuple(goals), self._tools
         )
+        exchanges = transcript.exchanges
         wanted = with_named_venues(prepare_goal(goals, self.database), goals, self.facts)
         made = (made.booking for made in transcript.bookings)
         booked = booked_by_calls(made, self.database, self.facts)
-        # What is booked in an exchange that nobody knows is taken to be booked in all of them.
-        domains_booked = [
-            frozenset(b.booking.domain for b in transcript.bookings if (b.turn or 0) <= turn)
-            for turn in range(len(transcript.exchanges))
-        ]
         grounded = self._grounding.judge(
             wanted,
-            domains_booked,
-            [exchange.state for exchange in transcript.exchanges],
-            [exchange.agent for exchange in transcript.exchanges],
-            [exchange.agent_mentions for exchange in transcript.exchanges],
+            # What is booked in an exchange that nobody knows is taken to be booked in all of them.
+            [
+                frozenset(b.booking.domain for b in transcript.bookings if (b.turn or 0) <= turn)
+                for turn in range(len(exchanges))
+            ],
+            [exchange.state for exchange in exchanges],
+            [exchange.agent for exchange in exchanges],
+            [exchange.agent_mentions for exchange in exchanges],
         )
-        judged = {(j.turn, j.mention.start, j.mention.end): j for j in grounded.judged}
-        return _Case(self, goal, goals, transcript, wanted, booked, grounded, judged)
+        return _Dialogue(goal, goals, transcript, wanted, booked, grounded)
+
+    def _log_claims(self, dialogue: _Dialogue) -> tuple[LogClaim, ...]:
+        """Return what the tools' results say of the agent's words."""
+        if not dialogue.transcript.has_calls:
+            return ()
+        turns = [
+            Said(exchange.agent, exchange.state, exchange.agent_mentions, exchange.calls)
+            for exchange in dialogue.transcript.exchanges
+        ]
+        return compare_with_log(turns, dialogue.grounded.judged, self.database, self.facts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Case:
+class _Dialogue(NamedTuple):
     """A dialogue and its goal, compared with the database.
 
     `goal` is as it was given; `wanted` are the venues that satisfy it, `booked` the last booking of
-    each domain, and `grounded` is what the database says of the agent's words; `judged` the same by
-    exchange, start and end of a mention.
+    each domain, and `grounded` is what the database says of the agent's words.
     """
 
-    judge: Judge
     goal: Mapping[str, Any]
     goals: Mapping[str, Goal]
     transcript: Transcript
     wanted: Mapping[str, DomainGoal]
     booked: Mapping[str, Booked]
     grounded: Grounded
-    judged: Mapping[tuple[int, int, int], Judged]
 
-    def log_claims(self) -> tuple[LogClaim, ...]:
-        """Return what the tools' results say of the agent's words."""
-        if not self.transcript.has_calls:
-            return ()
-        turns = [
-            Said(exchange.agent, exchange.state, exchange.agent_mentions, exchange.calls)
-            for exchange in self.transcript.exchanges
+
+class _Domain:
+    """One domain of a dialogue: the venue chosen, then what was said of it, then the booking."""
+
+    def __init__(self, judge: Judge, dialogue: _Dialogue, domain: str) -> None:
+        self._database, self._facts, self._rules = judge.database, judge.facts, judge.rules
+        self._judge = judge
+        self._dialogue = dialogue
+        self._transcript = dialogue.transcript
+        self._domain = domain
+        self._goal = dialogue.goals[domain]
+        self._satisfying = dialogue.wanted[domain].satisfying
+        self._choice = self._chosen() if domain in NAMED_BY else None
+        self._booked = dialogue.booked.get(domain)
+        self.booking: BookingOutcome | None = None
+        """How the booking of the domain ended; None where its goal has none."""
+        if domain in BOOKED_BY and self._goal.booking:
+            arguments = self._goal, self._satisfying, self._booked, self._rules
+            self.booking = judge_booking(domain, *arguments)
+
+    def judgement(self) -> DomainJudgement:
+        """Return what became of the domain."""
+        requested = requested_slots(self._dialogue.goal[self._domain])
+        reasons = [*self._inform_reasons()]
+        inform = not reasons
+        answers: tuple[Answer, ...] = ()
+        if inform:
+            venues = self._venues_meant()
+            answers = tuple(self._answers(requested, venues))
+            for answer in answers:
+                reasons += self._answer_reasons(answer, SUCCESS, venues)
+        success = reference = None
+        if requested:
+            success = inform and all(answer.given is not False for answer in answers)
+        if self.booking is not None:
+            reasons += self._booking_reasons(self.booking)
+            reference = self.booking.made
+            if reference:
+                last = self._transcript.bookings_of(self._domain)[-1]
+                code = _returned(last, *_REFERENCE_KEYS)
+                right, domains = (code,) if code else (), {self._domain, None}
+                exchanges = self._transcript.exchanges
+                answer = spoken_answer(REFERENCE, right, exchanges, domains)
+                reference = answer.given is True
+                reasons += self._answer_reasons(answer, REFERENCE)
+        return DomainJudgement(
+            inform,
+            success,
+            self.booking.right if self.booking else None,
+            reference,
+            self._choice.text if self._choice else None,
+            answers,
+            tuple(reasons),
+        )
+
+    def _chosen(self) -> Choice | None:
+        """Return the venue that is settled on; bookings of unknown exchanges come last."""
+        exchanges = self._transcript.exchanges
+        booked: dict[int, Option] = {}
+        if self._domain in BOOKED_BY and exchanges:
+            for made in self._transcript.bookings_of(self._domain):
+                found = booked_by_calls([made.booking], self._database, self._facts)[self._domain]
+                if found.venue:
+                    turn = len(exchanges) - 1 if made.turn is None else made.turn
+                    booked[turn] = Option(found.venue, found.venues)
+        return VenueChoice(self._domain, self._facts, self._database).final(exchanges, booked)
+
+    def _venue_booked(self) -> Booked | None:
+        """Return the booking if the goal has one and the booking names its venue."""
+        booked = self._booked
+        return booked if booked and booked.venue and self._goal.booking else None
+
+    def _inform_reasons(self) -> Iterator[Reason]:
+        """Yield why the venue or ride is not what the user wants; nothing where it is."""
+        choice = self._choice
+        if self._domain == TAXI:
+            yield from self._ride_reasons()
+        elif self._domain not in NAMED_BY:
+            return
+        elif booked := self._venue_booked():
+            if self._satisfying.isdisjoint(booked.venues):
+                yield self._wrong_venue("booked-wrong", INFORM, None, booked.venue, booked.venues)
+        elif choice is None:
+            if not (self._domain == "train" and self._is_train_described()):
+                yield self._reason("named-nothing", INFORM, None)
+        elif not choice.venues:
+            yield self._reason("named-unknown", INFORM, choice.turn, said=choice.text)
+        elif self._satisfying.isdisjoint(choice.venues):
+            yield self._wrong_venue("named-wrong", INFORM, *choice)
+
+    def _ride_reasons(self) -> Iterator[Reason]:
+        """Yield what of the last taxi ordered, or of what is said of it, is not as wanted."""
+        goal, exchanges = self._goal.informable, self._transcript.exchanges
+        wanted = {slot: goal[slot] for slot in RIDE_SLOTS if goal.get(slot)}
+        ordered = [
+            (turn, call.arguments)
+            for turn, exchange in enumerate(exchanges)
+            for call in exchange.calls
+            if call.function == "book_taxi"
         ]
-        return compare_with_log(turns, self.grounded.judged, self.judge.database, self.judge.facts)
+        ordered += [
+            (len(exchanges), made.booking.slots)
+            for made in self._transcript.bookings_of(TAXI)
+            if made.turn is None
+        ]
+        turn, slots = ordered[-1] if ordered else (None, {})
+        ride = {normalize_slot(slot): value for slot, value in slots.items()}
+        is_ordered = not ride.keys().isdisjoint(wanted)
+        texts = [] if is_ordered else list(_texts_about_taxi(exchanges))
+        for slot, value in wanted.items():
+            if not is_ordered:
+                if not any(_says(slot, value, text) for text in texts):
+                    yield self._reason("ride-untold", INFORM, None, slot, said="None", wanted=value)
+            elif not _is_same(slot, value, ride.get(slot, ""), self._rules):
+                kind = "ride-wrong" if slot in ride else "ride-untold"
+                said = str(ride.get(slot))
+                yield self._reason(kind, INFORM, turn, slot, said=said, wanted=value)
 
-    def venue_booked(self, domain: str) -> Booked | None:
-        """Return the booking of a domain if the goal has one and it names its venue."""
-        booked = self.booked.get(domain)
-        return booked if booked and booked.venue and self.goals[domain].booking else None
+    def _is_train_described(self) -> bool:
+        """Tell whether what is told of a train last is all true of one that is wanted."""
+        for exchange in reversed(self._transcript.exchanges):
+            last = [
+                mention
+                for mention in exchange.agent_mentions
+                if mention.slot in TRAIN_DESCRIBED_BY and mention.domain == "train"
+            ]
+            if last:
+                return any(
+                    all(self._is_value_of(mention, (train,)) for mention in last)
+                    for train in self._satisfying
+                )
+        return False
 
+    def _venues_meant(self) -> tuple[str, ...]:
+        """Return the venues that values may be of: those chosen that the user wants."""
+        if self._domain not in NAMED_BY:
+            return ()
+        meant = self._venue_booked() or self._choice
+        venues = meant.venues if meant else sorted(self._satisfying)
+        return tuple(venue for venue in venues if venue in self._satisfying)
 
-def _judge_domain(case: _Case, domain: str, booking: BookingOutcome | None) -> DomainJudgement:
-    choice = _venue_choice(case, domain) if domain in NAMED_BY else None
-    reasons = [*_inform_reasons(case, domain, choice)]
-    inform = not reasons
-    requested = requested_slots(case.goal[domain])
-    answers: tuple[Answer, ...] = ()
-    if inform:
-        venues = _venues_meant(case, domain, choice)
-        answers = tuple(_answers(case, domain, requested, venues))
-        reasons += chain(*(_answer_reasons(case, domain, a, venues, SUCCESS) for a in answers))
-    success = None
-    if requested:
-        success = inform and all(answer.given is not False for answer in answers)
-    reference = None
-    if booking is not None:
-        reasons += _booking_reasons(case, domain, booking)
-        reference = booking.made
-        if booking.made:
-            answer = reference_answer(domain, case.transcript)
-            reference = answer.given is True
-            reasons += _answer_reasons(case, domain, answer, (), REFERENCE)
-    return DomainJudgement(
-        inform,
-        success,
-        booking.right if booking else None,
-        reference,
-        choice.option.text if choice else None,
-        answers,
-        tuple(reasons),
-    )
-
-
-def _venue_choice(case: _Case, domain: str) -> Choice | None:
-    """Return the venue that a dialogue settles on; bookings of unknown exchanges come last."""
-    database, facts = case.judge.database, case.judge.facts
-    exchanges = case.transcript.exchanges
-    booked: dict[int, Option] = {}
-    if domain in BOOKED_BY and exchanges:
-        for made in case.transcript.bookings_of(domain):
-            found = booked_by_calls([made.booking], database, facts)[domain]
-            if found.venue:
-                turn = len(exchanges) - 1 if made.turn is None else made.turn
-                booked[turn] = Option(found.venue, found.venues)
-    return VenueChoices(domain, facts, database).final(exchanges, booked)
-
-
-def _inform_reasons(case: _Case, domain: str, choice: Choice | None) -> Iterator[Reason]:
-    """Yield why the venue or ride is not what the user wants; nothing where it is."""
-    if domain == TAXI:
-        goal = case.goals[domain].informable
-        for slot, value, wanted, turn in ride_faults(goal, case.transcript, case.judge.rules):
-            kind = "ride-untold" if value is None else "ride-wrong"
-            words = {"said": str(value), "wanted": wanted}
-            yield _reason(kind, INFORM, domain, turn, slot, **words)
-    if domain not in NAMED_BY:
-        return
-    satisfying = case.wanted[domain].satisfying
-    if booked := case.venue_booked(domain):
-        if satisfying.isdisjoint(booked.venues):
-            yield _wrong_venue(case, "booked-wrong", INFORM, domain, None, _option(booked))
-    elif choice is None:
-        if not (domain == "train" and _is_described(case, satisfying)):
-            yield _reason("named-nothing", INFORM, domain, None)
-    elif not choice.option.venues:
-        said = choice.option.text
-        yield _reason("named-unknown", INFORM, domain, choice.turn, said=said)
-    elif satisfying.isdisjoint(choice.option.venues):
-        yield _wrong_venue(case, "named-wrong", INFORM, domain, choice.turn, choice.option)
-
-
-def _is_described(case: _Case, satisfying: Iterable[str]) -> bool:
-    """Tell whether what is told of a train last is all true of one that is wanted."""
-    of_trains = (
-        [m for m in e.agent_mentions if m.slot in TRAIN_DESCRIBED_BY and m.domain == "train"]
-        for e in reversed(case.transcript.exchanges)
-    )
-    last = next(filter(None, of_trains), [])
-    return bool(last) and any(
-        all(is_value_of("train", mention, (train,), case.judge.facts) for mention in last)
-        for train in satisfying
-    )
-
-
-def _venues_meant(case: _Case, domain: str, choice: Choice | None) -> tuple[str, ...]:
-    """Return the venues that values may be of: those chosen that the user wants."""
-    if domain not in NAMED_BY:
-        return ()
-    satisfying = case.wanted[domain].satisfying
-    if booked := case.venue_booked(domain):
-        venues = booked.venues
-    else:
-        venues = choice.option.venues if choice else tuple(sorted(satisfying))
-    return tuple(venue for venue in venues if venue in satisfying)
-
-
-def _answers(
-    case: _Case, domain: str, requested: Sequence[str], venues: Sequence[str]
-) -> Iterator[Answer]:
-    """Yield what was told of the slots that are asked for; `venues` are those that may be meant."""
-    exchanges = case.transcript.exchanges
-    if domain in NAMED_BY:
-        for slot in requested:
-            yield venue_answer(domain, slot, venues, exchanges, case.judged, case.judge.facts)
-    elif domain == TAXI:
-        for slot in requested:
-            yield taxi_answer(slot, case.transcript)
-    else:
-        rows: Sequence[Mapping[str, Any]] = ()
-        if domain in SERVICES:
-            info = case.goal[domain].get("info", {})
-            rows = case.judge.services.query(domain, info.items())
-        for slot in requested:
-            yield service_answer(slot, rows, exchanges)
-
-
-def _answer_reasons(
-    case: _Case, domain: str, answer: Answer, venues: Sequence[str], outcome: str
-) -> Iterator[Reason]:
-    """Yield why an answer is not given; nothing where it is, or nobody could give it."""
-    slot, given, turn, text, right = answer
-    if given is not False:
-        return
-    if text is None:
-        yield _reason("never-said", outcome, domain, None, slot)
-    elif domain == TAXI or slot == REFERENCE:
-        instead = f" (but {right[0]})" if right else ""
-        yield _reason("invented", outcome, domain, turn, slot, said=text, right=instead)
-    else:
-        venue = f"the {domain}"
+    def _answers(self, requested: Sequence[str], venues: Sequence[str]) -> Iterator[Answer]:
+        """Yield what was told of the slots that are asked for; `venues` are those meant."""
+        domain, exchanges = self._domain, self._transcript.exchanges
         if domain in NAMED_BY:
-            venue = listed([case.judge.facts.name(domain, each) for each in venues])
-        words = {"said": text, "venue": venue, "right": listed(right)}
-        yield _reason("said-wrong", outcome, domain, turn, slot, **words)
-
-
-def _booking_reasons(case: _Case, domain: str, booking: BookingOutcome) -> Iterator[Reason]:
-    turns = [made.turn for made in case.transcript.bookings_of(domain) if made.turn is not None]
-    turn = max(turns, default=None)
-    if not booking.made:
-        yield _reason("not-booked", BOOKING, domain, None)
-    for slot, value, wanted in booking.misses:
-        if slot == BOOKED_BY[domain]:
-            booked = _option(case.booked[domain])
-            yield _wrong_venue(case, "booked-wrong", BOOKING, domain, turn, booked)
+            judged = self._dialogue.grounded.judged
+            known = {(j.turn, j.mention.start, j.mention.end): j for j in judged}
+            for slot in requested:
+                yield self._venue_answer(slot, venues, known)
+        elif domain == TAXI:
+            # Only its booking knows; of an agent without calls whatever is said of a taxi counts.
+            bookings = self._transcript.bookings_of(TAXI)
+            is_open = bool(bookings) or not self._transcript.has_calls
+            for slot in requested:
+                values = [value for made in bookings if (value := _returned(made, slot))]
+                right = tuple(values[-1:])
+                yield spoken_answer(slot, right, exchanges, {TAXI}, is_open=is_open)
         else:
-            words = {"said": str(value), "wanted": " or ".join(wanted)}
-            yield _reason("booked-otherwise", BOOKING, domain, turn, slot, **words)
+            rows: Sequence[Mapping[str, Any]] = ()
+            if requested and domain in SERVICES:
+                info = self._dialogue.goal[domain].get("info", {})
+                rows = self._judge.services.query(domain, info.items())
+            for slot in requested:
+                # What the database does not have is right whatever is said of it.
+                right = tuple(dict.fromkeys(str(row[slot]) for row in rows if row.get(slot)))
+                yield spoken_answer(slot, right, exchanges)
+
+    def _venue_answer(
+        self,
+        slot: str,
+        venues: Sequence[str],
+        judged: Mapping[tuple[int, int, int], Judged],
+    ) -> Answer:
+        """Return what was said of a slot of a venue, which may be any of `venues`.
+
+        `judged` is what the database says of mentions, by exchange, start and end.
+        """
+        domain, facts = self._domain, self._facts
+        known = [venue for venue in venues if facts.knows(domain, venue, slot)]
+        if not known:
+            return Answer(slot, None)
+        values = (value for venue in known for value in facts.values(domain, venue, slot))
+        right = tuple(dict.fromkeys(values))
+        answer = Answer(slot, False, right=right)
+        for turn, exchange in enumerate(self._transcript.exchanges):
+            for mention in exchange.agent_mentions:
+                if mention.slot != slot:
+                    continue
+                if self._is_value_of(mention, known):
+                    answer = Answer(slot, True, turn, right=right)
+                # In one answer, another value is mostly another venue's.
+                elif not (answer.given and answer.turn == turn) and mention.domain in (
+                    domain,
+                    None,
+                ):
+                    found = judged.get((turn, mention.start, mention.end))
+                    offered = found.offered if found and found.agrees is False else ()
+                    if offered and set(offered).issubset(venues):
+                        answer = Answer(slot, False, turn, mention.text, right)
+        return answer
+
+    def _is_value_of(self, mention: Mention, venues: Iterable[str]) -> bool:
+        """Tell whether a mention says a value that one of the venues has.
+
+        Where no word tells of a train's time which of both it is, it may be either.
+        """
+        domain, slot = self._domain, mention.slot
+        if mention.domain not in (domain, None) and slot not in OF_ONE_VENUE:
+            return False
+        if mention.domain == domain and not set(venues).isdisjoint(mention.venues):
+            return True
+        value = comparable(slot, mention.value or mention.text)
+        slots = (slot,) if mention.sure or slot not in OTHER_END else (slot, OTHER_END[slot])
+        return value is not None and any(
+            self._facts.has(domain, venue, slot, value) for venue in venues for slot in slots
+        )
+
+    def _answer_reasons(
+        self, answer: Answer, outcome: str, venues: Sequence[str] = ()
+    ) -> Iterator[Reason]:
+        """Yield why an answer is not given; nothing where it is, or nobody could give it."""
+        slot, given, turn, text, right = answer
+        if given is not False:
+            return
+        if text is None:
+            yield self._reason("never-said", outcome, None, slot)
+        elif self._domain == TAXI or slot == REFERENCE:
+            instead = f" (but {right[0]})" if right else ""
+            yield self._reason("invented", outcome, turn, slot, said=text, right=instead)
+        else:
+            venue = f"the {self._domain}"
+            if self._domain in NAMED_BY:
+                venue = listed([self._facts.name(self._domain, each) for each in venues])
+            words = {"said": text, "venue": venue, "right": listed(right)}
+            yield self._reason("said-wrong", outcome, turn, slot, **words)
+
+    def _booking_reasons(self, booking: BookingOutcome) -> Iterator[Reason]:
+        """Yield why the booking is not right; nothing where it is."""
+        made = self._transcript.bookings_of(self._domain)
+        turn = max((each.turn for each in made if each.turn is not None), default=None)
+        if self._booked is None:
+            yield self._reason("not-booked", BOOKING, None)
+            return
+        for slot, value, wanted in booking.misses:
+            if slot == BOOKED_BY[self._domain]:
+                venues = self._booked.venue, self._booked.venues
+                yield self._wrong_venue("booked-wrong", BOOKING, turn, *venues)
+            else:
+                words = {"said": str(value), "wanted": " or ".join(wanted)}
+                yield self._reason("booked-otherwise", BOOKING, turn, slot, **words)
+
+    def _wrong_venue(
+        self, kind: str, outcome: str, turn: int | None, called: str | None, venues: Sequence[str]
+    ) -> Reason:
+        constraints = self._goal.informable
+        without = unmet(self._domain, constraints, self._database, set(venues).isdisjoint)
+        return self._reason(kind, outcome, turn, said=str(called), unmet=without)
+
+    def _reason(
+        self, kind: str, outcome: str, turn: int | None, slot: str | None = None, **words: object
+    ) -> Reason:
+        return reason(kind, outcome, self._domain, turn, words, slot, "live")
 
 
-def _option(booked: Booked) -> Option:
-    return Option(str(booked.venue), booked.venues)
+class Option(NamedTuple):
+    """A venue as it was named: its words, and the venues of that name, none where it is none."""
+
+    text: str
+    venues: tuple[str, ...]
 
 
-def _wrong_venue(
-    case: _Case, kind: str, outcome: str, domain: str, turn: int | None, option: Option
-) -> Reason:
-    constraints = case.goals[domain].informable
-    without = unmet(domain, constraints, case.judge.database, set(option.venues).isdisjoint)
-    return _reason(kind, outcome, domain, turn, said=option.text, unmet=without)
+class Choice(NamedTuple):
+    """The venue chosen in the end, and the exchange from which on it is."""
+
+    turn: int
+    text: str
+    venues: tuple[str, ...]
+
+
+class VenueChoice:
+    """The venue of a domain that the user and the agent settle on, exchange by exchange.
+
+    `options` are what is left to choose from after the exchange `turn`, the first of them meant;
+    there are none as long as nothing is chosen. `is_picked` tells that the user named it, and
+    `is_confirmed` that the agent has spoken of it.
+    """
+
+    def __init__(self, domain: str, facts: VenueFacts, database: Database) -> None:
+        self._domain = domain
+        self._facts = facts
+        self._database = database
+        self._set(0, ())
+
+    def final(self, exchanges: Sequence[Exchange], booked: Mapping[int, Option]) -> Choice | None:
+        """Return what is chosen in the end, None for nothing; `booked` are venues by exchange."""
+        for turn, exchange in enumerate(exchanges):
+            if exchange.user_mentions or len(self.options) > 1:
+                self._after_user(turn, exchange)
+            self._after_agent(turn, exchange)
+            if turn in booked:
+                self._set(turn, (booked[turn],), is_picked=True)
+        return Choice(self.turn, *self.options[0]) if self.options and self.is_confirmed else None
+
+    def _set(
+        self,
+        turn: int,
+        options: tuple[Option, ...],
+        *,
+        is_picked: bool = False,
+        is_confirmed: bool = True,
+    ) -> None:
+        self.turn, self.options = turn, options
+        self.is_picked, self.is_confirmed = is_picked, is_confirmed
+
+    def _after_user(self, turn: int, exchange: Exchange) -> None:
+        options = self.options
+        named = _options(m for m in exchange.user_mentions if self._is_name(m) and m.venues)
+        if not named and not self.is_picked:
+            low = exchange.user.lower()
+            named = tuple(o for o in options if not o.venues and o.text.lower() in low)
+        if named:
+            before = {venue for option in options for venue in option.venues}
+            known = tuple(o for o in named if not o.venues or not before.isdisjoint(o.venues))
+            is_confirmed = bool(known and options) and self.is_confirmed
+            self._set(turn, known or named, is_picked=True, is_confirmed=is_confirmed)
+            return
+        if len(options) < 2:
+            return
+        for match in _ORDINAL.finditer(exchange.user):
+            if match["what"].lower() in _ORDERED:
+                place = _PLACES[match["number"].lower()]
+                if place < len(options):
+                    self.turn, self.options, self.is_picked = turn, (options[place],), True
+                    return
+                break
+        # Of the options those are left that have the values which the user says, where any has.
+        domain, has = self._domain, self._facts.has
+        for mention in exchange.user_mentions:
+            slot = mention.slot
+            if slot in CHECKED[domain] and mention.domain in (domain, None):
+                value = comparable(slot, mention.value or mention.text)
+                if value is not None:
+                    left = (
+                        o for o in options if any(has(domain, v, slot, value) for v in o.venues)
+                    )
+                    options = tuple(left) or options
+        self.options = options
+
+    def _after_agent(self, turn: int, exchange: Exchange) -> None:
+        text, domain = exchange.agent, self._domain
+        mentions = [mention for mention in exchange.agent_mentions if self._is_name(mention)]
+        named = _options(
+            mention
+            for mention in mentions
+            # Some venues are named only to say that there is none.
+            if not _DENIED.search(text[max(0, mention.start - _BEFORE_NAME) : mention.start])
+        )
+        if named:
+            self._after_names(turn, named, exchange.state.get(domain))
+        elif self.options and mentions:  # all of them denied
+            if _share(self.options, _venues(mentions)):
+                self._set(turn, ())
+        elif self.is_picked:
+            is_booked = domain in exchange.domains[:1] and any(
+                mention.slot == REFERENCE for mention in exchange.agent_mentions
+            )
+            is_about = _share(self.options, _venues(exchange.agent_mentions))
+            self.is_confirmed = self.is_confirmed or is_booked or is_about
+        elif self.options and self._finds_nothing(exchange):
+            self._set(turn, ())
+
+    def _after_names(
+        self, turn: int, named: tuple[Option, ...], wanted: Mapping[str, str] | None
+    ) -> None:
+        options = self.options
+        if self.is_picked or (len(options) == 1 and len(named) > 1):
+            texts = {option.text.lower() for option in named}
+            if _share(options, _venues(named)) or any(o.text.lower() in texts for o in options):
+                self.turn, self.is_confirmed = turn, True
+                return
+        if options and len(named) > 1 and self.is_confirmed and wanted:
+            # Nobody takes one of a list that has nothing of what was asked for.
+            found = set(self._database.find(self._domain, wanted))
+            if _share(options[:1], found) and not _share(named, found):
+                return
+        self._set(turn, named)
+
+    def _finds_nothing(self, exchange: Exchange) -> bool:
+        """Tell whether the agent says that there is nothing in the domain."""
+        for match in _NOTHING.finditer(exchange.agent):
+            rest = SENTENCE.match(exchange.agent, match.end())
+            about = domains_in(rest[0] if rest else "") or exchange.domains
+            if about[:1] == (self._domain,):
+                return True
+        return False
+
+    def _is_name(self, mention: Mention) -> bool:
+        return mention.domain == self._domain and mention.slot == NAMED_BY[self._domain]
+
+
+def _venues(named: Iterable[Mention | Option]) -> set[str]:
+    return {venue for one in named for venue in one.venues}
+
+
+def _share(options: Iterable[Option], venues: AbstractSet[str]) -> bool:
+    return any(not venues.isdisjoint(option.venues) for option in options)
+
+
+def _options(mentions: Iterable[Mention]) -> tuple[Option, ...]:
+    """Return each venue once, in the order of the text."""
+    return tuple({m.venues or m.text.lower(): Option(m.text, m.venues) for m in mentions}.values())
+
+
+def _texts_about_taxi(exchanges: Iterable[Exchange]) -> Iterator[str]:
+    """Yield what is said about the taxi, answers to questions about its ride among it."""
+    since = _STILL_ABOUT_TAXI + 1
+    for exchange in exchanges:
+        since = 0 if TAXI in exchange.domains else since + 1
+        if since <= _STILL_ABOUT_TAXI:
+            yield from (exchange.user, exchange.agent)
+        if TAXI in domains_in(exchange.agent):
+            since = 0
+
+
+def _is_same(slot: str, wanted: str, given: str, rules: Rules) -> bool:
+    if slot in RIDE_TIMES:
+        return comparable(RIDE_TIMES[slot], wanted) == comparable(RIDE_TIMES[slot], given)
+    if normalize_value("name", wanted, rules) == normalize_value("name", given, rules):
+        return True
+    first, second = _words(wanted), _words(given)
+    return bool(second) and (first <= second or second <= first)
+
+
+def _says(slot: str, wanted: str, text: str) -> bool:
+    if slot in RIDE_TIMES:
+        time = _TIME.search(wanted)
+        return time is not None and time.groups() in (m.groups() for m in _TIME.finditer(text))
+    return _words(wanted) <= _words(text)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(fold(text)) - _ARTICLES
+
+
+class Answer(NamedTuple):
+    """What the agent says of a requested slot: right or wrong, None where nobody could tell it.
+
+    `text` are the words in `turn` that were wrong, None where nothing was said at all; `right` is
+    what would have been right.
+    """
+
+    slot: str
+    given: bool | None
+    turn: int | None = None
+    text: str | None = None
+    right: tuple[str, ...] = ()
+
+
+def mention_slot(requested: str) -> str:
+    """Return the slot of mentions that a requested slot of a goal has: `entrance fee` → …"""
+    slot = normalize_slot(requested)
+    return "type" if slot == "cartype" else SAID_AS.get(slot, slot)
+
+
+def spoken_answer(
+    slot: str,
+    right: tuple[str, ...],
+    exchanges: Iterable[Exchange],
+    domains: AbstractSet[str | None] | None = None,
+    *,
+    is_open: bool = True,
+) -> Answer:
+    """Return the first answer that is right, else the last that is wrong.
+
+    Where nothing is `right` and it `is_open`, any mention is right: nobody knows better. `domains`
+    are those of mentions that count, None for all.
+    """
+    answer = Answer(slot, False, right=right)
+    for turn, exchange in enumerate(exchanges):
+        text = exchange.agent
+        for value in right:
+            # The words of a car ("a Toyota, it is red") may come in any order.
+            words = value.split() if slot == "type" else ()
+            if _signs(value) in _signs(text) or (
+                len(words) > 1
+                and all(re.search(rf"\b{re.escape(word)}\b", text, re.I) for word in words)
+            ):
+                return Answer(slot, True, turn, right=right)
+        for mention in exchange.agent_mentions:
+            if mention.slot == slot and (domains is None or mention.domain in domains):
+                if not right and is_open:
+                    return Answer(slot, True, turn)
+                answer = Answer(slot, False, turn, mention.text, right)
+    return answer
+
+
+def _returned(made: MadeBooking, *slots: str) -> str | None:
+    """Return a value that a booking came back with."""
+    records = [*(made.returned.records if made.returned else ())]
+    records.append({slot.lower(): value for slot, value in made.booking.slots.items()})
+    return next((record[slot] for record in records for slot in slots if record.get(slot)), None)
+
+
+def _signs(text: str) -> str:
+    return _NO_SIGN.sub("", text.lower())
+
+
+REQUESTABLE: Mapping[str, frozenset[str]] = {
+    domain: frozenset(map(mention_slot, slots)) for domain, slots in CORRECTED_SUPERFLUOUS.items()
+}
+"""Domain → slots that count as informed, requested or not, as in acts by corrected rules."""
+
+
+def requested_slots(part: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a domain of a goal asks for; a reference belongs to its booking."""
+    slots = dict.fromkeys(map(mention_slot, part.get("reqt") or ()))
+    return tuple(slot for slot in slots if slot != REFERENCE)
+
+
+def inform_counts(
+    goal: Mapping[str, Any],
+    answers: Mapping[str, Iterable[Answer]],
+    judged: Iterable[Judged],
+    exchanges: Iterable[Exchange],
+) -> tuple[int, int, int]:
+    """Return slots informed that were requested, informed otherwise, and requested only.
+
+    `answers` are by domain of the goal; where there is none the slot was not informed. Only what is
+    right counts as an answer; a wrong value was informed otherwise. Informed is what is claimed of
+    venues, and whatever is said of a ride or a service. What the goal itself says of a domain is
+    not counted, and neither is a requested slot of which nobody knows what is right.
+    """
+    found, missing, uncounted = (set[tuple[str | None, str]]() for _ in range(3))
+    for domain, given in answers.items():
+        right = {answer.slot: answer.given for answer in given}
+        for slot in requested_slots(goal[domain]):
+            slots = {True: found, False: missing, None: uncounted}[right.get(slot, False)]
+            slots.add((domain, slot))
+        wishes = {(domain, mention_slot(slot)) for slot in goal[domain].get("info") or ()}
+        uncounted |= wishes - found - missing
+    informed = {(claim.mention.domain, claim.mention.slot) for claim in judged}
+    informed |= {
+        (mention.domain, mention.slot)
+        for exchange in exchanges
+        for mention in exchange.agent_mentions
+        if mention.domain not in NAMED_BY
+    }
+    counted = {
+        (domain, slot) for domain, slot in informed if slot in REQUESTABLE.get(domain or "", ())
+    }
+    return len(found), len(counted - found - uncounted), len(missing)

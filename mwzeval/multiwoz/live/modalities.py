@@ -51,12 +51,13 @@ from mwzeval.multiwoz.grounding.scores import (
 from mwzeval.multiwoz.live.judge import (
     BOOKING,
     INFORM,
+    REFERENCE,
     SUCCESS,
     Judge,
     Judgement,
     end_reasons,
+    mention_slot,
 )
-from mwzeval.multiwoz.live.outcomes import REFERENCE, mention_slot
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.multiwoz.reasons import reason
@@ -232,7 +233,7 @@ class TextLevel:
         if dialogue.name not in self._faults:
             plain = {"goal": goal, "messages": dialogue.messages, "user": report}
             faults = faults_of(plain, self._reader())
-            self._faults[dialogue.name] = [fault.to_json() for fault in faults]
+            self._faults[dialogue.name] = [fault._asdict() for fault in faults]
         report = {**report, "faults": self._faults[dialogue.name]}
         return replace(dialogue, more={**dialogue.more, "user": report})
 

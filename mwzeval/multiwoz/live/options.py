@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from argparse import Namespace, _ActionsContainer
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Literal
 
@@ -100,57 +100,75 @@ class LiveOptions:
 
         Raises `UsageError` for what makes no sense together.
         """
-        given = {name: getattr(arguments, name) for name in _NAMES if hasattr(arguments, name)}
-        if "serve_tools" in given and given["serve_tools"] is not None:
-            given["serve_tools"] = Address.of(given["serve_tools"])
-        given["fail_book"] = given.get("fail_book") == FAIL_GOAL
+        values = {f.name: getattr(arguments, f.name) for f in fields(cls) if f.name in arguments}
+        if values.get("serve_tools") is not None:
+            values["serve_tools"] = Address.of(values["serve_tools"])
+        values["fail_book"] = values.get("fail_book") == FAIL_GOAL
         for side, model in (("agent", "model"), ("user", "user_model")):
             if hasattr(arguments, f"{side}_prompt"):
                 refuse_without_model(arguments, side)
-                given[model] = model_options(arguments, side)
-        options = cls(**{**given, **others})
-        options._check(arguments)
+                values[model] = model_options(arguments, side)
+        options = cls(**{**values, **others})
+        for is_wrong, problem in options._problems(arguments):
+            if is_wrong:
+                raise UsageError(problem)
         return options
 
-    def _check(self, arguments: Namespace) -> None:
+    def _problems(self, arguments: Namespace) -> Iterator[tuple[object, str]]:
+        """Yield what options may not be together, and what an error says about it."""
         sides = self.agent, self.user
-        in_acts = self.level == ACTS
-        if self.strict_user and self.user != AGENDA:
-            raise UsageError(f"--strict-user is about the user {AGENDA}: leave it out")
-        if HUMAN in sides:
-            if self.agent == self.user:
-                raise UsageError("people are one side of a dialogue: choose another agent or user")
-            if arguments.jobs > 1 or (arguments.concurrency or 1) > 1:
-                raise UsageError("people hold one dialogue at a time: leave the number out")
-        if self.serve_tools is not None:
-            if in_acts or is_endpoint(self.agent) or not is_own_code(self.agent):
-                raise UsageError(
-                    f"--serve-tools is for agents of your own that talk in {WORDS}: "
-                    f"{shorten(self.agent)} needs none"
-                )
-            if self.serve_tools.port and arguments.jobs > 1:
-                raise UsageError(
-                    "each of --jobs serves at a port of its own: leave the port of --serve-tools "
-                    "out"
-                )
-        if self.compat is not None and not in_acts:
-            raise UsageError(
-                f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}"
-            )
-        if in_acts and any(map(is_endpoint, sides)):
-            raise UsageError(f"models talk in {WORDS}: leave --level out")
+        in_acts, has_person = self.level == ACTS, HUMAN in sides
+        serves, jobs = self.serve_tools is not None, arguments.jobs > 1
+        together = jobs or (arguments.concurrency or 1) > 1
+        is_own = is_own_code(self.agent) and not is_endpoint(self.agent) and not in_acts
+        yield (
+            self.strict_user and self.user != AGENDA,
+            f"--strict-user is about the user {AGENDA}: leave it out",
+        )
+        yield (
+            has_person and self.agent == self.user,
+            "people are one side of a dialogue: choose another agent or user",
+        )
+        yield (
+            has_person and together,
+            "people hold one dialogue at a time: leave the number out",
+        )
+        yield (
+            serves and not is_own,
+            f"--serve-tools is for agents of your own that talk in {WORDS}: "
+            f"{shorten(self.agent)} needs none",
+        )
+        yield (
+            self.serve_tools and self.serve_tools.port and jobs,
+            "each of --jobs serves at a port of its own: leave the port of --serve-tools out",
+        )
+        yield (
+            self.compat is not None and not in_acts,
+            f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}",
+        )
+        yield in_acts and any(map(is_endpoint, sides)), f"models talk in {WORDS}: leave --level out"
 
     def check_names(self) -> None:
         """Raise `UsageError` for an agent or user that there is not, before any file is read."""
         in_words = self.level == WORDS
-        if self.agent not in ("", *_known_agents(self.level)) and not (
-            is_own_code(self.agent) or (in_words and is_endpoint(self.agent))
+        agents = [agent for agent, levels in AGENTS.items() if self.level in levels]
+        users = [AGENDA, HUMAN] if in_words else [AGENDA]
+        for side, name, known, is_own in (
+            ("agent", self.agent or RULE_CONVLAB, agents, True),
+            ("user", self.user, users, in_words),
         ):
-            raise _unknown_agent(self.agent, self.level)
-        if self.user != AGENDA and not (
-            in_words and (self.user == HUMAN or is_endpoint(self.user) or is_own_code(self.user))
-        ):
-            raise _unknown_user(self.user, self.level)
+            if name in known or (is_own and is_own_code(name)) or (in_words and is_endpoint(name)):
+                continue
+            if side == "agent" and name in AGENTS:
+                other = AGENTS[name][0]
+                raise UsageError(f"the agent {name} talks in {other}: say --level {other}")
+            hint = did_you_mean(name, known)
+            if name.endswith(SUFFIX):
+                hint = f" — which function or class of it? Say {shorten(name)}:NAME"
+            more = [MODEL] * in_words + [OWN] * is_own
+            raise UsageError(
+                f'unknown {side} "{shorten(name)}"{hint} (known: {", ".join([*known, *more])})'
+            )
 
     @property
     def corpus_name(self) -> str:
@@ -176,16 +194,20 @@ class LiveOptions:
             goal_model=self.goal_model,
         )
 
-    def about(self, goals: RunGoals, limits: Mapping[str, int]) -> dict[str, Any]:
+    def about(self, goals: RunGoals) -> dict[str, Any]:
         """Return what the header of the run says."""
+        rounds = {"tool_rounds": self.tool_rounds} if self.level == WORDS else {}
+        user = {"spec": STRICT_AGENDA if self.strict_user else self.user}
+        if is_endpoint(self.user):
+            user = self.user_model.about(self.user, self.user_prompt)
         return {
             "corpus": self.corpus_name,
             "agent": self.about_agent(),
-            "user": self._about_user(),
+            "user": user,
             "goals": {"source": goals.source, "sha": goals.sha},
             "fail_book": self.fail_book,
             "level": self.level,
-            "limits": dict(limits),
+            "limits": {"user_turns": self.user_turns, **rounds},
             "database": self.database_checksum,
         }
 
@@ -210,41 +232,6 @@ class LiveOptions:
         if is_endpoint(self.agent):
             return self.model.about(self.agent, self.agent_prompt)
         return {"spec": self.agent, **({"tools": "mcp"} if self.serve_tools else {})}
-
-    def _about_user(self) -> dict[str, Any]:
-        if is_endpoint(self.user):
-            return self.user_model.about(self.user, self.user_prompt)
-        return {"spec": STRICT_AGENDA if self.strict_user else self.user}
-
-
-_NAMES = (
-    *("agent", "user", "level", "goals", "corpus", "data", "seed", "strict_user", "fail_book"),
-    *("goal_model", "compat", "user_turns", "tool_rounds", "serve_tools"),
-)
-
-
-def _known_agents(level: Level) -> list[str]:
-    return [agent for agent, levels in AGENTS.items() if level in levels]
-
-
-def _unknown_agent(name: str, level: Level) -> UsageError:
-    if name in AGENTS:
-        other = AGENTS[name][0]
-        return UsageError(f"the agent {name} talks in {other}: say --level {other}")
-    known = _known_agents(level)
-    hint = did_you_mean(name, known)
-    if name.endswith(SUFFIX):
-        hint = f" — which function or class of it? Say {shorten(name)}:NAME"
-    return UsageError(
-        f'unknown agent "{shorten(name)}"{hint} (known: {", ".join([*known, MODEL, OWN])})'
-    )
-
-
-def _unknown_user(name: str, level: Level) -> UsageError:
-    known = [AGENDA, HUMAN, MODEL] if level == WORDS else [AGENDA]
-    own = f", {OWN}" if level == WORDS else f"; users of your own talk in {WORDS}"
-    hint = did_you_mean(name, known)
-    return UsageError(f'unknown user "{shorten(name)}"{hint} (known: {", ".join(known)}{own})')
 
 
 def add_live(parser: _ActionsContainer) -> None:
@@ -299,19 +286,24 @@ def add_live(parser: _ActionsContainer) -> None:
         help="turns of the user at most, the farewell among them (default: %(default)s)",
     )
     parser.add_argument(
-        "--tool-rounds",
-        type=int,
-        default=TOOL_ROUNDS,
-        metavar="N",
-        help="how often an agent may call tools in one turn (default: %(default)s)",
-    )
-    parser.add_argument(
         "--serve-tools",
         nargs="?",
         const="",
         metavar="HOST:PORT",
         help="serve the functions over MCP to an agent of your own, which gets tools_url, and "
         "record its calls (default: a free port of 127.0.0.1; a port that is given needs one job)",
+    )
+    add_agent_options(parser)
+
+
+def add_agent_options(parser: _ActionsContainer) -> None:
+    """Add how often an agent may call tools, and on which database."""
+    parser.add_argument(
+        "--tool-rounds",
+        type=int,
+        default=TOOL_ROUNDS,
+        metavar="N",
+        help="how often an agent may call tools in one turn (default: %(default)s)",
     )
     parser.add_argument(
         "--corpus",

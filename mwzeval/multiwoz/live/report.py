@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from mwzeval.conversation.trajectory import GOAL, LiveFile, Trajectory, check_li
 from mwzeval.conversation.usage import Accounts, Prices
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
+from mwzeval.files.downloads import DataRoot
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.metrics.trials import of_items
@@ -35,12 +36,10 @@ from mwzeval.multiwoz.choices import (
     RULES,
     SAMPLE,
     WITHOUT_FAULTS,
-    Fold,
     Rules,
     known_name,
 )
 from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, corpus_root, database_files, read_tables
-from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, given_goal
 from mwzeval.multiwoz.live.judge import SUCCESS, Judge
@@ -65,115 +64,223 @@ _OF_SERVER = ("model", "host", "dialogue_seconds")
 """What a header tells of a model behind an endpoint that is not what the model is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What live dialogues are scored by, as the options of verbs say."""
-
-    corpus: str = AUTO
-    fold: Fold = "test"
-    rules: Rules = "2021"
-    data: str | Path | None = None
-    offline: bool | None = None
-    tools: Tools = OUR_TOOLS
-
-    @classmethod
-    def of(
-        cls,
-        corpus: str = AUTO,
-        fold: str = FOLDS[0],
-        rules: str | int = RULES[0],
-        **more: Any,
-    ) -> Settings:
-        """Return settings of these names. Raises `UsageError` for an unknown one."""
-        return cls(
-            known_name("corpus", corpus, (AUTO, *CORPUS_NAMES)),
-            known_name("fold", "dev" if fold == "val" else fold, FOLDS),
-            known_name("rules", str(rules), RULES),
-            **more,
-        )
-
-
 class KnowledgeBase:
     """The database of a corpus, and what judges by it; each is made when first needed.
 
     Raises `DataError` when the files are missing.
     """
 
-    def __init__(self, corpus: str, settings: Settings) -> None:
-        self._settings = settings
-        root = corpus_root(corpus, settings.data, offline=settings.offline)
-        self.tables: Mapping[str, Sequence[Row]] = read_tables(root)
+    def __init__(self, root: DataRoot, rules: Rules, tools: Tools) -> None:
+        self.tables = read_tables(root)
         self.checksum = combined_fingerprint(database_files(root))[:8]
-        self.reader = cache(partial(AgentReader, self.tables, settings.rules))
-
-    @cached_property
-    def judge(self) -> Judge:
-        """What judges dialogues at the text level."""
-        return Judge(self.tables, self._settings.rules, tools=self._settings.tools)
+        self.reader = cache(partial(AgentReader, self.tables, rules))
+        self.judge = cache(partial(Judge, self.tables, rules, tools=tools))
 
 
-@dataclass(frozen=True, slots=True)
-class LiveRun:
-    """The dialogues of a file that can be scored, and what each of them is about.
+class LiveRun(NamedTuple):
+    """The dialogues of a file that can be scored, their goals by name, and what judges them."""
 
-    `goals` are by the name of the dialogue; `warnings` are in `findings`.
-    """
-
-    file: LiveFile
+    header: Mapping[str, Any]
+    dialogues: Mapping[str, Trajectory]
     corpus: str
-    goals: Mapping[str, Goal] = field(default_factory=dict)
-
-    @property
-    def dialogues(self) -> Mapping[str, Trajectory]:
-        """The dialogues by name, in the order of the file."""
-        return self.file.dialogues
+    goals: Mapping[str, Goal]
+    modality: Modality
+    checksum: str
 
 
-def check_run(text: str, settings: Settings, findings: Findings) -> LiveRun:
-    """Return the dialogues of a file with their goals; problems go to `findings`.
+@dataclass(eq=False)
+class LiveScorer:
+    """Scores files of live dialogues; each database is read once.
 
-    Raises `InputError` when they are of another benchmark, and `DataError` when the goals of a
-    corpus are needed and missing.
+    The first fields are those of an `Evaluator`. With `compat` (`convlab2`) acts are judged by the
+    rules of ConvLab-2's evaluator; without it dialogues in words are judged by their words, and
+    those in acts alone by corrected rules. `refusal` says why they cannot be scored as the options
+    of a command ask for it; None when they can. `prices` are those of the tokens of models;
+    `exclude_user_faults` adds the outcomes of dialogues without faults of the user.
+
+    Raises `UsageError` for an unknown name.
     """
-    file = check_live(text, findings)
-    benchmark = file.header.get("benchmark", NAME)
-    if benchmark != NAME:
-        message = f'the header says that the benchmark is "{shorten(str(benchmark))}", not {TITLE}'
-        findings.error("other-benchmark", f"{message}: leave out --benchmark", key="benchmark")
-        findings.check()
-    user = file.header.get("user")
-    if isinstance(user, Mapping) and user.get("spec") == CORPUS_USER:
-        findings.error(
-            "corpus-turns",
-            "the user of these dialogues is the corpus, which does not hear the agent: score the "
-            "predictions that mwzeval predict wrote beside this file",
-            key="user",
+
+    corpus: str = AUTO
+    fold: str = FOLDS[0]
+    rules: str | int = RULES[0]
+    data: str | Path | None = None
+    offline: bool | None = None
+    tools: Tools = OUR_TOOLS
+    compat: str | None = None
+    refusal: str | None = None
+    prices: Prices | None = None
+    exclude_user_faults: bool = False
+    _bases: dict[str, KnowledgeBase] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.corpus = known_name("corpus", self.corpus, (AUTO, *CORPUS_NAMES))
+        self._fold = known_name("fold", "dev" if self.fold == "val" else self.fold, FOLDS)
+        self._rules = known_name("rules", str(self.rules), RULES)
+
+    def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
+        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        if self.refusal:
+            raise UsageError(f"{file} is of live dialogues: {self.refusal}")
+        findings = Findings(file)
+        with no_garbage_collection():
+            run = self._checked(text, findings)
+            findings.check()
+            assert run is not None
+            names = [name for name, d in run.dialogues.items() if d.end != INFRASTRUCTURE]
+            shown = followed(names, units="dialogues", shown=progress)
+            return self._scored(run, names, shown, findings)
+
+    def validate(self, text: str, file: str | None) -> list[Problem]:
+        """Return every problem of a file. Raises `DataError`."""
+        findings = Findings(file)
+        self._checked(text, findings)
+        return findings.problems
+
+    def _checked(self, text: str, findings: Findings) -> LiveRun | None:
+        """Return the dialogues and what judges them; problems go to `findings`.
+
+        Raises `InputError` when they are of another benchmark, and `DataError` when the goals of a
+        corpus are needed and missing.
+        """
+        file = check_live(text, findings)
+        header, dialogues = file.header, file.dialogues
+        benchmark = header.get("benchmark", NAME)
+        if benchmark != NAME:
+            message = f'the header says that the benchmark is "{shorten(str(benchmark))}", not'
+            message = f"{message} {TITLE}: leave out --benchmark"
+            findings.error("other-benchmark", message, key="benchmark")
+            findings.check()
+        user = header.get("user")
+        if isinstance(user, Mapping) and user.get("spec") == CORPUS_USER:
+            findings.error(
+                "corpus-turns",
+                "the user of these dialogues is the corpus, which does not hear the agent: score "
+                "the predictions that mwzeval predict wrote beside this file",
+                key="user",
+            )
+            findings.check()
+        corpus = self.corpus if self.corpus != AUTO else _corpus_of(file)
+        goals = self._goals(dialogues, corpus, findings)
+        modality, checksum = self._modality(file, corpus, findings)
+        if modality is not None:
+            modality.check(dialogues, goals, findings)
+        failed = [name for name, d in dialogues.items() if d.end == INFRASTRUCTURE]
+        if failed and len(failed) == len(dialogues):
+            message = "every dialogue failed for infrastructure: there is nothing to score"
+            findings.error("infrastructure", message)
+        else:
+            message = "the dialogue failed for infrastructure, which is nobody's fault: not scored"
+            for name in failed:
+                findings.warning("infrastructure", message, dialogue=name)
+        findings.sort_warnings()
+        if modality is None:
+            return None
+        return LiveRun(header, dialogues, corpus, goals, modality, checksum)
+
+    def _goals(
+        self, dialogues: Mapping[str, Trajectory], corpus: str, findings: Findings
+    ) -> dict[str, Goal]:
+        """Return the goals of dialogues: their own, or those of the corpus."""
+        goals: dict[str, Goal] = {}
+        annotated: dict[str, Goal] | None = None
+        for name, dialogue in dialogues.items():
+            if dialogue.goal is not None and not isinstance(dialogue.goal, str):
+                try:
+                    goals[name] = given_goal(dialogue.goal)
+                except ValueError as error:
+                    findings.error("goal", str(error), dialogue=name, key=GOAL)
+                continue
+            if annotated is None:
+                root = self._root(corpus)
+                found = annotated_goals(corpus, self._fold, root)
+                annotated = {id_: annotation.goal for id_, annotation in found.items()}
+            id_ = dialogue_id(dialogue.goal or dialogue.item)
+            if id_ in annotated:
+                goals[name] = annotated[id_]
+            else:
+                where = f"the {self._fold} fold of {corpus}{did_you_mean(id_, annotated)}"
+                message = f'no goal is given, and "{shorten(id_)}" is no dialogue of {where}'
+                findings.error("no-goal", message, dialogue=name, key=GOAL)
+        return goals
+
+    def _modality(
+        self, file: LiveFile, corpus: str, findings: Findings
+    ) -> tuple[Modality | None, str]:
+        """Return what judges these dialogues (their words, or their acts), and the database."""
+        dialogues = [d for d in file.dialogues.values() if d.messages or d.acts]
+        in_acts = self.compat == CONVLAB2 or (
+            file.header.get("level") == "acts"
+            or (bool(dialogues) and not any(dialogue.messages for dialogue in dialogues))
         )
-        findings.check()
-    corpus = settings.corpus if settings.corpus != AUTO else _corpus_of(file)
+        lacking = [d for d in dialogues if not (d.acts if in_acts else d.messages)]
+        if lacking and lacking == dialogues and self.compat == CONVLAB2:
+            findings.error("level", "the dialogues are in words: leave out --compat")
+            return None, ""
+        for dialogue in lacking:
+            message = f"there are no {'acts' if in_acts else 'messages'} to be judged"
+            findings.error("level", message, dialogue=dialogue.name)
+        if lacking:
+            return None, ""
+        if corpus not in self._bases:
+            self._bases[corpus] = KnowledgeBase(self._root(corpus), self._rules, self.tools)
+        base = self._bases[corpus]
+        held_on = file.header.get("database", base.checksum)
+        if held_on != base.checksum:
+            message = f'the dialogues were held on the database "{shorten(str(held_on))}", and are'
+            findings.warning("other-database", f"{message} judged by {base.checksum}")
+        if in_acts:
+            modality = ActLevel(base.tables, as_published=self.compat == CONVLAB2)
+            return modality, base.checksum
+        return TextLevel(base.judge(), self.tools, base.reader), base.checksum
 
-    @cache
-    def goals_of_corpus() -> Mapping[str, Goal]:
-        root = corpus_root(corpus, settings.data, offline=settings.offline)
-        annotated = annotated_goals(corpus, settings.fold, root)
-        return {name: annotation.goal for name, annotation in annotated.items()}
+    def _scored(
+        self, run: LiveRun, names: Sequence[str], shown: Iterable[str], findings: Findings
+    ) -> ScoredRun:
+        """Return the dialogues of these names scored; what is noticed goes to `findings`."""
+        modality = run.modality
+        rows = [(name, modality.row(run.dialogues[name], run.goals[name])) for name in shown]
+        table = Table.from_rows(modality.columns, rows)
+        signature = _signature(run, self.tools.checksum, table.count)
+        measures = tuple(modality.measures(table.sums(), lambda name: signature))
+        scored = {name: run.dialogues[name] for name in names}
+        accounts = Accounts.of(scored, run.header, self.prices, findings)
+        # What was used, for the same dialogues as the rows of the table.
+        successes: NDArray[Any] = next(
+            (table.column(m.outcome) for m in measures if m.key == (SUCCESS, WHOLE) and m.outcome),
+            np.zeros(len(names)),
+        )
+        pairs = zip(table.units, successes.tolist(), strict=True)
+        used = Table.from_rows(
+            accounts.columns, [(name, accounts.row(name, success)) for name, success in pairs]
+        )
+        if self.exclude_user_faults:
+            chosen = _without_faults(run, names, findings)
+            own, more = _of_chosen(table, measures, chosen)
+            table, measures = table.beside(own), (*measures, *more)
+        table = table.beside(used)
+        if names:
+            measures = (*measures, *accounts.measures(used.sums(), lambda name: signature))
+        items = {
+            # `MUL0001.json` is called `mul0001` in comparisons.
+            name: dialogue_id(d.item) if d.item.endswith(".json") else d.item
+            for name, d in run.dialogues.items()
+        }
+        by_item = ScoredTable(table, measures)
+        if measures:
+            by_item = of_items(by_item, items.__getitem__)
+        about = {}
+        for name, goal in run.goals.items():
+            text = json.dumps(goal, sort_keys=True, separators=(",", ":"))
+            about[name] = about[items[name]] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return ScoredRun(run, replace(by_item, about=about), accounts, findings.warnings)
 
-    goals: dict[str, Goal] = {}
-    for name, dialogue in file.dialogues.items():
-        if dialogue.goal is not None and not isinstance(dialogue.goal, str):
-            try:
-                goals[name] = given_goal(dialogue.goal)
-            except ValueError as error:
-                findings.error("goal", str(error), dialogue=name, key=GOAL)
-            continue
-        known, id_ = goals_of_corpus(), dialogue_id(dialogue.goal or dialogue.item)
-        if id_ in known:
-            goals[name] = known[id_]
-            continue
-        where = f"the {settings.fold} fold of {corpus}{did_you_mean(id_, known)}"
-        message = f'no goal is given, and "{shorten(id_)}" is no dialogue of {where}'
-        findings.error("no-goal", message, dialogue=name, key=GOAL)
-    return LiveRun(file, corpus, goals)
+    def _root(self, corpus: str) -> DataRoot:
+        return corpus_root(corpus, self.data, offline=self.offline)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the databases behind: another process reads them itself."""
+        return {**self.__dict__, "_bases": {}}
 
 
 def _corpus_of(file: LiveFile) -> str:
@@ -186,103 +293,6 @@ def _corpus_of(file: LiveFile) -> str:
     return SAMPLE if is_sample else DEFAULT_CORPUS
 
 
-@dataclass(frozen=True, eq=False)
-class LiveScorer:
-    """Scores files of live dialogues; each database is read once.
-
-    `compat` is `convlab2` for the rules of ConvLab-2's evaluator on acts, or None: then dialogues
-    in words are judged by their words, and those in acts alone by corrected rules. `refusal`
-    says why they cannot be scored as the options of a command ask for it; None when they can.
-    `prices` are those of the tokens of models; `exclude_user_faults` adds the outcomes of dialogues
-    without faults of the user.
-    """
-
-    settings: Settings
-    compat: str | None = None
-    refusal: str | None = None
-    prices: Prices | None = None
-    exclude_user_faults: bool = False
-    _bases: dict[str, KnowledgeBase] = field(default_factory=dict)
-
-    def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
-        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
-        if self.refusal:
-            raise UsageError(f"{file} is of live dialogues: {self.refusal}")
-        findings = Findings(file)
-        with no_garbage_collection():
-            run, modality = self._checked(text, findings)
-            findings.check()
-            assert modality is not None
-            return score_run(
-                run,
-                modality,
-                findings,
-                checksum=self._base(run.corpus).checksum,
-                tools=self.settings.tools.checksum,
-                progress=partial(followed, units="dialogues", shown=progress),
-                prices=self.prices,
-                exclude_user_faults=self.exclude_user_faults,
-            )
-
-    def validate(self, text: str, file: str | None) -> list[Problem]:
-        """Return every problem of a file. Raises `DataError`."""
-        findings = Findings(file)
-        self._checked(text, findings)
-        return findings.problems
-
-    def _checked(self, text: str, findings: Findings) -> tuple[LiveRun, Modality | None]:
-        """Return the dialogues and what judges them; problems go to `findings`."""
-        run = check_run(text, self.settings, findings)
-        modality = self._modality(run, findings)
-        if modality is not None:
-            modality.check(run.dialogues, run.goals, findings)
-        lost = [name for name, d in run.dialogues.items() if d.end == INFRASTRUCTURE]
-        if lost and len(lost) == len(run.dialogues):
-            message = "every dialogue failed for infrastructure: there is nothing to score"
-            findings.error("infrastructure", message)
-        else:
-            message = "the dialogue failed for infrastructure, which is nobody's fault: not scored"
-            for name in lost:
-                findings.warning("infrastructure", message, dialogue=name)
-        findings.sort_warnings()
-        return run, modality
-
-    def _modality(self, run: LiveRun, findings: Findings) -> Modality | None:
-        """Return what judges these dialogues: their words, or their acts."""
-        dialogues = [d for d in run.dialogues.values() if d.messages or d.acts]
-        in_acts = self.compat == CONVLAB2 or (
-            run.file.header.get("level") == "acts"
-            or (bool(dialogues) and not any(dialogue.messages for dialogue in dialogues))
-        )
-        lacking = [d for d in dialogues if not (d.acts if in_acts else d.messages)]
-        if lacking and lacking == dialogues and self.compat == CONVLAB2:
-            findings.error("level", "the dialogues are in words: leave out --compat")
-            return None
-        what = "acts" if in_acts else "messages"
-        for dialogue in lacking:
-            message = f"there are no {what} to be judged"
-            findings.error("level", message, dialogue=dialogue.name)
-        if lacking:
-            return None
-        base = self._base(run.corpus)
-        held_on = run.file.header.get("database", base.checksum)
-        if held_on != base.checksum:
-            message = f'the dialogues were held on the database "{shorten(str(held_on))}", and are'
-            findings.warning("other-database", f"{message} judged by {base.checksum}")
-        if in_acts:
-            return ActLevel(base.tables, as_published=self.compat == CONVLAB2)
-        return TextLevel(base.judge, self.settings.tools, base.reader)
-
-    def _base(self, corpus: str) -> KnowledgeBase:
-        if corpus not in self._bases:
-            self._bases[corpus] = KnowledgeBase(corpus, self.settings)
-        return self._bases[corpus]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the databases behind: another process reads them itself."""
-        return {**self.__dict__, "_bases": {}}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredRun:
     """A run, what judges it, and what came of it, goal by goal (`scored_table`).
@@ -291,17 +301,9 @@ class ScoredRun:
     """
 
     run: LiveRun
-    modality: Modality
-    checksum: str
     scored_table: ScoredTable
     accounts: Accounts
     warnings: Sequence[Problem]
-
-    @property
-    def rows(self) -> Table:
-        """The numbers of each dialogue."""
-        trials = self.scored_table.trials
-        return self.scored_table.table if trials is None else trials.table
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the report, with intervals when it is said how to find them."""
@@ -312,14 +314,14 @@ class ScoredRun:
         return Report(
             metrics=self._metrics(scores, sums),
             scores=scores,
-            table=self.rows,
+            table=self.scored_table.trial_rows,
             warnings=tuple(self.warnings),
             meta={
                 "corpus": self.run.corpus,
                 "note": "; ".join(self._notes()) or None,
                 "fold": LIVE,
-                "sources": self.checksum,
-                "rules": self.modality.rules,
+                "sources": self.run.checksum,
+                "rules": self.run.modality.rules,
                 "coverage": self._coverage(),
                 "versions": versions | own,
             },
@@ -337,7 +339,7 @@ class ScoredRun:
             raise UsageError(f'there is no dialogue "{unit}"')
         dialogue = self.run.dialogues[unit]
         is_scored = dialogue.end != INFRASTRUCTURE
-        explained = self.modality.explain(dialogue, self.run.goals[unit], is_scored=is_scored)
+        explained = self.run.modality.explain(dialogue, self.run.goals[unit], is_scored=is_scored)
         if not is_scored:
             return explained
         *before, last = explained.turns
@@ -353,7 +355,7 @@ class ScoredRun:
 
         Raises `UsageError` if the dialogues are in acts.
         """
-        if not self.modality.has_words:
+        if not self.run.modality.has_words:
             raise UsageError("claims are read in words, and these dialogues are judged by acts")
         for explanation in self.explain_all():
             for turn in explanation.turns:
@@ -369,7 +371,7 @@ class ScoredRun:
             else:
                 values.setdefault(score.name, {})[score.scope] = score.value
         usage = self.accounts.plain(scores, sums)
-        plain = self.modality.plain(self.rows.sums(), values)
+        plain = self.run.modality.plain(self.scored_table.trial_rows.sums(), values)
         dialogues = self.run.dialogues.values()
         counted = Counter(dialogue.end for dialogue in dialogues)
         return {
@@ -400,7 +402,7 @@ class ScoredRun:
         }
 
     def _notes(self) -> Iterator[str]:
-        header = self.run.file.header
+        header = self.run.header
         sides = [f"{key} {described(header[key])}" for key in ("agent", "user") if key in header]
         if sides:
             yield ", ".join(sides)
@@ -408,69 +410,9 @@ class ScoredRun:
             yield SAMPLE_NOTE.rstrip(".")
 
 
-def score_run(
-    run: LiveRun,
-    modality: Modality,
-    findings: Findings,
-    *,
-    checksum: str,
-    tools: str | None,
-    progress: Callable[[Sequence[str]], Iterable[str]] = iter,
-    prices: Prices | None = None,
-    exclude_user_faults: bool = False,
-) -> ScoredRun:
-    """Return the dialogues of a run scored; what is noticed goes to `findings`.
-
-    `checksum` is that of the database, `tools` that of functions of their own, None without. With
-    `exclude_user_faults` there are also the outcomes of dialogues without faults of the user, next
-    to those of all.
-    """
-    names = [name for name, d in run.dialogues.items() if d.end != INFRASTRUCTURE]
-    rows = [(name, modality.row(run.dialogues[name], run.goals[name])) for name in progress(names)]
-    table = Table.from_rows(modality.columns, rows)
-    signature = _signature(run, modality, checksum, tools, table)
-    measures = tuple(modality.measures(table.sums(), lambda name: signature))
-    scored = {name: run.dialogues[name] for name in names}
-    accounts = Accounts.of(scored, run.file.header, prices, findings)
-    used = _used(accounts, table, measures)
-    if exclude_user_faults:
-        own, more = _of_chosen(table, measures, _without_faults(run, modality, names, findings))
-        table, measures = table.beside(own), (*measures, *more)
-    table = table.beside(used)
-    if names:
-        measures = (*measures, *accounts.measures(used.sums(), lambda name: signature))
-    items = {
-        # `MUL0001.json` is called `mul0001` in comparisons.
-        name: dialogue_id(d.item) if d.item.endswith(".json") else d.item
-        for name, d in run.dialogues.items()
-    }
-    by_item = ScoredTable(table, measures)
-    if measures:
-        by_item = of_items(by_item, items.__getitem__)
-    about = {}
-    for name, goal in run.goals.items():
-        text = json.dumps(goal, sort_keys=True, separators=(",", ":"))
-        about[name] = about[items[name]] = hashlib.sha256(text.encode()).hexdigest()[:16]
-    by_item = replace(by_item, about=about)
-    return ScoredRun(run, modality, checksum, by_item, accounts, findings.warnings)
-
-
-def _used(accounts: Accounts, table: Table, measures: Sequence[Measure]) -> Table:
-    """Return what was used, for the same dialogues as the rows of a table."""
-    successes = next(
-        (table.column(m.outcome) for m in measures if m.key == (SUCCESS, WHOLE) and m.outcome),
-        np.zeros(len(table.units)),
-    )
-    pairs = zip(table.units, successes.tolist(), strict=True)
-    rows = [(name, accounts.row(name, success)) for name, success in pairs]
-    return Table.from_rows(accounts.columns, rows)
-
-
-def _without_faults(
-    run: LiveRun, modality: Modality, names: Sequence[str], findings: Findings
-) -> NDArray[np.bool_]:
+def _without_faults(run: LiveRun, names: Sequence[str], findings: Findings) -> NDArray[np.bool_]:
     """Return of which dialogues the user has made no fault, and has not failed."""
-    known = [modality.has_faults(run.dialogues[name], run.goals[name]) for name in names]
+    known = [run.modality.has_faults(run.dialogues[name], run.goals[name]) for name in names]
     if unknown := known.count(None):
         message = f"whether the user makes faults is not known of {unknown:,} dialogues in acts"
         findings.warning("user-faults", f"{message}: only its failures are excluded of these")
@@ -512,20 +454,18 @@ def _of_chosen(
     return Table(table.units, tuple(columns), values), tuple(scores)
 
 
-def _signature(
-    run: LiveRun, modality: Modality, checksum: str, tools: str | None, table: Table
-) -> Signature:
-    header = run.file.header
+def _signature(run: LiveRun, tools: str | None, count: int) -> Signature:
+    header = run.header
     limits = header.get("limits")
     choices: dict[str, object] = {
-        "corpus": f"{run.corpus}@{checksum}",
+        "corpus": f"{run.corpus}@{run.checksum}",
         "goals": described(header.get("goals", "own")),
         "user": described(header.get("user", "own")),
         **({"fail-book": "goal"} if header.get("fail_book") else {}),
-        "level": modality.name,
+        "level": run.modality.name,
         "limit": limits.get("user_turns", "none") if isinstance(limits, Mapping) else "none",
-        "n": table.count,
-        "rules": modality.rules,
+        "n": count,
+        "rules": run.modality.rules,
         **({} if tools is None else {"tools": tools}),
         "levenshtein": library_version("python-Levenshtein"),
         "rapidfuzz": library_version("rapidfuzz"),

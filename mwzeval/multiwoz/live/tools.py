@@ -1,5 +1,8 @@
 """The functions of `mwzeval tools-schema`, executed on the database of a corpus.
 
+The arguments of a call are checked, and get the database's spelling. An error is a sentence for the
+agent, which may be a language model that tries again.
+
 A result follows from the seed, the dialogue, the number of the call and its arguments alone, so
 that a recorded conversation can be executed again. Venues are looked up as the scores look them up:
 with fuzzy names, aliases and normalised times.
@@ -7,9 +10,11 @@ with fuzzy names, aliases and normalised times.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mwzeval.errors import did_you_mean, shorten
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.database import (
@@ -24,12 +29,20 @@ from mwzeval.multiwoz.database import (
     phone_number,
     reference,
 )
-from mwzeval.multiwoz.formats.functions import RETURNED, Function, tools_schema
+from mwzeval.multiwoz.formats.functions import BY_NAME, RETURNED, Function, Parameter, tools_schema
 from mwzeval.multiwoz.goals.goal import Goal
 from mwzeval.multiwoz.grounding.bookings import venues_called
-from mwzeval.multiwoz.live.tool_arguments import CallError, checked, function_called
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
-from mwzeval.multiwoz.schema import BOOKED_BY, BOOKING_SLOTS, DATABASE_DOMAINS, id_column
+from mwzeval.multiwoz.schema import (
+    BOOKED_BY,
+    BOOKING_SLOTS,
+    DATABASE_DOMAINS,
+    NO_CONSTRAINT,
+    TIME_SLOTS,
+    id_column,
+)
+from mwzeval.multiwoz.words.numbers import clock
+from mwzeval.scores.findings import found
 
 MOST_RESULTS = 5
 """So many of what was found are listed."""
@@ -38,6 +51,9 @@ TRAIN_DETAILS = ("day", "departure", "destination", "leaveat", "arriveby", "pric
 
 Arguments = Mapping[str, str]
 Result = dict[str, Any]
+MOST_DIGITS = 3
+"""Of a number of people or nights."""
+_TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
 
 
 class DatabaseTools:
@@ -97,18 +113,12 @@ class DatabaseTools:
     def _numbers(self, domain: str, wanted: Arguments) -> Sequence[Any]:
         """Return the numbers of the rows that satisfy all constraints, in table order."""
         if domain in DATABASE_DOMAINS:
-            return self._venues(domain, wanted)
-        return self._services(domain, wanted)
-
-    def _venues(self, domain: str, wanted: Arguments) -> Sequence[str]:
-        called = self._facts.called(domain, wanted["name"]) if "name" in wanted else ()
-        if not called:
-            return self._database.find(domain, wanted)
-        others = {slot: value for slot, value in wanted.items() if slot != "name"}
-        left = set(self._database.find(domain, others))
-        return [number for number in called if number in left]
-
-    def _services(self, domain: str, wanted: Arguments) -> Sequence[int]:
+            called = self._facts.called(domain, wanted["name"]) if "name" in wanted else ()
+            if not called:
+                return self._database.find(domain, wanted)
+            others = {slot: value for slot, value in wanted.items() if slot != "name"}
+            left = set(self._database.find(domain, others))
+            return [number for number in called if number in left]
         # There is one police station, whatever it is called.
         numbers = range(len(self._rows.get(domain, ())))
         if "department" not in wanted:
@@ -158,8 +168,7 @@ class Tools:
         """Return the result of a call, a JSON object; an error is `{"error": …}`."""
         self.calls += 1
         try:
-            function = function_called(name)
-            wanted = checked(function, arguments, self._shared.rules)
+            function, wanted = checked_call(name, arguments, self._shared.rules)
             if function.kind == "find":
                 return self._shared.find(function, wanted)
             return self._book(function.domain, wanted)
@@ -202,20 +211,97 @@ class Tools:
         return bool(refused) and all(wanted[slot] == value for slot, value in refused.items())
 
 
+class CallError(Exception):
+    """A call that cannot be executed; its text tells the agent why, and what to do."""
+
+
+def checked_call(
+    name: str, arguments: Mapping[str, Any], rules: Rules
+) -> tuple[Function, Arguments]:
+    """Return the function of a call and the values of its arguments that say something.
+
+    Null, an empty text and what means that the user does not mind say nothing. Values have the
+    spelling that `rules` make of them. Raises `CallError`.
+    """
+    function = BY_NAME.get(name)
+    if function is None:
+        raise CallError(f'unknown function "{shorten(name)}"{_known(name, BY_NAME)}')
+    parameters = {parameter.name: parameter for parameter in function.parameters}
+    values = {}
+    for argument, value in arguments.items():
+        parameter = parameters.get(argument)
+        if parameter is None:
+            unknown = shorten(str(argument))
+            hint = _known(str(argument), parameters)
+            raise CallError(f'{function.name} has no argument "{unknown}"{hint}')
+        text = _text(parameter, value)
+        if text and text.lower() not in NO_CONSTRAINT:
+            values[argument] = _spelled(parameter, text, rules)
+    missing = [
+        parameter.name
+        for parameter in function.parameters
+        if parameter.is_required and parameter.name not in values
+    ]
+    if missing:
+        raise CallError(f"{function.name} needs {', '.join(missing)} as well")
+    return function, values
+
+
+def _known(name: str, names: Iterable[str]) -> str:
+    names = tuple(names)
+    return f"{did_you_mean(name, names)} (known: {', '.join(names)})"
+
+
+def _text(parameter: Parameter, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value.strip()
+    if parameter.is_number and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)[: MOST_DIGITS + 2]
+    raise CallError(f"{parameter.name}: expected {_expected(parameter)}, {found(value)}")
+
+
+def _spelled(parameter: Parameter, text: str, rules: Rules) -> str:
+    """Return a value in normal spelling. Raises `CallError` for one that cannot be."""
+    slot = normalize_slot(parameter.name)
+    if slot in TIME_SLOTS:
+        match = _TIME.fullmatch(text) or _TIME.fullmatch(clock(text))
+        spelled = f"{match[1]:0>2}:{match[2]}" if match else ""
+    elif parameter.values:
+        spelled = normalize_value(slot, text.lower(), rules)
+        spelled = spelled if spelled in parameter.values else ""
+    elif parameter.is_number:
+        is_number = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+        spelled = str(int(text)) if is_number and int(text) else ""
+    else:
+        return text
+    if not spelled:
+        hint = did_you_mean(text.lower(), parameter.values)
+        expected = _expected(parameter)
+        raise CallError(f'{parameter.name}: expected {expected}, found "{shorten(text)}"{hint}')
+    return spelled
+
+
+def _expected(parameter: Parameter) -> str:
+    if parameter.values:
+        return f"one of {', '.join(parameter.values)}"
+    if parameter.is_number:
+        return "a whole number from 1"
+    if normalize_slot(parameter.name) in TIME_SLOTS:
+        return "a time as HH:MM, 24 hours"
+    return "text"
+
+
 def _public(domain: str, row: Row) -> Result:
     """Return what tools tell of a row, as the database writes it."""
     public = {}
-    for column, value in {**row, **_added(domain, row)}.items():
+    for column, value in {**row, **ADDED_FIELDS.get(domain, {}), **row}.items():
         slot = normalize_slot(column)
         slot = SAID_AS.get(slot, slot)
         if slot in RETURNED or slot == "department":
             public[slot] = value
     return public
-
-
-def _added(domain: str, row: Row) -> Mapping[str, str]:
-    added = ADDED_FIELDS.get(domain, {})
-    return {column: value for column, value in added.items() if column not in row}
 
 
 def _copy(row: Mapping[str, Any]) -> Result:

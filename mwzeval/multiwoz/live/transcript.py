@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, NamedTuple
 
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.formats.messages import Conversation
@@ -27,29 +29,9 @@ from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.findings import Findings
 
 TAXI, HOTEL = "taxi", "hotel"
-_DOMAIN_WORDS = {
-    TAXI: r"taxis?|cabs?",
-    "train": r"trains?|railway",
-    "restaurant": (
-        r"restaurants?|foods?|dine|dining|dinner|lunch|eat|eating|eatery|cuisine|tables?|meal"
-        r"|brasserie|bistro"
-    ),
-    HOTEL: (
-        r"hotels?|guest ?houses?|lodgings?|hostels?|(?:place|somewhere) to stay|accommodations?"
-        r"|rooms?|nights?|b&b|bed and breakfasts?"
-    ),
-    "attraction": (
-        r"attractions?|museums?|colleges?|parks?|theat(?:re|er)s?|cinemas?|night ?clubs?"
-        r"|galler(?:y|ies)|swimming ?pools?|church(?:es)?|gardens?|concert ?halls?|architecture"
-        r"|boats?|entertainment|(?:places?|somewhere|something) to (?:go|visit|see|do)"
-        r"|things to do|sightseeing"
-    ),
-    "hospital": r"hospital|department|emergency room",
-    "police": r"police",
-}
-_WORDS = re.compile(
+_DOMAIN_WORDS = re.compile(
     r"\b(?:"
-    + "|".join(f"(?P<{domain}>{words})" for domain, words in _DOMAIN_WORDS.items())
+    + "|".join(starmap("(?P<{}>{})".format, table_rows(embedded("live", "domain_words.tsv"), 2)))
     + r")\b"
 )
 CONSTRAINTS = {
@@ -82,8 +64,8 @@ class Exchange(NamedTuple):
     calls: tuple[ToolCall, ...]
     domains: tuple[str, ...]
     state: State
-    user_mentions: Sequence[Mention] = ()
-    agent_mentions: Sequence[Mention] = ()
+    user_mentions: Sequence[Mention]
+    agent_mentions: Sequence[Mention]
 
 
 class MadeBooking(NamedTuple):
@@ -97,8 +79,7 @@ class MadeBooking(NamedTuple):
     returned: Returned | None
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(NamedTuple):
     """The exchanges of a dialogue and the bookings made in it, in their order.
 
     `has_calls` tells whether the agent has called any function.
@@ -127,37 +108,52 @@ def read_transcript(
     the dialogue is about where there is only one.
     """
     conversation = Conversation("", Findings(), tools)
-    turns = conversation.read(messages)
-    exchanges: list[Exchange] = []
+    turns = [turn for _, turn in conversation.read(messages)]
+    users, agents = conversation.asked, [turn["response"] for turn in turns]
+    calls: list[tuple[ToolCall, ...]] = []
+    topics: list[tuple[str, ...]] = []
     made: list[MadeBooking] = []
     about = only = tuple(domains) if len(domains) == 1 else ()
-    for number, (user, (_, turn)) in enumerate(zip(conversation.asked, turns, strict=True)):
-        calls = tuple(
+    for number, (user, turn) in enumerate(zip(users, turns, strict=True)):
+        of_turn = [
             ToolCall(raw["function"], raw["arguments"], raw.get("result"), raw.get("slots", {}))
             for raw in turn.get("calls", ())
-        )
-        called = [call.function.partition("_") for call in calls]
-        about = (
-            tuple(dict.fromkeys(domain for _, _, domain in reversed(called)))
-            or only
-            or domains_in(user)
-            or about
-        )
-        exchanges.append(Exchange(user, turn["response"], calls, about, turn["state"]))
-        for call, (kind, _, domain) in zip(calls, called, strict=True):
+        ]
+        called = []
+        for call in of_turn:
+            kind, _, domain = call.function.partition("_")
+            called.append(domain)
             if kind == "book":
                 returned = returned_by(call)
                 if not (returned and returned.has_failed):
                     made.append(MadeBooking(number, Booking(domain, call.arguments), returned))
+        about = tuple(dict.fromkeys(reversed(called))) or only or domains_in(user) or about
+        calls.append(tuple(of_turn))
+        topics.append(about)
+    of_users: list[Sequence[Mention]]
     made += [MadeBooking(None, booking, None) for booking in reported_bookings(bookings)]
-    has_calls = any(exchange.calls for exchange in exchanges)
-    read = _with_calls if has_calls else _without_calls
-    return Transcript(tuple(read(exchanges, delexicalizer, rules)), tuple(made), has_calls)
+    has_calls = any(calls)
+    if has_calls:
+        states = normalize_states([turn["state"] for turn in turns], rules)
+        found = _completed(
+            agents, topics, delexicalizer.mentions(agents, states, topics), delexicalizer
+        )
+        of_users = [*_choices(users, states, topics, found, delexicalizer)]
+    else:
+        # What the user has said tells as well what the agent's words mean: both are read together.
+        texts = [text for pair in zip(users, agents, strict=True) for text in pair]
+        twice = [domains for domains in topics for _ in range(2)]
+        both = list(delexicalizer.mentions(texts, [{}] * len(texts), twice))
+        of_users = [*both[::2]]
+        states = normalize_states(_wishes(users, topics, of_users), rules)
+        found = _completed(agents, topics, both[1::2], delexicalizer)
+    columns = users, agents, calls, topics, states, of_users, found
+    return Transcript(tuple(map(Exchange, *columns)), tuple(made), has_calls)
 
 
 def domains_in(text: str) -> tuple[str, ...]:
     """Return the domains that a text is about, in the order of the text; a ride before all."""
-    found = dict.fromkeys(str(match.lastgroup) for match in _WORDS.finditer(text.lower()))
+    found = dict.fromkeys(str(match.lastgroup) for match in _DOMAIN_WORDS.finditer(text.lower()))
     return tuple(sorted(found, key=lambda domain: domain != TAXI))
 
 
@@ -182,28 +178,26 @@ def _slots(raw: Mapping[Any, Any]) -> dict[str, str]:
     return {OWN_NAMES.get(slot.lower(), slot): value for slot, value in slots.items()}
 
 
-def _with_calls(
-    exchanges: Sequence[Exchange], delexicalizer: Delexicalizer, rules: Rules
-) -> Iterator[Exchange]:
-    """Yield exchanges of an agent that calls functions, with their mentions.
+def _choices(
+    users: Sequence[str],
+    states: Sequence[State],
+    topics: Sequence[tuple[str, ...]],
+    found: Sequence[Sequence[Mention]],
+    delexicalizer: Delexicalizer,
+) -> Iterator[Sequence[Mention]]:
+    """Yield the mentions of the user where they may be a choice: after a list, or of a name.
 
-    The user's words are read only where they may be a choice, after a list or with a name in
-    them: to read all of them takes as long as to read the agent's.
+    To read all of the user's words takes as long as to read the agent's.
     """
-    states = normalize_states((exchange.state for exchange in exchanges), rules)
-    texts, domains = [e.agent for e in exchanges], [e.domains for e in exchanges]
-    found = list(delexicalizer.mentions(texts, states, domains))
     names: set[str] = set()
     is_listed = False
-    for exchange, state, mentions in zip(
-        exchanges, states, _completed(exchanges, found, delexicalizer), strict=True
-    ):
+    for user, state, domains, mentions in zip(users, states, topics, found, strict=True):
         names |= {slots["name"] for slots in state.values() if "name" in slots}
-        low = exchange.user.lower()
-        of_user: Sequence[Mention] = ()
+        low = user.lower()
         if is_listed or any(name in low for name in names):
-            (of_user,) = delexicalizer.mentions([exchange.user], [state], [exchange.domains])
-        yield exchange._replace(state=state, user_mentions=of_user, agent_mentions=mentions)
+            yield from delexicalizer.mentions([user], [state], [domains])
+        else:
+            yield ()
         named = {
             mention.text.lower().removeprefix("the ")
             for mention in mentions
@@ -214,48 +208,34 @@ def _with_calls(
         names |= named
 
 
-def _without_calls(
-    exchanges: Sequence[Exchange], delexicalizer: Delexicalizer, rules: Rules
-) -> Iterator[Exchange]:
-    """Yield exchanges of an agent that calls nothing, with mentions and the user's wishes.
-
-    What the user has said tells as well what the agent's words mean: both are read together.
-    """
-    twice = [exchange for exchange in exchanges for _ in range(2)]
-    texts = [text for exchange in exchanges for text in (exchange.user, exchange.agent)]
-    domains = [exchange.domains for exchange in twice]
-    found = list(delexicalizer.mentions(texts, [{}] * len(twice), domains))
-    of_users = found[::2]
-    states = normalize_states(_wishes(exchanges, of_users), rules)
-    of_agents = _completed(exchanges, found[1::2], delexicalizer)
-    for exchange, state, of_user, of_agent in zip(
-        exchanges, states, of_users, of_agents, strict=True
-    ):
-        yield exchange._replace(state=state, user_mentions=of_user, agent_mentions=of_agent)
-
-
 def _completed(
-    exchanges: Iterable[Exchange], found: Iterable[Sequence[Mention]], delexicalizer: Delexicalizer
-) -> Iterator[tuple[Mention, ...]]:
-    """Yield the agent's mentions with names that no venue has, and numbers of taxis."""
+    agents: Sequence[str],
+    topics: Sequence[tuple[str, ...]],
+    found: Iterable[Sequence[Mention]],
+    delexicalizer: Delexicalizer,
+) -> list[Sequence[Mention]]:
+    """Return the agent's mentions with names that no venue has, and numbers of taxis."""
+    completed: list[Sequence[Mention]] = []
     has_taxi = False
-    for exchange, mentions in zip(exchanges, found, strict=True):
-        agent, domains = exchange.agent, exchange.domains
+    for agent, domains, mentions in zip(agents, topics, found, strict=True):
         named = with_unknown_names(agent, mentions, domains, delexicalizer.gazetteer)
         has_taxi = has_taxi or TAXI in domains
-        yield tuple(with_numbers_of_taxis(named, agent)) if has_taxi else named
+        completed.append(tuple(with_numbers_of_taxis(named, agent)) if has_taxi else named)
+    return completed
 
 
 def _wishes(
-    exchanges: Iterable[Exchange], mentions: Iterable[Sequence[Mention]]
+    users: Iterable[str],
+    topics: Iterable[tuple[str, ...]],
+    mentions: Iterable[Sequence[Mention]],
 ) -> Iterator[State]:
     """Yield the state after each message of the user, of what the user has said so far."""
     state: dict[str, Mapping[str, str]] = {}
-    for exchange, of_user in zip(exchanges, mentions, strict=True):
-        about = exchange.domains[:1]
+    for user, domains, of_user in zip(users, topics, mentions, strict=True):
+        about = domains[:1]
         wishes: list[tuple[str, dict[str, str]]] = [(domain, {}) for domain in about]
-        if HOTEL in about or HOTEL in domains_in(exchange.user):
-            wishes.append((HOTEL, dict(_amenities(exchange.user))))
+        if HOTEL in about or HOTEL in domains_in(user):
+            wishes.append((HOTEL, dict(_amenities(user))))
         for mention in of_user:
             domain = mention.domain or next(iter(about), "")
             # Guesthouses are called hotels as well.

@@ -18,13 +18,15 @@ from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, AgentTurn
 from mwzeval.conversation.models import DONE
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, goal_slot
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.database import comparable
-from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, DomainGoal, Goal, begun
+from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, Goal, begun
 from mwzeval.multiwoz.grounding.log import folded
 from mwzeval.multiwoz.grounding.statements import GENERIC
-from mwzeval.multiwoz.live.outcomes import mention_slot, requested_slots
+from mwzeval.multiwoz.live.judge import mention_slot, requested_slots
 from mwzeval.multiwoz.live.reading import MENTION_SLOTS, AgentReader, call_outcomes
 from mwzeval.multiwoz.live.user import NO_VALUE, TELLING, fits, heard_acts
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
@@ -64,19 +66,8 @@ _SPELLED: Mapping[str, Callable[[str], str]] = {
 }
 _FACILITIES = {"internet": (" internet ", " wifi ", " wi fi "), "parking": (" parking ",)}
 """Slot → folded words that ask for it."""
-_ASKED_WITH: Mapping[str, tuple[str, ...]] = {
-    "phone": ("phone", "number", "contact"),
-    "postcode": ("postcode", "post", "zip"),
-    "pricerange": ("price", "expensive"),
-    "entrance fee": ("fee", "cost", "price"),
-    "trainID": ("id",),
-    "duration": ("duration", "long", "travel"),
-    "price": ("price", "cost", "fare"),
-    "leaveAt": ("leave", "depart", "departure"),
-    "arriveBy": ("arrive", "arrival"),
-    "car type": ("car", "type"),
-    "internet": ("internet", "wifi"),
-    "parking": ("parking", "park"),
+_ASKED_WITH = {
+    slot: words.split() for slot, words in table_rows(embedded("live", "asked_with.tsv"), 2)
 }
 """Slot → words with which it may be asked for, beside its name."""
 
@@ -91,10 +82,6 @@ class Fault(NamedTuple):
     kind: str
     turn: int
     detail: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fault as it stands in a report."""
-        return self._asdict()
 
 
 def faults_of(dialogue: Message, reader: AgentReader) -> list[Fault]:
@@ -114,8 +101,10 @@ def faults_of(dialogue: Message, reader: AgentReader) -> list[Fault]:
     named: set[Effect] = set()
     turn = -1
     for agent, text in turns:
-        meant = _meant_acts(agent)
-        if meant is not None and 0 <= turn < len(understood):
+        # What the agent means is known where it adds its acts to its messages.
+        added = [message["acts"] for message in agent if isinstance(message.get("acts"), list)]
+        if added and 0 <= turn < len(understood):
+            meant = [act for acts in added for act in _lists_in(acts)]
             problem = misunderstanding(meant, understood[turn], goal, named)
             named |= {effect for effect in effects(meant, goal) if effect[0] == "named"}
             if problem is not None:
@@ -172,14 +161,6 @@ def _lists_in(value: Any) -> list[Any]:
 
 
 # Misunderstood
-
-
-def _meant_acts(messages: Iterable[Message]) -> list[Sequence[str]] | None:
-    """Return the acts that an agent has added to the messages of a turn; None where it has none."""
-    added = [message["acts"] for message in messages if isinstance(message.get("acts"), list)]
-    if not added:
-        return None
-    return [act for acts in added for act in _lists_in(acts)]
 
 
 def misunderstanding(
@@ -279,7 +260,10 @@ class _GoalValues:
             for slot, value in goal[domain].get(part, {}).items()
         ]
         self._values = {" ".join(fold(value)) for _, value in said} | {HOME}
-        self._numbers = {(slot, _figures(slot, value)) for slot, value in said}
+        self._numbers = {
+            (slot, " ".join(fold(clock(value) if slot in _TIMES else value)))
+            for slot, value in said
+        }
         asked = {slot for domain in goal[ORDERING] for slot in goal[domain].get("reqt", ())}
         self._slots = asked.union(slot for slot, _ in said)
 
@@ -320,10 +304,6 @@ def _forms(mention: Mention) -> set[str]:
     return {" ".join(fold(text)) for text in texts}
 
 
-def _figures(slot: str, value: str) -> str:
-    return " ".join(fold(clock(value) if slot in _TIMES else value))
-
-
 # Early
 
 
@@ -357,21 +337,18 @@ def _open_in_words(
         if text is not None:
             dialogue.say(text)
     for domain in goal[ORDERING]:
-        yield from _open_in_domain(domain, goal[domain], dialogue)
-
-
-def _open_in_domain(domain: str, part: DomainGoal, dialogue: _Expressed) -> Iterator[str]:
-    for wanted, first in (("info", "fail_info"), ("book", "fail_book")):
-        for slot, value in part.get(wanted, {}).items():
-            other = part.get(first, {}).get(slot, value)
-            if not any(dialogue.has_said(domain, slot, wish) for wish in (value, other)):
-                yield f"{domain} {slot} {value} is never said"
-    can_be_told = set(map(mention_slot, SYSTEM_SLOTS[domain].values()))
-    for slot in requested_slots(part):
-        if slot in can_be_told and (domain, slot) not in dialogue.told:
-            yield f"{domain} {slot} is not told"
-    if "book" in part and domain not in dialogue.booked:
-        yield f"{domain} is not booked"
+        part = goal[domain]
+        for wanted, first in (("info", "fail_info"), ("book", "fail_book")):
+            for slot, value in part.get(wanted, {}).items():
+                other = part.get(first, {}).get(slot, value)
+                if not any(dialogue.has_said(domain, slot, wish) for wish in (value, other)):
+                    yield f"{domain} {slot} {value} is never said"
+        can_be_told = set(map(mention_slot, SYSTEM_SLOTS[domain].values()))
+        for slot in requested_slots(part):
+            if slot in can_be_told and (domain, slot) not in dialogue.told:
+                yield f"{domain} {slot} is not told"
+        if "book" in part and domain not in dialogue.booked:
+            yield f"{domain} is not booked"
 
 
 class _Expressed:

@@ -76,4 +76,4 @@ class UserInWords:
         }
         dialogue = {"goal": self._goal, "messages": self._messages, "user": report}
         faults = faults_of(dialogue, self._reader)
-        return {**report, "faults": [fault.to_json() for fault in faults]}
+        return {**report, "faults": [fault._asdict() for fault in faults]}

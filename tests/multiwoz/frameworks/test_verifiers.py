@@ -29,10 +29,8 @@ GOALS = "corpus:test:4"
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
-    for name in ("MWZEVAL_OFFLINE", "HF_HUB_OFFLINE", "UV_OFFLINE"):
+def offline(elsewhere: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_HUB_OFFLINE", "UV_OFFLINE"):
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr("verifiers.v1.runtimes.subprocess.CACHE_DIR", tmp_path)
 

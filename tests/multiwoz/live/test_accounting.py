@@ -20,10 +20,10 @@ from mwzeval.conversation.usage import read_prices
 from mwzeval.files.reading import read_json
 from mwzeval.metrics.measure import Resampling, named
 from mwzeval.multiwoz.choices import SAMPLE, WITHOUT_FAULTS
-from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun, Settings
+from mwzeval.multiwoz.live.report import LiveScorer
 from mwzeval.scores.score import WHOLE
 from tests.examples import examples
-from tests.multiwoz.live.written_runs import HEADER, USED, line, write
+from tests.multiwoz.live.written_runs import HEADER, USED, line, scored, values, write
 from tests.places import ROOT
 from tests.report.pages import readable
 
@@ -33,7 +33,6 @@ HEAD = {
     "user": {"spec": "openai:large", "model": "large"},
 }
 PRICES = {"small": {"in": 0.5, "out": 2}, "large": {"in": 3, "out": 15, "cached_in": 0.3}}
-LIVE = LiveScorer(Settings.of(SAMPLE, offline=True))
 Usage = dict[str, int]
 
 
@@ -47,14 +46,6 @@ def with_usage(plain: Mapping[str, Any], agent: Usage, user: Usage | None = None
     return {**plain, "messages": messages}
 
 
-def scored(*lines: Mapping[str, Any], scorer: LiveScorer = LIVE) -> ScoredRun:
-    return scorer.score("".join(json.dumps(each) + "\n" for each in lines), "run.jsonl")
-
-
-def values(run: ScoredRun, scope: str = WHOLE) -> dict[str, float]:
-    return {each.name: each.value for each in run.report().scores if each.scope == scope}
-
-
 @pytest.fixture
 def prices(tmp_path: Path) -> str:
     path = tmp_path / "prices.json"
@@ -63,7 +54,7 @@ def prices(tmp_path: Path) -> str:
 
 
 def priced(prices: str, **more: Any) -> LiveScorer:
-    return LiveScorer(Settings.of(SAMPLE, offline=True), prices=read_prices(prices), **more)
+    return LiveScorer(SAMPLE, offline=True, prices=read_prices(prices), **more)
 
 
 def drawn(seed: int, trials: int = 1) -> list[dict[str, Any]]:
@@ -95,7 +86,7 @@ def test_numbers_are_what_adding_up_messages_gives(seed: int) -> None:
     run = scored(HEAD, *lines)
     report = run.report()
     found = values(run)
-    succeeded = run.rows.column("success.total")
+    succeeded = run.scored_table.trial_rows.column("success.total")
     for side, role in (("agent", "assistant"), ("user", "user")):
         told = report.metrics["live"]["usage"][side]
         of_dialogues = [[m for m in one["messages"] if m["role"] == role] for one in lines]
@@ -126,17 +117,6 @@ def test_numbers_are_what_adding_up_messages_gives(seed: int) -> None:
     assert seconds["turns"] == len(times)
     assert seconds["mean"] == pytest.approx(sum(times) / len(times))
     assert (seconds["p50"], seconds["p95"]) == pytest.approx(tuple(np.percentile(times, (50, 95))))
-
-
-@examples(30)
-@given(st.integers(0, 10**6))
-def test_totals_of_a_run_are_those_of_its_dialogues(seed: int) -> None:
-    lines = drawn(seed)
-    whole = scored(HEAD, *lines).report().metrics["live"]["usage"]
-    alone = [scored(HEAD, one).report().metrics["live"]["usage"] for one in lines]
-    for side in ("agent", "user"):
-        for name in ("requests", "not_counted", "tokens_in", "tokens_out", "retries", "cut_off"):
-            assert whole[side][name] == sum(each[side][name] or 0 for each in alone)
 
 
 def known_costs() -> list[dict[str, Any]]:
@@ -259,7 +239,7 @@ def faulty(name: str, *skipped: str, **keys: Any) -> dict[str, Any]:
 
 def test_scores_without_faults_of_the_user_stand_beside_all() -> None:
     lines = [line("smp0021"), faulty("smp0022", "book"), line("smp0023"), line("smp0024", "phone")]
-    scorer = LiveScorer(Settings.of(SAMPLE, offline=True), exclude_user_faults=True)
+    scorer = LiveScorer(SAMPLE, offline=True, exclude_user_faults=True)
     run = scored(*lines, scorer=scorer)
     others = scored(*(each for each in lines if each["dialogue"] != "smp0022"))
     expected = values(others)
@@ -281,7 +261,7 @@ def test_scores_without_faults_of_the_user_stand_beside_all() -> None:
 
 
 def test_a_user_that_has_failed_has_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
-    scorer = LiveScorer(Settings.of(SAMPLE, offline=True), exclude_user_faults=True)
+    scorer = LiveScorer(SAMPLE, offline=True, exclude_user_faults=True)
     run = scored(line("smp0021"), line("smp0022", end="user_error"), scorer=scorer)
     assert named(run.report().scores, "success", WITHOUT_FAULTS).n == 1
     run = scored(faulty("smp0021"), scorer=scorer)

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from mwzeval.conversation.trajectory import trajectory_of
 from mwzeval.errors import InputError
 from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
 from mwzeval.multiwoz.convlab.evaluator import COLUMNS, INFORM_COLUMNS, INFORM_SHARES
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.judge import Judge
-from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun, Settings, described
+from mwzeval.multiwoz.live.report import LiveScorer, described
 from mwzeval.scores.explanation import NOT_JUDGED, Fact
 from mwzeval.scores.score import WHOLE
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden
 from tests.multiwoz.live.test_judgement import LANTERN, judged, said
-from tests.multiwoz.live.written_runs import HEADER, USED, goals, line, sample_goals
+from tests.multiwoz.live.written_runs import HEADER, USED, goals, line, sample_goals, scored, values
 from tests.places import shared
-
-LIVE = LiveScorer(Settings.of(SAMPLE, offline=True))
-IN_ACTS = LiveScorer(Settings.of(SAMPLE, offline=True), CONVLAB2)
-
-
-def text(*lines: Mapping[str, Any]) -> str:
-    return "".join(json.dumps(each) + "\n" for each in lines)
-
-
-def scored(*lines: Mapping[str, Any], scorer: LiveScorer = LIVE) -> ScoredRun:
-    return scorer.score(text(*lines), "run.jsonl")
-
-
-def values(run: ScoredRun) -> dict[str, float]:
-    return {each.name: each.value for each in run.report().scores if each.scope == WHOLE}
 
 
 def test_sums_of_rows_are_what_counting_gives() -> None:
@@ -252,7 +234,7 @@ def test_what_are_no_acts_is_told(lines: list[dict[str, Any]], expected: str) ->
 
 @pytest.mark.integration
 def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
-    scorer = LiveScorer(Settings.of("multiwoz-2.1", data=shared("data", "multiwoz")), CONVLAB2)
+    scorer = LiveScorer("multiwoz-2.1", data=shared("data", "multiwoz"), compat=CONVLAB2)
     lines, expected = [], []
     for number, vector in enumerate(golden("evaluator")):
         turns = vector["turns"]
@@ -276,14 +258,6 @@ def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
         mean = sum(prf[index] for prf in asking) / len(asking)
         assert found[name] == pytest.approx(100 * mean)
     assert found["turns"] == sum(each["steps"] for each in expected) / len(expected)
-
-
-def test_a_trajectory_is_judged_as_its_line() -> None:
-    """Keys that nobody knows change nothing."""
-    one = line("smp0023")
-    more = {**one, "anything": [1], "usage": {"in": 3}}
-    assert values(scored(more)) == values(scored(one))
-    assert trajectory_of(more).more["anything"] == [1]
 
 
 BLUE = "The Blue Lantern"

@@ -7,14 +7,12 @@ import re
 from functools import lru_cache
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.convlab.resources import TABLES
-from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.formats.functions import BY_NAME, tools_schema
+from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.goals.goal import goal_of, satisfiable_failures, without
 from mwzeval.multiwoz.grounding.log import returned_by
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
@@ -38,11 +36,6 @@ TOWN_TOOLS = DatabaseTools(
 
 def tools(dialogue: str = "mul0001", goal: Any = None) -> Tools:
     return TOWN_TOOLS.of_dialogue(1, dialogue, goal)
-
-
-@lru_cache(maxsize=1)
-def sample_tools() -> DatabaseTools:
-    return DatabaseTools(read_tables(corpus_root("sample", None, offline=True)))
 
 
 @lru_cache(maxsize=1)
@@ -225,19 +218,6 @@ def test_names_of_goals_are_found_and_booked() -> None:
                 result = agent.call(f"book_{domain}", part["book"] | {"name": name})
                 assert result["status"] == "booked"
     assert agent.errors == 0
-
-
-def test_results_are_whole_json_and_calls_are_as_the_schema_has_them() -> None:
-    parameters = {
-        tool["function"]["name"]: tool["function"]["parameters"] for tool in tools_schema()
-    }
-    arguments = {"area": "centre", "stars": "4"}
-    jsonschema.validate(arguments, parameters["find_hotel"])
-    agent = sample_tools().of_dialogue(1, "a")
-    for name in parameters:
-        result = agent.call(name, {})
-        assert json.loads(json.dumps(result)) == result
-    assert agent.errors == len([name for name in parameters if name.startswith("book")])
 
 
 VALUES = st.recursive(

@@ -12,7 +12,9 @@ from mwzeval.conversation.trajectory import header
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, without
+from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun
 from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.scores.score import WHOLE
 
 USED = ("smp0021", "smp0022", "smp0023", "smp0024")
 HEADER = header(
@@ -113,3 +115,14 @@ def write(path: Path, lines: Iterable[Line], *, head: Line | None = HEADER) -> s
     rows = [*([] if head is None else [head]), *lines]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)
+
+
+LIVE = LiveScorer(SAMPLE, offline=True)
+
+
+def scored(*lines: Mapping[str, Any], scorer: LiveScorer = LIVE) -> ScoredRun:
+    return scorer.score("".join(json.dumps(each) + "\n" for each in lines), "run.jsonl")
+
+
+def values(run: ScoredRun, scope: str = WHOLE) -> dict[str, float]:
+    return {each.name: each.value for each in run.report().scores if each.scope == scope}
