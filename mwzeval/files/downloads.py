@@ -137,7 +137,7 @@ class DataRoot:
         )
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return the files whose place matches a pattern such as `data/*.json`, sorted.
+        """Return the files whose place matches a pattern such as `*.json` in `data`, sorted.
 
         In the cache these are the published files that match, downloaded if need be, and nothing
         else that may lie there. Raises `DataError` when nothing matches.

@@ -6,7 +6,7 @@ scripts put what a system predicts into `predictions` of a turn, beside the anno
 
 Sources: Rastogi et al., "Towards scalable multi-domain conversational agents", AAAI 2020; Zang et
 al., "MultiWOZ 2.2", NLP4ConvAI 2020; Zhu et al., "ConvLab-3", EMNLP 2023 demonstrations, and
-`data/unified_datasets/README.md` of its repository.
+`unified_datasets/README.md` of its repository.
 """
 
 from __future__ import annotations
