@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +29,9 @@ from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slot
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
 from mwzeval.multiwoz.schema import BOOKED_BY, NAMED_BY
 from mwzeval.multiwoz.words.markup import Shown, shown
-from mwzeval.multiwoz.words.numbers import AMOUNTS, is_total
+from mwzeval.multiwoz.words.numbers import AMOUNTS, SPELLED, is_total
 from mwzeval.multiwoz.words.text import Mention, fold
-from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS
+from mwzeval.multiwoz.words.vocabulary import PATTERNS
 
 MOST_NESTED = 16
 """Objects in each other of a cut result; what is deeper is not read."""
@@ -44,14 +43,6 @@ FAILED_WHEN = {
 }
 """Keys of a result → the values with which they say that a call has failed."""
 
-_FAILURE = re.compile(
-    r"\b(?:fail\w*|errors?|unable|unavailable|rejected|declined|no availability|fully booked"
-    r"|(?:not|n't|cannot|no longer) (?:be )?(?:book\w*|available|possible|found|complete\w*))\b",
-    re.IGNORECASE,
-)
-_CODE_SIGNS = re.compile(r"[^0-9A-Z]+")
-_ESCAPED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[bfnrt])")
-"""Signs within JSON of which the letters are no part of a word."""
 
 Record = Mapping[str, str]
 """Slot → value of something that a tool returned."""
@@ -88,6 +79,7 @@ def returned_by(call: ToolCall) -> Returned | None:
     if isinstance(call.result, str):
         is_whole, values = _parsed(call.result)
     text = call.result if isinstance(call.result, str) else " ".join(_said(call.result))
+    text = PATTERNS["escaped signs"].sub(" ", text)
     return Returned(
         call=call,
         domain=function.domain,
@@ -95,7 +87,7 @@ def returned_by(call: ToolCall) -> Returned | None:
         records=tuple(_records(values, call.slots)),
         count=_count(values[0], call.slots) if is_whole and values else None,
         has_failed=any(map(_has_failed, values)),
-        codes=f" {_code(_ESCAPED.sub(' ', text))} ",
+        codes=f" {_code(text)} ",
         is_whole=is_whole,
     )
 
@@ -114,7 +106,7 @@ def _said(value: Any) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    return _CODE_SIGNS.sub(" ", text.upper()).strip()
+    return PATTERNS["no signs of a code"].sub(" ", text.upper()).strip()
 
 
 def _parsed(text: str) -> tuple[bool, list[Any]]:
@@ -191,7 +183,7 @@ def _count(value: Any, slots: Mapping[str, str | None]) -> int | None:
 
 def _has_failed(value: Any) -> bool:
     if isinstance(value, str):
-        return _FAILURE.search(value) is not None
+        return PATTERNS["failure"].search(value) is not None
     if not isinstance(value, Mapping):
         return False
     for key, inner in value.items():
@@ -281,20 +273,6 @@ class Log:
         records = self._records.get((domain, folded(called)), ())
         return [record[slot] for record in records if slot in record]
 
-    def is_of_database(
-        self, domain: str, slot: str, venues: Sequence[str], listed: Sequence[Sequence[str]]
-    ) -> bool:
-        """Tell whether tools returned something of each venue, and what the database has of it."""
-        return bool(venues) and all(
-            values
-            and all(
-                (said := comparable(slot, value)) is not None
-                and self.facts.has(domain, venue, slot, said)
-                for value in values
-            )
-            for venue, values in zip(venues, listed, strict=True)
-        )
-
 
 @lru_cache(maxsize=2**14)
 def folded(name: str) -> tuple[str, ...]:
@@ -314,7 +292,8 @@ def is_same(mention: Mention, value: str) -> bool:
             return is_total(first, second)
         return first == second
     if slot in ("phone", "postcode"):
-        return _signs(said)[-10:] == _signs(value)[-10:]
+        spelled = SPELLED["postcode"]
+        return spelled(said)[-10:] == spelled(value)[-10:]
     words, returned = folded(said), folded(value)
     if slot == "address":
         # People leave the last part out, or add the town.
@@ -322,52 +301,11 @@ def is_same(mention: Mention, value: str) -> bool:
     return words == returned
 
 
-def _signs(text: str) -> str:
-    return "".join(sign for sign in text.lower() if sign.isalnum())
-
-
 REFERENCE, BOOKING = "reference", "booking"
 OF_LOG = (REFERENCE, BOOKING, CHOICE)
 """Slots of claims that nothing but a log can judge."""
 
 BOOKABLE = (*BOOKED_BY, "taxi")
-ANCHORS = {
-    "restaurant": re.compile(r"\b(?:restaurant|table|dinner|lunch)\b", re.I),
-    "hotel": re.compile(r"\b(?:hotel|guest ?house|rooms?|nights?|stay)\b", re.I),
-    "train": re.compile(r"\b(?:train|train tickets?)\b", re.I),
-    "taxi": re.compile(r"\b(?:taxi|cab)\b", re.I),
-}
-"""Words that tell of which domain a booking is."""
-
-_ADVERBS = r"(?:(?:just|now|also|already|successfully|both|all|gone ahead and|went ahead and)\s+)*"
-_BOOKED = re.compile(
-    rf"\b(?:(?:i|we)(?:\s*['’]ve|\s+have)?\s+{_ADVERBS}(?:booked|reserved)\b"
-    rf"|(?P<passive>(?:is|are|was|were|(?:has|have)\s+been)\s+{_ADVERBS}(?:booked|reserved)\b)"
-    r"|(?:booking|reservation)\s+(?:is|was|has\s+been|went)\s+(?:now\s+|all\s+)?"
-    r"(?:successful(?:ly)?|confirmed|complete[d]?|made|through)\b)"
-    r"(?!\s+(?:up|out|solid|(?:on|at|for)\s+th(?:at|ose)))",
-    re.I,
-)
-_SAID_TO_USER = re.compile(r"\b(?:you|your|successfully|all set|reference)\b", re.I)
-_NOT_DONE = re.compile(
-    r"\b(?:not|never|nothing|no|if|once|when|until|unless|before|after|would|could|can|shall|should"
-    r"|cannot|unable|fail\w*|unfortunately|sorry|fully|have you|did)\b|n['’]t\b",
-    re.I,
-)
-_BEFORE_VENUE = re.compile(
-    r"(?:\W|\b(?:you|in|into|at|a|an|the|your|table|rooms?|stay|tickets?|seats?|for|on|train"
-    r"|people|persons?|guests?|adults?|nights?|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    rf"|{'|'.join(NUMBER_WORDS)})\b|\d)*",
-    re.I,
-)
-_CUES = re.compile(r"book|reserv|confirm|referenc|found|there|have|'ve|’ve|got|return", re.I)
-"""Without any of these, nothing is said of what only a log can tell."""
-FARTHEST_NAME = 60
-"""Characters between "booked" and the name of what is booked."""
-_CODE = re.compile(
-    r"\b(?:reference|confirmation|booking)\s+(?:(?:number|code|id|no\.?)\s*)?(?:is|:)\s*[\"'#]?"
-    r"(?P<code>(?=[A-Z-]*[0-9])[A-Z0-9][A-Z0-9-]{3,}[A-Z0-9])\b"
-)
 
 
 class Said(NamedTuple):
@@ -421,7 +359,7 @@ class _Turn:
     def _shown(self) -> Shown:
         return shown(self._said.words)
 
-    @property
+    @cached_property
     def _text(self) -> str:
         return self._shown.text
 
@@ -437,7 +375,7 @@ class _Turn:
         for claim in judged:
             if claim.mention.slot != CHOICE:
                 yield from self._value(claim)
-        if _CUES.search(self._said.words):
+        if PATTERNS["cues of the log"].search(self._said.words):
             yield from self._references()
             yield from self._bookings()
             yield from self._counts()
@@ -454,8 +392,8 @@ class _Turn:
                 yield LogClaim(self._number, mention, True, (), known)
             return
         listed = [log.values(domain, name, slot) for name in called]
-        if judged.agrees is not None and log.is_of_database(domain, slot, offered, listed):
-            # The tools have the database's values, so that there is no other to hold it against.
+        if judged.agrees is not None and self._are_of_database(domain, slot, offered, listed):
+            # The tools have the database's values: there is nothing else to compare it with.
             yield LogClaim(self._number, mention, judged.agrees, _once(listed), known)
         elif any(is_same(mention, value) for values in listed for value in values):
             yield LogClaim(self._number, mention, True, (), known)
@@ -474,10 +412,21 @@ class _Turn:
             return domain if called else None, called, judged.offered
         return *log.spoken_of(domain), ()
 
+    def _are_of_database(
+        self, domain: str, slot: str, venues: Sequence[str], listed: Sequence[Sequence[str]]
+    ) -> bool:
+        """Tell whether tools returned values of each venue, and only those of the database."""
+        has = self._log.facts.has
+        return bool(venues and all(listed)) and all(
+            (value := comparable(slot, text)) is not None and has(domain, venue, slot, value)
+            for venue, values in zip(venues, listed, strict=True)
+            for text in values
+        )
+
     def _references(self) -> Iterator[LogClaim]:
         mentions = [mention for mention in self._said.mentions if mention.slot == REFERENCE]
         read = {place for m in self._said.mentions for place in range(m.start, m.end)}
-        for match in _CODE.finditer(self._text):
+        for match in PATTERNS["code"].finditer(self._text):
             start, end = self._shown.place(*match.span("code"))
             if read.isdisjoint(range(start, end)):
                 mentions.append(self._mention(match.start("code"), match.end("code"), REFERENCE))
@@ -531,17 +480,19 @@ class _Turn:
             last = after
         between.append(self._text[last:end])
         text = " ".join(between)
-        return domains | {domain for domain, words in ANCHORS.items() if words.search(text)}
+        return domains | {
+            domain for domain in BOOKABLE if PATTERNS[f"bookings of {domain}s"].search(text)
+        }
 
     def _bookings(self) -> Iterator[LogClaim]:
         for sentence in SENTENCE.finditer(self._text):
             start, end = sentence.span()
-            matches = list(_BOOKED.finditer(self._text, start, end))
+            matches = list(PATTERNS["booked"].finditer(self._text, start, end))
             if not matches or sentence[0].rstrip().endswith("?"):
                 continue
-            denied = _NOT_DONE.search(self._text, start, end)
+            denied = PATTERNS["not done"].search(self._text, start, end)
             domains = self._domains(start, end)
-            to_user = _SAID_TO_USER.search(sentence[0])
+            to_user = PATTERNS["said to the user"].search(sentence[0])
             if not domains <= {*BOOKABLE}:
                 continue
             for match in matches:
@@ -558,7 +509,9 @@ class _Turn:
     def _booked_name(self, end: int) -> tuple[Mention | None, int]:
         """Return the name that follows on "booked", and where it ends."""
         for start, after, name in self._names_from(end):
-            if start - end <= FARTHEST_NAME and _BEFORE_VENUE.fullmatch(self._text, end, start):
+            if start - end <= 60 and PATTERNS["before a booked venue"].fullmatch(
+                self._text, end, start
+            ):
                 return name, after
             break
         return None, end

@@ -30,7 +30,7 @@ from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.numbers import clock, number_at, train_at
 from mwzeval.multiwoz.words.recognition import NearMisses
 from mwzeval.multiwoz.words.text import WORD, Tokens, fold, lowered
-from mwzeval.multiwoz.words.vocabulary import HOTEL_TYPES, ORDINARY_WORDS, SPELLINGS
+from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS
 
 SHARED: Mapping[str, tuple[str, ...]] = {
     "area": ("restaurant", "hotel", "attraction"),
@@ -241,7 +241,9 @@ class Vocabulary:
             return None
         first, (after, meanings, _) = near
         words = [word for word in tokens.words[first:after] if word != "the"]
-        if len(words) < 2 and (words[0] in ORDINARY_WORDS or words[0] in SPELLINGS["food"]):
+        if len(words) < 2 and (
+            words[0] in WORDS["ordinary words"] or words[0] in SPELLINGS["food"]
+        ):
             return None
         names = tuple(value for slot, value in meanings if slot == "name")
         return Span("name", names, first, after)
@@ -476,10 +478,12 @@ class _Reader:
         return None
 
     def _type(self, span: Span) -> Constraint | None:
-        kind = next((value for value in span.values if value not in HOTEL_TYPES), span.values[0])
+        kind = next(
+            (value for value in span.values if value not in WORDS["hotel types"]), span.values[0]
+        )
         before = self.words[span.first - 1] if span.first else ""
         following = self.words[span.after : span.after + 2]
-        if kind not in HOTEL_TYPES:
+        if kind not in WORDS["hotel types"]:
             is_new = before not in ("the", "that", "this", "my") or following[:1] in _KINDS
             return Constraint("attraction", "type", kind) if self.ride is None and is_new else None
         words = self.words[max(self.first, span.first - 3) : span.first]
@@ -559,7 +563,10 @@ class _Reader:
             if span.slot in _IMPLIED:
                 yield span.first, _IMPLIED[span.slot]
             elif span.slot == "type":
-                yield span.first, "hotel" if span.values[0] in HOTEL_TYPES else "attraction"
+                yield (
+                    span.first,
+                    "hotel" if span.values[0] in WORDS["hotel types"] else "attraction",
+                )
             elif span.slot == "name":
                 for domain in self.vocabulary.domains(span.values[0])[:1]:
                     yield span.first, domain

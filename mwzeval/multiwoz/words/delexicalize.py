@@ -9,7 +9,6 @@ share their values (times, places, prices, days) are told apart by the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -36,13 +35,7 @@ from mwzeval.multiwoz.words.text import (
     fold,
     lowered,
 )
-from mwzeval.multiwoz.words.vocabulary import (
-    GENERIC_WORDS,
-    LABEL_WORDS,
-    ORDINARY_WORDS,
-    TAILS,
-    word_set,
-)
+from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS
 
 DOMAINS_OF = {
     **dict.fromkeys(
@@ -74,9 +67,7 @@ CLAIMS_ONLY = frozenset(
 """What is compared with the database, but stays as it is in delexicalised responses."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
 """Slots that, after a name in the same response, are of that venue's domain."""
-PREDICATES = word_set("predicates")
 LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
-SHORTEST_NAME = 3
 
 
 class Context:
@@ -209,7 +200,7 @@ def _is_landmark(tokens: Tokens, candidate: Candidate, before: int) -> bool:
         return True
     # Close to King's College and the Corn Exchange.
     following = tokens.word(candidate.after)
-    return tokens.words[before : candidate.first] in LINKS and following not in PREDICATES
+    return tokens.words[before : candidate.first] in LINKS and following not in WORDS["predicates"]
 
 
 def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -> Candidate | None:
@@ -222,11 +213,11 @@ def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -
     words = said.lower().removeprefix("the ")
     capital = said.rpartition(" ")[2][0].isupper()
     complete = any(value.removeprefix("the ") == words for value in options)
-    telling = complete or (len(words) > SHORTEST_NAME and words not in ORDINARY_WORDS)
+    telling = complete or (len(words) > 3 and words not in WORDS["ordinary words"])
     is_town_part = tuple(words.split()) in context.gazetteer.town_parts
     alone = capital and telling and len(options) == 1
     by_itself = alone and not is_town_part and context.is_about(options[0])
-    is_common = words in GENERIC_WORDS or words in LABEL_WORDS
+    is_common = words in WORDS["generic words"] or words in WORDS["labels"]
     called = (capital or tokens.without_capitals) and named and (complete or not is_common)
     if not (by_itself or called):
         return None
@@ -314,43 +305,36 @@ def _is_opening(earlier: Sequence[str]) -> bool:
     return False
 
 
-PRICE_SIGNS = frozenset({"£", "gbp", "-", ":", "("})
-CLAUSE_ENDS = frozenset(".!?¶,;|-")
-PRICED_NIGHTS = frozenset({"night", "nightly", "room", "rooms", "overnight"})
-ROOM_KINDS, WHOLE_STAYS = word_set("kinds of room"), word_set("whole stays")
-PRICED_ENTRY = frozenset({"entrance", "admission", "entry", "enter"})
-PRICED_RIDES = frozenset({"train", "fare", "journey", "ride"})
-
-
 def _price(words: list[str], first: int, after: int, context: Context) -> str:
     """Return whether a price is that of a room, of a visit or of a ticket, by the words beside."""
-    earlier = list(dropwhile(PRICE_SIGNS.__contains__, words[max(0, first - 8) : first][::-1]))
+    earlier = list(
+        dropwhile(WORDS["price signs"].__contains__, words[max(0, first - 8) : first][::-1])
+    )
     later = words[after : after + 5]
     if later[:1] == ["("]:
         later = later[1:]
     beside = [
         word
         for side in (earlier, later)
-        for word in takewhile(lambda word: word not in CLAUSE_ENDS, side)
+        for word in takewhile(lambda word: word not in ".!?¶,;|-", side)
     ]
     named, active = context.named_here, context.active
-    if not WHOLE_STAYS.isdisjoint(beside):
+    if not WORDS["whole stays"].isdisjoint(beside):
         return "price"
     of_room = named == "hotel" or (named is None and "hotel" in active)
     for word in beside:
-        if word in PRICED_NIGHTS or (word in ROOM_KINDS and of_room):
+        if word in ("night", "nightly", "room", "rooms", "overnight") or (
+            word in WORDS["kinds of room"] and of_room
+        ):
             return "roomprice"
-        if word in PRICED_ENTRY:
+        if word in ("entrance", "admission", "entry", "enter"):
             return "entrancefee"
-        if word in PRICED_RIDES:
+        if word in ("train", "fare", "journey", "ride"):
             return "price"
     of_visit = named == "attraction" or ("attraction" in active and "train" not in active)
     return "entrancefee" if of_visit else "price"
 
 
-LIMITS, DIETS, MEALS = word_set("limits"), word_set("diets"), word_set("meals")
-COMPARED = frozenset({"more", "less", "too", "ranging", "ranges"})
-DENIED = frozenset({"no", "not", "any"})
 CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
 """Slots of which the words beside a value tell whether it is claimed."""
 
@@ -361,11 +345,13 @@ def _is_claim(slot: str, words: list[str], first: int) -> bool:
         return True
     before = words[max(0, first - 3) : first]
     if slot in ("leaveat", "arriveby"):
-        return LIMITS.isdisjoint(before[-2:])
+        return WORDS["limits"].isdisjoint(before[-2:])
     if slot == "pricerange":
-        return words[first] not in ("cheaper", "cheapest") and COMPARED.isdisjoint(before)
-    is_diet = words[first] in DIETS and not MEALS.isdisjoint(words[first + 1 : first + 2])
-    return not is_diet and DENIED.isdisjoint(before[-1:])
+        return words[first] not in ("cheaper", "cheapest") and WORDS["compared"].isdisjoint(before)
+    is_diet = words[first] in WORDS["diets"] and not WORDS["meals"].isdisjoint(
+        words[first + 1 : first + 2]
+    )
+    return not is_diet and WORDS["denied before food"].isdisjoint(before[-1:])
 
 
 class Delexicalizer:
@@ -449,9 +435,6 @@ def _placeholder(domain: str | None, slot: str) -> str:
     return name if name in PLACEHOLDERS else slot
 
 
-_PART = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
-
-
 def placeholder_spans(mention: Mention) -> list[tuple[int, int]]:
     """Return start and end of each stretch of a mention that a placeholder stands for.
 
@@ -460,7 +443,7 @@ def placeholder_spans(mention: Mention) -> list[tuple[int, int]]:
     if mention.slot == LANDMARK:
         return []
     if mention.slot == "address" and "," in mention.text:
-        places = (part.span() for part in _PART.finditer(mention.text))
+        places = (part.span() for part in PATTERNS["part of an address"].finditer(mention.text))
         return [(mention.start + start, mention.start + end) for start, end in places]
     return [(mention.start, mention.end)]
 
@@ -479,15 +462,14 @@ def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
     return Delexicalized("".join(pieces), tuple(mentions))
 
 
-_TAXI = re.compile(r"\b(?:taxi|cab|car|driver|vehicle|ride)s?\b", re.IGNORECASE)
-
-
 def with_numbers_of_taxis(said: Sequence[Mention], response: str) -> Iterator[Mention]:
     """Yield mentions, a number that no venue has as the taxi's.
 
     Behind the name of a venue it is that venue's, unless the response speaks of a taxi.
     """
-    speaks_of_taxi = _TAXI.search(response) or any(mention.domain == "taxi" for mention in said)
+    speaks_of_taxi = PATTERNS["taxi"].search(response) or any(
+        mention.domain == "taxi" for mention in said
+    )
     is_of_venue = False
     for mention in said:
         is_of_venue = is_of_venue or (mention.slot == "name" and not speaks_of_taxi)

@@ -14,32 +14,17 @@ from mwzeval.multiwoz.normalization import NAME_ALIASES
 from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN, id_column
 from mwzeval.multiwoz.words.numbers import SPELLED
 from mwzeval.multiwoz.words.text import POSSESSIVE, Tokens, fold
-from mwzeval.multiwoz.words.vocabulary import (
-    GENERIC_WORDS,
-    LINKING_WORDS,
-    ORDINARY_WORDS,
-    SPELLINGS,
-    Words,
-    phrase_list,
-    word_set,
-)
+from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS, Words, phrases
 
 VENUE_DOMAINS = ("restaurant", "hotel", "attraction")
 """In the order in which a value is taken for that of a venue."""
-_HOTEL_TAILS = phrase_list("hotel tails")
-_DROPPED_TAILS = {domain: phrase_list(f"dropped tails of {domain}s") for domain in VENUE_DOMAINS}
-_DROPPED_TAILS["hotel"] += _HOTEL_TAILS
-_ADDED_TAILS = {
-    "hotel": _HOTEL_TAILS,
-    **{name: phrase_list(f"added tails of {name}s") for name in ("restaurant", "attraction")},
-}
 
 
 def name_forms(name: str, domain: str) -> set[Words]:
     """Return the ways to say a venue's name, each a tuple of folded words."""
     whole = fold(name)
     stem = _stem(whole, domain)
-    forms = {whole, *(stem + tail for tail in _ADDED_TAILS[domain])}
+    forms = {whole, *(stem + tail for tail in phrases(f"added tails of {domain}s"))}
     if whole[0] == "restaurant":
         forms |= {whole[1:], whole[1:] + whole[:1]}
         if all(word.isdigit() for word in whole[1:]):
@@ -47,7 +32,8 @@ def name_forms(name: str, domain: str) -> set[Words]:
             forms.discard(whole[1:])
     if domain == "hotel" and stem[-1] == "house" and len(stem) > 1:
         # Archway House is the Archway guesthouse.
-        forms |= {stem[:-1] + tail for tail in _HOTEL_TAILS if tail[0].startswith("guest")}
+        tails = phrases("added tails of hotels")
+        forms |= {stem[:-1] + tail for tail in tails if tail[0].startswith("guest")}
     if _is_telling(stem):
         forms.add(stem)
     for form in list(forms):
@@ -64,28 +50,30 @@ def _short_forms(name: str, domain: str) -> Iterator[Words]:
     stem = stem[1:] if stem[0] == "the" else stem
     for end in range(1, len(stem)):
         last = stem[end - 1]
-        if not (last in LINKING_WORDS or last.isdigit() or (end == 1 and last in GENERIC_WORDS)):
+        if not (
+            last in WORDS["linking words"]
+            or last.isdigit()
+            or (end == 1 and last in WORDS["generic words"])
+        ):
             yield stem[:end]
 
 
 def _stem(name: Words, domain: str) -> Words:
-    tails = [tail for tail in _DROPPED_TAILS[domain] if name[-len(tail) :] == tail != name]
+    dropped = phrases(f"dropped tails of {domain}s")
+    tails = [tail for tail in dropped if name[-len(tail) :] == tail != name]
     return _stem(name[: -len(tails[0])], domain) if tails else name
 
 
 def _is_telling(form: Words) -> bool:
     """Tell whether words cannot but be a name: `avalon` and `river bar`, but not `the place`."""
     form = form[1:] if form[:1] == ("the",) else form
-    return len(form) > 1 or (bool(form) and len(form[0]) > 2 and form[0] not in ORDINARY_WORDS)
+    return len(form) > 1 or (
+        bool(form) and len(form[0]) > 2 and form[0] not in WORDS["ordinary words"]
+    )
 
 
-STREET_WORDS = word_set("street words")
-HOUSE_WORDS = word_set("house words")
-"""Words before the number of a house."""
 OFF = "off"
 """Stands between a street and the street that it leaves."""
-LONG_STREET = 4
-"""Words of a street from which on it is a building and a street: `hotel felix whitehouse lane`."""
 TOWN = ("cambridge",)
 """What may follow each address."""
 TOWN_PARTS = {TOWN, ("city", "centre"), ("town", "centre")}
@@ -116,7 +104,7 @@ class Address:
         has_street = False
         for part in parts:
             for stretch, numbered in _stretches(part):
-                is_street = stretch[-1] in STREET_WORDS
+                is_street = stretch[-1] in WORDS["street words"]
                 if part is parts[-1] and has_street and not (is_street or numbered):
                     # 169 High Street Chesterton Chesterton
                     half = len(stretch) // 2
@@ -143,10 +131,14 @@ def _stretches(part: Words) -> list[tuple[Words, bool]]:
     begun: Words = ()
     numbered = False
     for word, following in zip(part, (*part[1:], ""), strict=True):
-        cuts = has_digit(word) or word in HOUSE_WORDS or word == OFF
+        cuts = has_digit(word) or word in WORDS["house words"] or word == OFF
         if not cuts:
             begun += (word,)
-        is_street = word in STREET_WORDS and len(begun) > 1 and following not in STREET_WORDS
+        is_street = (
+            word in WORDS["street words"]
+            and len(begun) > 1
+            and following not in WORDS["street words"]
+        )
         if begun and (cuts or is_street or not following):
             stretches.append((begun, numbered))
             begun, numbered = (), False
@@ -160,7 +152,7 @@ def _street_forms(street: Words) -> list[Words]:
         # 10 King s Parade
         at = street.index("s", 1)
         return [street, (*street[: at - 1], f"{street[at - 1]}s", *street[at + 1 :])]
-    if len(street) >= LONG_STREET and street[-1] in STREET_WORDS:
+    if len(street) >= 4 and street[-1] in WORDS["street words"]:
         return [street, street[:-2], street[-2:]]
     return [street]
 
@@ -175,9 +167,9 @@ Meaning = tuple[str, str]
 Found = Mapping[str, tuple[str, ...]]
 """Domain → ids of the venues with a value."""
 NOWHERE: Found = {}
-_NO_NODE: dict[Any, Any] = {}
 SKIPPED_SIGNS = frozenset(".-'’`´\"")
 """Signs that may stand between the words of a value."""
+_NO_NODE: dict[Any, Any] = {}
 
 _SLOT_OF_COLUMN = {"entrance fee": "entrancefee"} | {
     column: column
@@ -358,7 +350,7 @@ class _Meanings(dict[Words, dict[Meaning, None]]):
                     self.add(fold(value + ending), slot, value)
             elif slot in ("departure", "destination"):
                 self.add_street(fold(value), "place", value)
-        colours, brands = word_set("car colours"), word_set("car brands")
+        colours, brands = WORDS["car colours"], WORDS["car brands"]
         for brand in brands:
             self.add((brand,), "car", brand)
             for colour in colours:
@@ -389,7 +381,9 @@ class _Meanings(dict[Words, dict[Meaning, None]]):
     def streets(self) -> dict[str, dict[str, tuple[Meaning, ...]]]:
         streets: dict[str, dict[str, tuple[Meaning, ...]]] = {}
         for form in self:
-            if form[-1] in STREET_WORDS and any(slot == "address" for slot, _ in self[form]):
+            if form[-1] in WORDS["street words"] and any(
+                slot == "address" for slot, _ in self[form]
+            ):
                 last = SAINT if form[-1] == "street" else form[-1]
                 streets.setdefault(last, {})[" ".join(form[:-1])] = tuple(self[form])
         return streets

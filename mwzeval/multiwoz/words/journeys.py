@@ -7,58 +7,36 @@ tells, a time is taken for one of departure, and that is not sure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Container, Iterator, Sequence
 
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.markup import Shown
 from mwzeval.multiwoz.words.text import Tokens, fold
-from mwzeval.multiwoz.words.vocabulary import LABEL_WORDS, word_set
+from mwzeval.multiwoz.words.vocabulary import LISTS, PATTERNS, WORDS
 
-VISITS, ENJOYED = word_set("visits"), word_set("enjoyed")
-BEFORE_STATIONS = word_set("before stations")
-BEHIND_LABELS = frozenset({":", "|", "in", "at"})
-TAXI_WORDS = word_set("taxi words")
-AWAY, INTO, TOWARDS = word_set("away"), word_set("into"), frozenset({"to", "towards", "toward"})
-ARROWS = word_set("arrows")
 # How words begin, as `str.startswith` takes it.
-OF_STATIONS, BEGINNING = tuple(word_set("of stations")), tuple(word_set("beginning"))
-ARRIVING = tuple(word_set("arriving"))
+OF_STATIONS, BEGINNING = tuple(LISTS["of stations"]), tuple(LISTS["beginning"])
+ARRIVING = tuple(LISTS["arriving"])
 LEAVING_AT, ARRIVING_AT = ("leav", "depart"), ("arriv", "reach", "terminat", "pull")
-LEAVING_WORDS, ARRIVING_WORDS = word_set("leaving words"), word_set("arriving words")
-GETTING = frozenset({"get", "gets", "getting", "got"})
-SOMEONE = frozenset({"you", "back", "everyone", "them", "us"})
-THERE = frozenset({"in", "into", "there", "to", "off", "home", "at"})
-AT = frozenset({"at", "by", "around", "for", "@"})
 NOUNS = {
     **dict.fromkeys(("departure", "departures", "dep", "etd"), "leaveat"),
     **dict.fromkeys(("arrival", "arr", "eta"), "arriveby"),
 }
 """Words behind a time that tell what it is: `a 05:51 arrival`."""
-SHORT_WORDS = frozenset({"arr", "dep", "lv", "dpt"})
-"""Words whose full stop ends no sentence."""
-OF_NEXT = frozenset({":", "at", "by", "is", "-", "|"})
-FARTHEST = 8
-"""So many words before a time may tell what it is."""
-RANGE = ARROWS | {"-", ">", "=", "to", "until", "till", "til"}
-"""What stands between the times of departure and arrival, and nothing else."""
-LOOSE_RANGE = frozenset("/|")
-"""What does so where nothing tells what the former is."""
-LISTED = frozenset({"from", "between", "every", "hourly"})
 
 
 def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
     """Tell whether a response is about a ride from venue to venue."""
-    return "taxi" in active or not TAXI_WORDS.isdisjoint(words)
+    return "taxi" in active or not WORDS["taxi words"].isdisjoint(words)
 
 
 def way_to_name(tokens: Tokens, first: int) -> str | None:
     """Return whether a ride begins or ends at a named venue; None if it is named otherwise."""
     position = first - 2 if tokens.word(first - 1) == "the" else first - 1
     before = tokens.word(position)
-    if before in AWAY:
+    if before in WORDS["away"]:
         return "departure"
-    if before in TOWARDS:
+    if before in ("to", "towards", "toward"):
         return "destination"
     if before in ("at", "in"):
         earlier = tokens.words[max(0, position - 3) : position]
@@ -73,24 +51,27 @@ def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> 
     """Tell whether a place is one to travel from or to; only the town itself may not be."""
     words = tokens.words
     before, following = tokens.word(first - 1), tokens.word(after)
-    if before in ENJOYED:
+    if before in WORDS["enjoyed"]:
         return False
     if words[first] != "cambridge" or after > first + 1:
         return True
     earlier = words[max(0, first - 5) : max(0, first - 1)]
-    if before == "to" and not VISITS.isdisjoint(earlier[-1:]) and following != "from":
+    if before == "to" and not WORDS["visits"].isdisjoint(earlier[-1:]) and following != "from":
         return False
     return (
-        before in BEFORE_STATIONS
+        before in WORDS["before stations"]
         or following in ("at", "by", "to")
-        or not ARROWS.isdisjoint((before, following))
+        or not WORDS["arrows"].isdisjoint((before, following))
         or before == ">"
         or before == following == "|"
         or ":" in following[1:]
         or (before == "and" and "between" in earlier)
         or words[after : after + 2] == ["-", ">"]
         or (before == "of" and earlier[-1:] == ["out"])
-        or (before in BEHIND_LABELS and any(w.startswith(OF_STATIONS) for w in earlier[-3:]))
+        or (
+            before in (":", "|", "in", "at")
+            and any(w.startswith(OF_STATIONS) for w in earlier[-3:])
+        )
         or _is_beside_place(gazetteer, tokens, first, after)
     )
 
@@ -109,22 +90,6 @@ def _is_beside_place(gazetteer: Gazetteer, tokens: Tokens, first: int, after: in
     )
 
 
-_STATION = r"(?P<name>[A-Z][a-z]+(?:[ -](?:[A-Z][a-z]+|on|upon|le)){0,3})(?!['’]|\s?[0-9])"
-_AFTER_WORDS = re.compile(
-    r"\b(?i:leav(?:es|ing)(?: from)?|depart(?:s|ing)?(?: from)?|left|out of|reach(?:es|ing)?"
-    r"|bound for|pulls into|arriv(?:es|ing)(?: in| at| into)?|arrival in|due (?:in|at|into)"
-    r"|departure from|gets? (?:you )?(?:to|into)|head(?:s|ing) (?:to|for)|[0-9] from"
-    r"|(?:runs|goes|travels|sets off) (?:from|to)|between|(?:stops|calls) (?:in|at)"
-    rf"|(?:from|to|origin|destination|departure|arrival|route) ?[:|]) {_STATION}"
-    rf"|\b(?:in|to|from) {_STATION.replace('name', 'timed')}(?= (?:at|by) [0-9])"
-)
-_AFTER_STATION = re.compile(rf"(?: to| for|,? arriving (?:in|at)| ?(?:→|->|-|–)) ?{_STATION}")
-_BEFORE_STATION = re.compile(rf"{_STATION} ?(?:to|→|->|-|–) ?$")
-FARTHEST_STATION = 50
-"""Characters before a station in which another one may be named."""
-NO_STATIONS = LABEL_WORDS | word_set("no stations")
-
-
 def unknown_stations(
     text: str, tokens: Tokens, known: Container[str], places: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
@@ -133,16 +98,18 @@ def unknown_stations(
     They are in capitals, behind words of a journey or linked with a station of the database, which
     are at `places` of the text; one of their words at least is not in `known`.
     """
-    found = list(_AFTER_WORDS.finditer(text))
+    found = list(PATTERNS["station behind words"].finditer(text))
     for start, end in places:
-        behind = _AFTER_STATION.match(text, end)
-        before = _BEFORE_STATION.search(text, max(0, start - FARTHEST_STATION), start)
+        behind = PATTERNS["station behind another"].match(text, end)
+        before = PATTERNS["station before another"].search(text, max(0, start - 50), start)
         found += [match for match in (behind, before) if match]
     done = 0
     for start, end in sorted({match.span(match.lastgroup or 0) for match in found}):
         first, after = tokens.after(start, 0), tokens.after(end, 0)
         words = tokens.words[first:after]
-        is_new = NO_STATIONS.isdisjoint(words) and any(word not in known for word in words)
+        is_new = any(word not in known for word in words) and not any(
+            word in WORDS[key] for key in ("labels", "no stations") for word in words
+        )
         if first >= done and is_new:
             yield first, after
             done = after
@@ -186,7 +153,7 @@ class Journeys:
         if before[-1:] == [">"] or (before[-1:] == ["-"] and self._place[1] == first - 1):
             return "destination"
         for word in reversed(before):
-            if word in ARROWS:
+            if word in WORDS["arrows"]:
                 return "destination"
             if way := _way_of(word):
                 return way
@@ -195,7 +162,7 @@ class Journeys:
         following = self._tokens.word(after)
         if following[:1].isdigit():
             following = self._tokens.word(after + 1)
-        goes_on = following in ARROWS or following in ("to", "-", ">")
+        goes_on = following in WORDS["arrows"] or following in ("to", "-", ">")
         return "departure" if goes_on and "in" not in before else "destination"
 
     def _ending(self, first: int) -> str | None:
@@ -211,10 +178,12 @@ class Journeys:
             between = words[before:begin]
         if not before or not between or len(between) > 3 or slot == "arriveby":
             return None
-        links = RANGE if slot else RANGE | LOOSE_RANGE
+        links = WORDS["between times" if slot else "loosely between times"]
         if not links.issuperset(between):
             return None
-        if not self.with_train and not LISTED.isdisjoint(words[max(0, before - 5) : before]):
+        if not self.with_train and not WORDS["before listed times"].isdisjoint(
+            words[max(0, before - 5) : before]
+        ):
             # `Trains leave from 05:00 to 23:00`.
             return None
         return "arriveby"
@@ -225,7 +194,7 @@ class Journeys:
             following = following[1:]
         slot = NOUNS.get(following[0]) if following else None
         rest = [word for word in following[1:] if word != "time"]
-        if rest and rest[0] in OF_NEXT:
+        if rest and rest[0] in (":", "at", "by", "is", "-", "|"):
             # `Leaves 05:00, arrival at 05:51`: of the next time.
             rest = rest[1:]
         return None if rest and rest[0][0].isdigit() else slot
@@ -233,14 +202,14 @@ class Journeys:
     def _cue(self, first: int) -> str | None:
         words = self._tokens.words
         begin, end = self._place
-        at = self._tokens.word(first - 1) in AT
-        for index in range(first - 1, max(-1, first - 1 - FARTHEST), -1):
+        at = self._tokens.word(first - 1) in ("at", "by", "around", "for", "@")
+        for index in range(first - 1, max(-1, first - 1 - 8), -1):
             word = words[index]
             if at and index == begin - 1 and end == first - 1 and word in ("in", "into", "from"):
                 earlier = range(index - 1, max(-1, index - 4), -1)
                 told = next(filter(None, map(self._time_at, earlier)), None)
                 return told or ("leaveat" if word == "from" else "arriveby")
-            if word == "." and words[index - 1] in SHORT_WORDS:
+            if word == "." and words[index - 1] in ("arr", "dep", "lv", "dpt"):
                 continue
             if word in ".?!¶" and index < first - 1:
                 return None
@@ -252,17 +221,21 @@ class Journeys:
             if index == first - 2 and at and word in ("there", "in", "home"):
                 return "arriveby"
             if index == first - 2 and at and word in ("off", "out"):
-                return "arriveby" if self._tokens.word(index - 1) in GETTING else "leaveat"
+                return "arriveby" if self._tokens.word(index - 1) in WORDS["getting"] else "leaveat"
         return None
 
     def _time_at(self, index: int) -> str | None:
         """Return the slot of a time that a token tells."""
         word = self._tokens.words[index]
-        if word in GETTING:
+        if word in WORDS["getting"]:
             following = self._tokens.word(index + 1)
-            if following in SOMEONE:
+            if following in ("you", "back", "everyone", "them", "us"):
                 following = self._tokens.word(index + 2)
-            return "arriveby" if following in THERE else None
+            return (
+                "arriveby"
+                if following in ("in", "into", "there", "to", "off", "home", "at")
+                else None
+            )
         return _time_of(word)
 
     def _heading(self, first: int) -> Sequence[str]:
@@ -271,14 +244,14 @@ class Journeys:
 
 
 def _way_of(word: str) -> str | None:
-    if word in AWAY or word.startswith(BEGINNING):
+    if word in WORDS["away"] or word.startswith(BEGINNING):
         return "departure"
-    return "destination" if word in INTO or word.startswith(ARRIVING) else None
+    return "destination" if word in WORDS["into"] or word.startswith(ARRIVING) else None
 
 
 def _time_of(word: str) -> str | None:
-    if word in LEAVING_WORDS or word.startswith(LEAVING_AT):
+    if word in WORDS["leaving words"] or word.startswith(LEAVING_AT):
         return "leaveat"
-    if word in ARRIVING_WORDS or word.startswith(ARRIVING_AT):
+    if word in WORDS["arriving words"] or word.startswith(ARRIVING_AT):
         return "arriveby"
     return None

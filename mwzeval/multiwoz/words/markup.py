@@ -11,15 +11,15 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
+from mwzeval.multiwoz.words.vocabulary import PATTERNS
+
 BREAK = "¶"
 """What stands for the end of a line in a shown text; a sign, which no value goes across."""
-
-_NEEDED = re.compile(r"[*_`~#\n\r\t<>|\\\[]|&[#\w]|://")
 
 _REPLACED = str.maketrans(
     {
@@ -27,38 +27,6 @@ _REPLACED = str.maketrans(
         **dict.fromkeys("‘’‚‛ʼ", "'"),
         **dict.fromkeys("“”„‟«»", '"'),
     }
-)
-_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff"
-
-_DELETED = re.compile(
-    r"(?P<break>(?<![ \t])[ \t]*(?:\r\n?|\n|<br\s*/?>\n?|</(?:p|li|tr|div|h[1-6])>\n?))"
-    r"|(?P<entity>&(?:\#[0-9]{1,6}|\#x[0-9a-f]{1,5}|[a-z]{2,8}[0-9]{0,2});)"
-    r"|(?P<tag></?[a-z][a-z0-9]*(?:\s[^<>\n]{0,200})?/?>)"
-    r"|(?P<link>\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\))"
-    r"|(?P<address><?(?:https?://|www\.)[^\s<>|]+>?)"
-    r"|(?P<escape>\\(?=[!-/:-@\[-`{-~]))"
-    rf"|(?P<invisible>[{_INVISIBLE}]+)",
-    re.IGNORECASE,
-)
-_EMPHASIS = re.compile(
-    r"(?<!\\)(?P<sign>\*{1,3}|(?<!\w)_{1,3}|~~|`{1,3}(?!`))(?=[^\s*])(?P<inside>[^\n]{1,300}?)(?<=[^\s*\\])"
-    r"(?P=sign)(?![*`])"
-)
-_LINK = re.compile(
-    r"!?\[(?P<inside>[^\[\]\n]{1,300})\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)"
-)
-_FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n]*$")
-_RULE = re.compile(
-    r"(?m)^[ \t]*(?:(?:\|[ \t]*)?:?-{2,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?|(?:[*_-][ \t]*){3,})$"
-)
-_STARS = "⭐★☆✩✭🌟"
-_LINE = re.compile(
-    r"(?P<quote>(?:[ ]{0,3}>[ ]?)*)(?P<indent>[ ]*)"
-    r"(?:(?P<heading>\#{1,6})[ ]+|(?P<number>\(?[0-9]{1,2}[.)]|[0-9]\ufe0f?\u20e3|\(?[a-h]\))[ ]+"
-    rf"|(?P<bullet>[-*+•‣◦▪●○–—·])[ ]+)?"
-    rf"(?P<emoji>(?:(?![{_STARS}✗✘❌✖])[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff"
-    r"\U0001f000-\U0001faff][\ufe0f\u200d]*)+[ ]+)?"
-    r"(?P<task>\[[ xX]\][ ]+)?"
 )
 
 
@@ -108,7 +76,18 @@ class Shown:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The lines of the text."""
-        return tuple(self._blocks())
+        blocks: list[Block] = []
+        above: list[int] = []
+        begins = self.lines or ((0, 0, False),)
+        ends = (*(start for start, _, _ in begins[1:]), len(self.text))
+        for (start, depth, is_row), end in zip(begins, ends, strict=True):
+            while above and blocks[above[-1]].depth >= depth:
+                above.pop()
+            parent = above[-1] if above else None
+            above.append(len(blocks))
+            cells = self._cells(start, end) if is_row else ()
+            blocks.append(Block(start, end, depth, parent, cells))
+        return tuple(blocks)
 
     def block_at(self, position: int) -> int:
         """Return the number of the line that a place of the text is in."""
@@ -116,19 +95,18 @@ class Shown:
 
     def heading(self, position: int) -> str:
         """Return the head of the column that a place of the text is in; "" where there is none."""
-        if not self._heads:
+        if not self.heads:
             return ""
-        blocks = self.blocks
         number = self.block_at(position)
-        head = self._heads.get(number, number)
+        head = self.heads.get(number, number)
         if head == number:
             return ""
-        column = cell_at(blocks[number].cells, position)
-        cells = blocks[head].cells
+        column = cell_at(self.blocks[number].cells, position)
+        cells = self.blocks[head].cells
         return self.text[slice(*cells[column])] if column < len(cells) else ""
 
     @cached_property
-    def _heads(self) -> dict[int, int]:
+    def heads(self) -> dict[int, int]:
         """The number of each row of a table, and that of the first row."""
         heads: dict[int, int] = {}
         if any(is_row for _, _, is_row in self.lines):
@@ -137,24 +115,13 @@ class Shown:
                     heads[number] = heads.get(number - 1, number)
         return heads
 
-    def _blocks(self) -> Iterator[Block]:
-        above: list[tuple[int, int]] = []  # depth, number
-        begins = self.lines or ((0, 0, False),)
-        for number, (start, depth, is_row) in enumerate(begins):
-            end = begins[number + 1][0] if number + 1 < len(begins) else len(self.text)
-            while above and above[-1][0] >= depth:
-                above.pop()
-            parent = above[-1][1] if above else None
-            above.append((depth, number))
-            yield Block(start, end, depth, parent, self._cells(start, end) if is_row else ())
-
     def _cells(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        bars = [at for at in range(start, end) if self.text[at] == "|"]
-        end = start + len(self.text[start:end].rstrip(f"{BREAK} "))
-        has_border = self.text[start:end].lstrip().startswith("|")
-        edges = bars if has_border else [start - 1, *bars]
-        if not edges or edges[-1] != end - 1:
-            edges.append(end)
+        edges = [at for at in range(start, end) if self.text[at] == "|"]
+        row = self.text[start:end].rstrip(f"{BREAK} ")
+        if not row.lstrip().startswith("|"):
+            edges.insert(0, start - 1)
+        if edges[-1] != start + len(row) - 1:
+            edges.append(start + len(row))
         return tuple((first + 1, last) for first, last in pairwise(edges))
 
 
@@ -166,12 +133,12 @@ def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
 @lru_cache(maxsize=2**8)
 def shown(response: str) -> Shown:
     """Return a response as it is shown, in time linear in its length; a turn is read repeatedly."""
-    if response.isascii() and _NEEDED.search(response) is None:
+    if response.isascii() and not PATTERNS["needs to be stripped"].search(response):
         return Shown(response)
     plain = response.translate(_REPLACED)
-    if _NEEDED.search(plain) is None and not any(sign in plain for sign in _INVISIBLE):
-        return Shown(plain)
-    return _stripped(plain)
+    if PATTERNS["needs to be stripped"].search(plain) or PATTERNS["invisible"].search(plain):
+        return _stripped(plain)
+    return Shown(plain)
 
 
 def _stripped(text: str) -> Shown:
@@ -186,18 +153,18 @@ def _stripped(text: str) -> Shown:
         spans.append((start, end))
 
     def emphasize(start: int, end: int) -> None:
-        for match in _EMPHASIS.finditer(text, start, end):
+        for match in PATTERNS["emphasis"].finditer(text, start, end):
             if match.start() not in edits and match.end("inside") not in edits:
                 mark(match)
                 # Emphasis in emphasis, `***a** b*`.
                 emphasize(*match.span("inside"))
 
-    for fence in (*_FENCE.finditer(text), *_RULE.finditer(text)):
+    for fence in PATTERNS["whole line"].finditer(text):
         edits[fence.start()] = fence.end(), ""
-    for link in _LINK.finditer(text):
+    for link in PATTERNS["link"].finditer(text):
         mark(link)
     emphasize(0, len(text))
-    for match in _DELETED.finditer(text):
+    for match in PATTERNS["deleted"].finditer(text):
         kind = match.lastgroup
         if kind == "link" and match.start() not in edits:
             continue
@@ -208,7 +175,7 @@ def _stripped(text: str) -> Shown:
     lines: list[tuple[int, int, bool]] = []
     for line in re.finditer(r"[^\r\n]+", text):
         start = line.start()
-        beginning = _LINE.match(text, start, line.end())
+        beginning = PATTERNS["line beginning"].match(text, start, line.end())
         assert beginning is not None  # it matches nothing, too
         depth = 3 * len(beginning["indent"]) + bool(beginning["number"])
         if beginning["heading"]:

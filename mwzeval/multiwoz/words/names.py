@@ -18,31 +18,18 @@ from typing import NamedTuple
 from rapidfuzz import process
 from rapidfuzz.fuzz import ratio
 
-from mwzeval.multiwoz.schema import DAYS
+from mwzeval.multiwoz.schema import DAYS, VENUE_DOMAINS
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.markup import BREAK, Shown, shown
-from mwzeval.multiwoz.words.recognition import LANDMARK_PHRASES
-from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
-from mwzeval.multiwoz.words.vocabulary import (
-    KIND_WORDS,
-    LABEL_WORDS,
-    SPELLINGS,
-    STREETS,
-    word_set,
-)
+from mwzeval.multiwoz.words.markup import Shown, shown
+from mwzeval.multiwoz.words.text import LANDMARK, Cache, Mention, fold
+from mwzeval.multiwoz.words.vocabulary import KINDS, PATTERNS, SPELLINGS, WORDS
 
-DOMAIN_OF = {
-    word: domain
-    for domain, kinds in KIND_WORDS.items()
-    for kind in kinds
-    for word in (kind, f"{kind}s")
-}
+DOMAIN_OF = {f"{kind}{end}": domain for kind, domain in KINDS.items() for end in ("", "s")}
 """Words that say which domain a venue is of."""
-
 NO_NAMES = frozenset(
     {
-        *LABEL_WORDS,
-        *word_set("fields"),
+        *WORDS["labels"],
+        *WORDS["fields"],
         *(form for day in DAYS for form in (day, f"{day}s", day[:3])),
         *(form for area in SPELLINGS["area"] for form in (area, f"{area}ern")),
         *(
@@ -55,83 +42,24 @@ NO_NAMES = frozenset(
     }
 )
 """Words in capitals that are no names by themselves, and that no name begins with."""
-OPENING_WORDS, HEADING_WORDS = word_set("openings"), word_set("headings")
-NEUTRAL = word_set("neutral words")
-"""Words that make no other venue of a name."""
-
-_ADVERB = re.compile(r"[a-z]{3,}ly")
 
 
 def is_ordinary(word: str) -> bool:
     """Tell whether a word in lower case is no name by itself and begins none."""
-    return word in NO_NAMES or word in OPENING_WORDS or _ADVERB.fullmatch(word) is not None
-
-
-_HEADING = re.compile(
-    r"[a-z-]{2,}(?:ings?|[ts]ions?|ments?|ness|ity|ities|[ae]nces?|[ai]ble|ous|ful|ive|wards?|ed"
-    r"|-friendly|-free)"
-    r"|[a-z]{3,}(?:type|time|number|prices?|fee|size|level|style|code|hours|date|rating|model)"
-)
-"""Nouns and adjectives by their ending, and two words of a field in one: `Phonenumber`."""
+    return (
+        word in NO_NAMES
+        or word in WORDS["openings"]
+        or PATTERNS["adverb"].fullmatch(word) is not None
+    )
 
 
 def is_heading(words: Iterable[str]) -> bool:
     """Tell whether words in lower case that a layout sets apart are a label: `Dress code`."""
     return all(
-        is_ordinary(word) or word in HEADING_WORDS or _HEADING.fullmatch(word) for word in words
+        is_ordinary(word) or word in WORDS["headings"] or PATTERNS["heading"].fullmatch(word)
+        for word in words
     )
 
-
-STREET_ENDINGS = STREETS | {"way", "close", "row", "square"}
-WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&'+-]|\.(?=\w)){0,60}(?: 's\b)?"
-FOREIGN = r"(?:(?:de|la|le|del|di|da|du|des|el|van|von|n'?)\s+)"
-LINKS = rf"(?:(?:and|of|at|the|&|on|by|in|to)\s+|{FOREIGN})"
-NAME = rf"{WORD}(?:\s+{LINKS}{{0,2}}(?:{WORD}|[0-9]{{1,3}}\b))*"
-PHRASE = re.compile(rf"\s*(?P<name>(?:the\s+)?{NAME})\s*(?P<end>[:,.]?)\s*")
-CAPITALS = re.compile(rf"{WORD}(?:\s+(?:(?:and|of|the|&)\s+|{FOREIGN}){{0,2}}{WORD})+")
-ALONE = re.compile(r"(?<=[a-z,;:] )[A-ZÀ-ÖØ-Þ][a-zà-ÿ]{3,}(?:'s)?(?![\w'-])(?! [A-Z&])")
-"""A word in capitals within a sentence."""
-WITHIN = re.compile(r"[\w,;:)–—-]\s+[\"(]?(?:the\s+)?$", re.IGNORECASE)
-AND = re.compile(r"\s+(?:and|&)\s+(?:the\s+)?")
-QUOTED = re.compile(rf'"([^"{BREAK}]{{2,60}})"')
-HEAD = re.compile(
-    rf"[\s\"]*(?P<name>{NAME})\"?(?=\s*(?:[–—―:(|,{BREAK}]|-\s|$)|\s(?:is|has|serves|offers)\s)"
-)
-CUE = re.compile(
-    r"(?:\b(?:recommend|suggest|called|named|name is|how about|what about|like|try|visit|love"
-    r"|choose|check out|consider|match:|option:|find:|go for|prefer|interested in"
-    r"|(?:name|address|number|phone|postcode|fee|price|area|rating|location|details)"
-    r" (?:of|for|at)"
-    r"|(?:have|'ve|successfully|has been) booked|booked you|book(?:ing)? (?:at|for)"
-    r"|found|(?:book|table|room|rooms|reservation|stay|staying|eat|eating|dine|dining|booked)"
-    r"(?: you| it| a table| a room| for you)* (?:at|in|into)|there is|there's|offer|options are"
-    r"|go with|book)"
-    rf"|\b(?:{'|'.join(DOMAIN_OF)}),?)(?: the)?[\s\"]+$",
-    re.IGNORECASE,
-)
-BY_THE_WAY = re.compile(
-    rf"(?<!\w)(?:{'|'.join(map(' '.join, LANDMARK_PHRASES))})(?: the)?[\s\"]+$", re.IGNORECASE
-)
-LINKED = re.compile(r"(?:,|,? (?:and|or))(?: the)? $")
-SAYING = re.compile(
-    r"\"?(?:\s?'s\b|,? (?:both )?(?:is|was|has|serves?|offers?|are|would|might|looks|sounds|fits?"
-    r"|meets?|match(?:es)?|which|located|for you)\b|\s?[–—(]|\s-\s)"
-)
-PLACED = re.compile(r"\"? (?:in|at|on|near) ")
-ENDING = re.compile(rf"\"?\s*(?:[,(|{BREAK}]|in |at |on |near |$)")
-BEGINNING = re.compile(rf"(?:^|[.!?,;:{BREAK}|]|\b(?:and|or))[\s\"]*(?:the\s+)?$", re.IGNORECASE)
-KIND = re.compile(rf"\b(?:{'|'.join(DOMAIN_OF)})\b", re.IGNORECASE)
-SINGLE = re.compile(r"[\w&'.+-]+(?: 's\b)?")
-POSSESSIVE = re.compile(r" ?'s$")
-FOLLOWED = re.compile(r"\"?\s*:")
-CONTINUED = re.compile(r" [A-ZÀ-ÖØ-Þ][a-zà-ÿ]")
-"""What is behind a part of a name that is set apart: **Huntingdon** Marriott Hotel."""
-OF_FOOD = re.compile(
-    r"\s(?:food|dish(?:es)?|cuisines?|cooking|meals?|fare|menus?|drinks?|specialit(?:y|ies))\b",
-    re.IGNORECASE,
-)
-"""What is behind words that tell of food, not of venues: `Signature dishes`."""
-STREET = re.compile(rf"(?: ?'s)? (?:{'|'.join(sorted(STREET_ENDINGS))})\b", re.IGNORECASE)
 
 VALUES = {
     "food": "restaurant",
@@ -145,30 +73,27 @@ VALUES = {
     "address": None,
 }
 """Slots whose values, in the line of a name, say that a venue is named; and of which domain."""
-NEVER_IN_NAMES = frozenset(
-    {"trainid", "phone", "postcode", "reference", "price", "leaveat", "arriveby", "booktime"}
-)
-LABELS_BEHIND = word_set("labels behind names")
 
-BEFORE, BEHIND = 40, 60
-"""So many characters before and behind a name are looked at."""
 
 LONGEST = 2**12
 """Of longer responses only the beginning is read: nobody says so much in a turn."""
 
 SHORT_NAME = 2
 """Words of a name of which one is its own."""
-SHORTEST = 4
-"""Letters of a word that may be misspelt."""
 MISSPELT = 80
 """How close a single word may not be to one that is no name."""
-FEWEST_WORDS = 8
-MOST_CAPITALS = 0.6
-"""So many of its words may begin with capitals where these tell names."""
 NEARLY = 90
 """How close a name must be to that of a venue to be the same, misspelt."""
 AS_WRITTEN = 85
 """How close a word must be to one of a venue's name to be the same, misspelt."""
+
+
+_IS_TELLING = Cache(
+    lambda word: (
+        word not in DOMAIN_OF and word not in WORDS["neutral words"] and not is_ordinary(word)
+    )
+)
+"""Word in lower case → whether it is more than a word of small talk or the kind of a venue."""
 
 
 class _Phrase(NamedTuple):
@@ -195,7 +120,11 @@ def with_unknown_names(
     """
     text = shown(response[:LONGEST])
     has_layout = text.places is not None or '"' in text.text
-    if not (has_layout or CAPITALS.search(text.text) or ALONE.search(text.text)):
+    if not (
+        has_layout
+        or PATTERNS["capitals"].search(text.text)
+        or PATTERNS["single capital"].search(text.text)
+    ):
         return tuple(mentions)
     names = list(_Names(response, text, mentions, active, gazetteer).unknown())
     if not names:
@@ -256,22 +185,24 @@ class _Names:
                 yield Mention(start, end, self._response[start:end], LANDMARK, None)
                 continue
             domain = self._domain(own)
-            if domain or not self._active or not KIND_WORDS.keys().isdisjoint(self._active):
+            if domain or not self._active or not {*VENUE_DOMAINS}.isdisjoint(self._active):
                 yield Mention(start, end, self._response[start:end], "name", domain)
 
     def _phrases(self) -> list[_Phrase]:
         """Return where names may stand, in the order of the text, the surest reading first."""
         text = self._text
-        found = [phrase for match in CAPITALS.finditer(text) for phrase in self._prose(match)]
+        found = [
+            phrase for match in PATTERNS["capitals"].finditer(text) for phrase in self._prose(match)
+        ]
         found += [
             _Phrase(match.start(), match.end(), False)
-            for match in ALONE.finditer(text)
+            for match in PATTERNS["single capital"].finditer(text)
             if not _is_known(self._gazetteer, match[0])
         ]
         if self._shown.places is not None or '"' in text:
-            quoted = (match.span(1) for match in QUOTED.finditer(text))
+            quoted = (match.span(1) for match in PATTERNS["quoted"].finditer(text))
             for start, end in (*self._shown.emphasized, *quoted):
-                match = PHRASE.fullmatch(text, start, end)
+                match = PATTERNS["phrase"].fullmatch(text, start, end)
                 if match:
                     heads = any(start == block.start for block in self._shown.blocks)
                     found.append(_Phrase(*match.span("name"), True, heads))
@@ -283,7 +214,7 @@ class _Names:
         """Whether nearly all words begin with capitals, so that these tell nothing."""
         words = re.findall(r"[^\W\d_]{2,}", self._text)
         capitals = sum(word[0].isupper() for word in words)
-        return len(words) >= FEWEST_WORDS and capitals > MOST_CAPITALS * len(words)
+        return len(words) >= 8 and capitals > 0.6 * len(words)
 
     def _prose(self, match: re.Match[str]) -> Iterator[_Phrase]:
         """Yield a stretch of capitals; where a venue is named in it, what is around `and`."""
@@ -291,7 +222,7 @@ class _Names:
         if any(m.start <= start and end <= m.end and m.value for m in self._mentions):
             return
         if any(m.slot in ("name", LANDMARK) for m in self._mentions_in(start, match.end())):
-            for joined in AND.finditer(self._text, start, match.end()):
+            for joined in PATTERNS["and"].finditer(self._text, start, match.end()):
                 if self._mentions_in(joined.start(), joined.start() + 1):
                     continue
                 yield _Phrase(start, joined.start(), False)
@@ -301,9 +232,9 @@ class _Names:
     def _heads(self) -> Iterator[_Phrase]:
         for block in self._shown.blocks:
             if block.cells:
-                match = PHRASE.fullmatch(self._text, *block.cells[0])
+                match = PATTERNS["phrase"].fullmatch(self._text, *block.cells[0])
             elif block.depth % 3 or block.depth < 0:
-                match = HEAD.match(self._text, block.start, block.end)
+                match = PATTERNS["head"].match(self._text, block.start, block.end)
             else:
                 continue
             if match:
@@ -311,22 +242,24 @@ class _Names:
 
     def _own_words(self, phrase: _Phrase) -> _Phrase | None:
         """Return a phrase with the place of its own words; None when too little of it is own."""
-        words = list(SINGLE.finditer(self._text, phrase.start, phrase.end))
+        words = list(PATTERNS["single word"].finditer(self._text, phrase.start, phrase.end))
         first = 0
-        while first < len(words) and is_ordinary(POSSESSIVE.sub("", words[first][0].lower())):
+        while first < len(words) and is_ordinary(
+            PATTERNS["possessive"].sub("", words[first][0].lower())
+        ):
             first += 1
-        while words and words[-1][0].lower() in LABELS_BEHIND:
+        while words and words[-1][0].lower() in WORDS["labels behind names"]:
             words.pop()
         own = [word[0] for word in words[first:]]
-        telling = [word for word in own if _is_telling(word.lower())]
-        if not telling or own[-1].lower() in STREET_ENDINGS:
+        telling = [word for word in own if _IS_TELLING[word.lower()]]
+        if not telling or own[-1].lower() in WORDS["ends of streets"]:
             return None
         joined = "".join(telling)
         if not phrase.strong and joined.isupper() and not joined.isalpha():
             return None
         end = words[-1].end()
         # A possessive ending is of the sentence: "Purple Frog's number is …".
-        ending = POSSESSIVE.search(self._text, words[-1].start(), end)
+        ending = PATTERNS["possessive"].search(self._text, words[-1].start(), end)
         if ending and not phrase.strong:
             end = ending.start()
         # An article begins a name, whatever the sentence says before it: "If the Purple Frog …".
@@ -337,37 +270,41 @@ class _Names:
     def _is_named(self, name: _Phrase) -> bool:
         """Tell whether the words beside it, or the layout, say that it is a name."""
         text = self._text
-        before = text[max(0, name.start - BEFORE) : name.start]
-        behind = text[name.end : name.end + BEHIND]
+        before = text[max(0, name.start - 40) : name.start]
+        behind = text[name.end : name.end + 60]
         own = text[name.own : name.end].lower().split()
         words = len(own)
-        if STREET.match(behind) or (not name.strong and OF_FOOD.match(behind)):
+        if PATTERNS["of a street"].match(behind) or (
+            not name.strong and PATTERNS["of food"].match(behind)
+        ):
             return False
-        if CUE.search(before):
+        if PATTERNS["before a name"].search(before):
             return True
+        is_said = PATTERNS["saying"].match(behind)
         if name.strong:
-            if is_heading(own) or CONTINUED.match(behind):
+            if is_heading(own) or PATTERNS["continued"].match(behind):
                 return False
-            if FOLLOWED.match(behind) or words == 1:
+            if PATTERNS["colon"].match(behind) or words == 1:
                 return name.heads and self._begins_item(name) and not self._is_label(name)
-            ends = ENDING if name.heads else PLACED
-            return bool(SAYING.match(behind) or ends.match(behind)) or self._ends_with_kind(name)
-        begins = BEGINNING.search(before)
-        if words > 1 and ((begins and SAYING.match(behind)) or self._ends_with_kind(name)):
+            ends = PATTERNS["ending"] if name.heads else PATTERNS["placed"]
+            return bool(is_said or ends.match(behind)) or self._ends_with_kind(name)
+        begins = PATTERNS["beginning of a clause"].search(before)
+        if words > 1 and ((begins and is_said) or self._ends_with_kind(name)):
             return True
-        return (self._is_within(name) or bool(WITHIN.search(before))) and not self._is_titled
+        is_within = self._is_within(name) or PATTERNS["within a sentence"].search(before)
+        return bool(is_within) and not self._is_titled
 
     def _is_within(self, name: _Phrase) -> bool:
         """Tell whether own words in capitals stand behind the first word of a sentence."""
-        own = SINGLE.findall(self._text, name.own, name.end)
+        own = PATTERNS["single word"].findall(self._text, name.own, name.end)
         later = own if name.own > name.start else own[1:]
-        return any(word[0].isupper() and _is_telling(word.lower()) for word in later)
+        return any(word[0].isupper() and _IS_TELLING[word.lower()] for word in later)
 
     def _is_landmark(self, name: _Phrase, landmarks: Collection[int]) -> bool:
         """Tell whether a name only says where another place is; others end at `landmarks`."""
-        before = self._text[max(0, name.own - BEFORE) : name.own]
-        linked = LINKED.search(before)
-        return bool(BY_THE_WAY.search(before)) or (
+        before = self._text[max(0, name.own - 40) : name.own]
+        linked = PATTERNS["linked"].search(before)
+        return bool(PATTERNS["before a landmark"].search(before)) or (
             linked is not None and name.own - len(linked[0]) in landmarks
         )
 
@@ -389,7 +326,7 @@ class _Names:
 
     def _is_label(self, name: _Phrase) -> bool:
         """Tell whether a line has only a value of the database behind a colon: `Vibe: cheap`."""
-        colon = FOLLOWED.match(self._text, name.end)
+        colon = PATTERNS["colon"].match(self._text, name.end)
         if colon is None:
             return False
         block = self._shown.blocks[self._shown.block_at(name.start)]
@@ -413,7 +350,9 @@ class _Names:
         inside = self._mentions_in(name.own, name.end)
         venues: set[str] = set()
         for mention in inside:
-            if mention.slot in NEVER_IN_NAMES or (mention.slot == "name" and not mention.value):
+            if mention.slot in WORDS["slots never in names"] or (
+                mention.slot == "name" and not mention.value
+            ):
                 return False
             if mention.value and mention.slot in ("name", "departure", "destination"):
                 if name.strong and self._is_short_of_another(name, mention):
@@ -421,32 +360,36 @@ class _Names:
                 venues.update(fold(mention.value))
         left = [
             word
-            for match in SINGLE.finditer(self._text, name.own, name.end)
+            for match in PATTERNS["single word"].finditer(self._text, name.own, name.end)
             for word in fold(match[0])
             if not any(mention.start <= match.start() < mention.end for mention in inside)
         ]
-        if not any(_is_telling(word) and not _is_of(word, venues) for word in left):
+        if not any(_IS_TELLING[word] and not _is_of(word, venues) for word in left):
             return self._is_of_another_kind(name, venues)
         known = [mention.end for mention in inside if mention.slot == "name"]
-        begins_sentence = not WITHIN.search(self._text[max(0, name.start - BEFORE) : name.start])
+        begins_sentence = not PATTERNS["within a sentence"].search(
+            self._text[max(0, name.start - 40) : name.start]
+        )
         if known and begins_sentence and known[-1] >= name.end:
             # What is left are the first words of the sentence: "Compare Riverside Brasserie".
             return False
-        words = [w for w in fold(self._text[name.start : name.end]) if w not in NEUTRAL]
+        words = [
+            w for w in fold(self._text[name.start : name.end]) if w not in WORDS["neutral words"]
+        ]
         said = " ".join(words)
         if any(ratio(said, spelling) >= NEARLY for spelling in _telling_names(self._gazetteer)):
             return False
-        telling = {word for word in words if _is_telling(word)}
+        telling = {word for word in words if _IS_TELLING[word]}
         is_short = name.strong and len(telling) < SHORT_NAME
         return not any(
             all(_is_of(word, called) for word in words)
-            and not (is_short and any(_is_telling(w) and w not in telling for w in called))
+            and not (is_short and any(_IS_TELLING[w] and w not in telling for w in called))
             for called in self._gazetteer.names
         )
 
     def _is_short_of_another(self, name: _Phrase, mention: Mention) -> bool:
         """Tell whether a name is short for a venue of a domain that is not spoken of."""
-        whole = set(fold(mention.value or "")) - NEUTRAL
+        whole = set(fold(mention.value or "")) - WORDS["neutral words"]
         if whole.issubset(fold(self._text[name.start : name.end])):
             return False
         return self._told_domain(name) not in (None, mention.domain)
@@ -468,7 +411,7 @@ class _Names:
     def _domain(self, name: _Phrase) -> str | None:
         """Return the domain of a name: what is told by the line, or else by the turn."""
         told = self._told_domain(name)
-        venues = [domain for domain in self._active if domain in KIND_WORDS]
+        venues = [domain for domain in self._active if domain in VENUE_DOMAINS]
         return told or (venues[0] if len(venues) == 1 else None)
 
     def _told_domain(self, name: _Phrase) -> str | None:
@@ -477,7 +420,7 @@ class _Names:
             if word in DOMAIN_OF:
                 return DOMAIN_OF[word]
         block = self._shown.blocks[self._shown.block_at(name.start)]
-        kind = KIND.search(self._text, name.end, min(block.end, name.end + BEHIND))
+        kind = PATTERNS["kind"].search(self._text, name.end, min(block.end, name.end + 60))
         if kind:
             return DOMAIN_OF[kind[0].lower()]
         for mention in self._mentions_in(name.end, block.end):
@@ -488,17 +431,13 @@ class _Names:
         return None
 
 
-def _is_telling(word: str) -> bool:
-    return word not in DOMAIN_OF and word not in NEUTRAL and not is_ordinary(word)
-
-
 @lru_cache(maxsize=2**12)
 def _is_known(gazetteer: Gazetteer, text: str) -> bool:
     """Tell whether a word is one of small talk or of the database, perhaps misspelt."""
-    word = POSSESSIVE.sub("", text.lower()).removeprefix("the ")
+    word = PATTERNS["possessive"].sub("", text.lower()).removeprefix("the ")
     words = (*NO_NAMES, *DOMAIN_OF, *gazetteer.words)
     return (
-        not _is_telling(word)
+        not _IS_TELLING[word]
         or process.extractOne(word, words, scorer=ratio, score_cutoff=MISSPELT) is not None
     )
 
@@ -506,11 +445,14 @@ def _is_known(gazetteer: Gazetteer, text: str) -> bool:
 @lru_cache(maxsize=2**3)
 def _telling_names(gazetteer: Gazetteer) -> tuple[str, ...]:
     """Return the names of the venues without the words that make no other venue of a name."""
-    return tuple(" ".join(word for word in name if word not in NEUTRAL) for name in gazetteer.names)
+    return tuple(
+        " ".join(word for word in name if word not in WORDS["neutral words"])
+        for name in gazetteer.names
+    )
 
 
 def _is_of(word: str, called: Collection[str]) -> bool:
     """Tell whether a word is one of a name, perhaps misspelt."""
     return word in called or (
-        len(word) >= SHORTEST and any(ratio(word, other) >= AS_WRITTEN for other in called)
+        len(word) >= 4 and any(ratio(word, other) >= AS_WRITTEN for other in called)
     )

@@ -11,22 +11,13 @@ Words that may be values of the database are so by those beside them: `a hotel`,
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from mwzeval.multiwoz.schema import FLAG_SLOTS
 from mwzeval.multiwoz.words.amenities import has_amenity
-from mwzeval.multiwoz.words.gazetteer import (
-    HOUSE_WORDS,
-    OFF,
-    SAINT,
-    Gazetteer,
-    Longest,
-    Meaning,
-    has_digit,
-)
+from mwzeval.multiwoz.words.gazetteer import OFF, SAINT, Gazetteer, Longest, Meaning, has_digit
 from mwzeval.multiwoz.words.journeys import is_station
 from mwzeval.multiwoz.words.numbers import (
     NUMBER_STARTS,
@@ -48,17 +39,7 @@ from mwzeval.multiwoz.words.text import (
     Cache,
     Tokens,
 )
-from mwzeval.multiwoz.words.vocabulary import (
-    CAPITAL_STREETS,
-    HOTEL_TYPES,
-    LINKING_WORDS,
-    ORDINARY_WORDS,
-    STREETS,
-    TAILS,
-    Words,
-    phrase_list,
-    word_set,
-)
+from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS, Words, phrases
 
 WORD_THRESHOLD = 80
 """How close a word must be to that of a name."""
@@ -68,8 +49,6 @@ NAME_THRESHOLD = 87
 """How close the text must be to the name as a whole."""
 SHORTEST, LONGEST = 5, 24
 """Letters of a word that is tried: too short ones are close to anything, names have no longer."""
-EARLIER = 3
-"""How many words before it may belong to a name with a misspelt word."""
 MOST_DULL = 2**14
 
 
@@ -106,11 +85,11 @@ class NearMisses:
             return None
         words[index] = meant  # until the end; a copy takes longer
         try:
-            for first in range(max(0, index - EARLIER), index + 1):
+            for first in range(max(0, index - 3), index + 1):
                 longest = self._gazetteer.longest(tokens, first)
                 if longest is None or longest.after <= index or longest.meanings[0][0] != "name":
                     continue
-                if meant in ORDINARY_WORDS and longest.after < first + 2:
+                if meant in WORDS["ordinary words"] and longest.after < first + 2:
                     continue
                 name = words[first : longest.after]
                 text = [*words[first:index], said, *words[index + 1 : longest.after]]
@@ -146,17 +125,17 @@ class Candidate(NamedTuple):
         return cls(tokens.start(first), tokens.end(after - 1), first, after, ((slot, ""),))
 
 
-NUMBER_SLOTS = frozenset({"choice", "people", "stay", "time", "stars"})
-"""What a number in front of a street may have been taken for."""
-ADDRESS_CUES = word_set("address cues")
-NEAR = 4
-"""So many words before a place may tell that it is an address."""
-SPLIT_IDENTIFIERS = frozenset({"c", "p", "cb", "pe", "sg", "tr"})
-"""First letters of postcodes and train ids that stand apart from what follows."""
-DISHES = frozenset({"cuisine", "food", "dishes", "fare", "cooking"})
-"""What stands behind a cuisine."""
+CAPITAL_STREETS = WORDS["streets"] | WORDS["capital streets"]
 BEGINNINGS = frozenset(
-    {*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *CAPITAL_STREETS, SAINT, *NUMBER_STARTS, *DISHES}
+    {
+        *WORDS["split identifiers"],
+        *QUANTITY_STARTS,
+        *TAILS,
+        *CAPITAL_STREETS,
+        SAINT,
+        *NUMBER_STARTS,
+        *WORDS["dishes"],
+    }
 )
 """Words with which something begins, or ends, that is not in the database."""
 
@@ -222,7 +201,7 @@ class Recognizer:
     ) -> Candidate | None:
         """Return what can be told without the database, or is nearly in it."""
         kind, word = tokens.kinds[index], tokens.words[index]
-        if kind == NUMERIC or word in SPLIT_IDENTIFIERS:
+        if kind == NUMERIC or word in WORDS["split identifiers"]:
             candidate = _identifier(text, low, tokens, index)
             if candidate is not None:
                 return candidate
@@ -243,7 +222,7 @@ class Recognizer:
             near = self._near_miss(text, tokens, index)
             if near is not None:
                 return near
-        if word in DISHES:
+        if word in WORDS["dishes"]:
             cuisine = _cuisine_beside(text, tokens, index, self._gazetteer.words)
             if cuisine is not None:
                 candidate = Candidate.of_tokens(tokens, cuisine, cuisine + 1, "oddfood")
@@ -317,22 +296,26 @@ class Recognizer:
         if slot == "area":
             is_value = _is_area(tokens, index, after)
             rest = tuple(tokens.words[after : after + 4])
-            after += next((len(part) for part in PARTS_OF_TOWN if rest[: len(part)] == part), 0)
+            after += next(
+                (len(part) for part in phrases("parts of town") if rest[: len(part)] == part), 0
+            )
         elif slot == "free":
-            if following in OTHER_FREE_THINGS or before in GIVING:
-                is_value = following in ENTRY
+            if following in WORDS["other free things"] or before in WORDS["giving"]:
+                is_value = following in ("admission", "entrance", "entry")
         elif slot == "type":
-            is_value = following not in NOT_BEHIND_TYPES
-            if before in NOT_BEFORE_TYPES:
+            is_value = following not in WORDS["not behind types"]
+            if before in WORDS["not before types"]:
                 # No placeholder stands for `the museum`, but `the museum X` says what X is.
-                is_value = is_value and value not in HOTEL_TYPES
+                is_value = is_value and value not in WORDS["hotel types"]
                 meanings = (("thetype", value),)
         elif slot == "pricerange":
-            loose = after == index + 1 and word in LOOSE_PRICES
-            is_priced = not loose or following in PRICED_THINGS or before == "price"
-            is_value = is_priced and before != "how" and following not in OTHER_PRICED_THINGS
+            loose = after == index + 1 and word in ("budget", "reasonable", "premium", "luxurious")
+            is_priced = not loose or following in WORDS["priced things"] or before == "price"
+            is_value = (
+                is_priced and before != "how" and following not in WORDS["other priced things"]
+            )
         elif slot == "day":
-            is_value = "day" in word or before in BEFORE_SHORT_DAYS
+            is_value = "day" in word or before in WORDS["before short days"]
         elif slot in FLAG_SLOTS:
             answer = has_amenity(tokens.words, index, after)
             is_value = answer is not None
@@ -356,7 +339,7 @@ class Recognizer:
             if longer is not None:
                 first, addresses = longer, []
         while found and found[-1].after > first:
-            if found[-1].slot not in NUMBER_SLOTS:
+            if found[-1].slot not in ("choice", "people", "stay", "time", "stars"):
                 first, numbers = index, ()
                 break
             found.pop()
@@ -404,7 +387,7 @@ def _is_where(
     That of a venue that is named for the first time is its name.
     """
     return meanings[-1][0] == "address" and (
-        not ADDRESS_CUES.isdisjoint(tokens.words[max(0, index - NEAR) : index])
+        not WORDS["address cues"].isdisjoint(tokens.words[max(0, index - 4) : index])
         or any(candidate.meanings[0] == meanings[0] for candidate in found)
     )
 
@@ -442,34 +425,20 @@ def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | 
 
 # Values of the database
 
-OTHER_FREE_THINGS, PARTS_OF_TOWN = word_set("other free things"), phrase_list("parts of town")
-GIVING = frozenset({"feel", "has", "have", "offers", "offer"})
-ENTRY = frozenset({"admission", "entrance", "entry"})
-PRICED_THINGS, OTHER_PRICED_THINGS = word_set("priced things"), word_set("other priced things")
-LOOSE_PRICES = frozenset({"budget", "reasonable", "premium", "luxurious"})
-NOT_BEFORE_TYPES, NOT_BEHIND_TYPES = word_set("not before types"), word_set("not behind types")
-BEFORE_SHORT_DAYS = frozenset({"on", "every", "this", "next", "for", "from", "day", *":|(,/-¶"})
-ELSEWHERE, SIDES, BEHIND_CENTRAL = (
-    word_set("elsewhere"),
-    word_set("sides"),
-    word_set("behind central"),
-)
-
 
 def _is_area(tokens: Tokens, index: int, after: int) -> bool:
     word, before, following = tokens.words[index], tokens.word(index - 1), tokens.word(after)
-    if before == "towninfo" or following in ELSEWHERE:
+    if before == "towninfo" or following in WORDS["elsewhere"]:
         return False
-    if word == "central" and before not in ("in", "very") and following not in BEHIND_CENTRAL:
+    if (
+        word == "central"
+        and before not in ("in", "very")
+        and following not in WORDS["behind central"]
+    ):
         return False
-    if word in ("eastern", "western", "southern") and following not in SIDES:
+    if word in ("eastern", "western", "southern") and following not in WORDS["sides"]:
         return False
     return following != "end" or tokens.word(after + 1) == "of" or before == "the"
-
-
-_OF_A_PEOPLE = re.compile(r"[a-z]+(?:an|ese|ish|ic|i|ar|on|ite|ch|ii)")
-_SHORTEST_PEOPLE = 4
-_NO_PEOPLE = word_set("no people")
 
 
 def _cuisine_beside(text: str, tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
@@ -488,17 +457,13 @@ def _cuisine_beside(text: str, tokens: Tokens, index: int, known: frozenset[str]
     if not alone or (text[tokens.start(index)].isupper() and place < index):
         return None
     word = tokens.words[place]
-    looks = _OF_A_PEOPLE.fullmatch(word) and len(word) > _SHORTEST_PEOPLE
-    is_new = word not in known and word not in _NO_PEOPLE
+    looks = PATTERNS["of a people"].fullmatch(word) and len(word) > 4
+    is_new = word not in known and word not in WORDS["no people"]
     return place if looks and is_new and _is_capital(text, tokens, place) else None
 
 
 def _is_capital(text: str, tokens: Tokens, index: int) -> bool:
     return text[tokens.start(index)].isupper()
-
-
-_LONGEST_NAME = 4
-"""Words before the last word of a name that are looked at."""
 
 
 def _first_of_name(text: str, tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
@@ -510,7 +475,7 @@ def _first_of_name(text: str, tokens: Tokens, index: int, known: frozenset[str])
     if not _is_capital(text, tokens, index):
         return None
     first, telling = index, False
-    for before in range(index - 1, max(-1, index - 1 - _LONGEST_NAME), -1):
+    for before in range(index - 1, max(-1, index - 1 - 4), -1):
         if tokens.kinds[before] < WORD or not _is_capital(text, tokens, before):
             break
         is_known = tokens.words[before] in known
@@ -527,23 +492,13 @@ def _begins_sentence(tokens: Tokens, index: int) -> bool:
 
 # Addresses
 
-_HOUSE_NUMBER = re.compile(r"[0-9]{1,5}[a-z]?|[a-z][0-9]{1,4}")
-RANGES = frozenset("-/")
-"""Signs between house numbers."""
-BEFORE_NUMBERS = HOUSE_WORDS | frozenset({"at", "address", "is", ":", "located"})
-"""What stands before a house number with a comma behind it."""
-NO_STREET = LINKING_WORDS | word_set("no street")
-STREET_BEGINNINGS = word_set("street beginnings")
-LONGEST_STREET = 3
-"""Words before the last word of a street that are looked at."""
-
 
 def _is_house_number(tokens: Tokens, index: int) -> bool:
     """Tell whether a word can be the number of a house: `12`, `517a`, `g4`, unit `su43`."""
     if index < 0 or index >= len(tokens.words) or tokens.kinds[index] != NUMERIC:
         return False
-    word, after_unit = tokens.words[index], tokens.word(index - 1) in HOUSE_WORDS
-    return (after_unit and has_digit(word)) or _HOUSE_NUMBER.fullmatch(word) is not None
+    word, after_unit = tokens.words[index], tokens.word(index - 1) in WORDS["house words"]
+    return (after_unit and has_digit(word)) or PATTERNS["house number"].fullmatch(word) is not None
 
 
 def _numbers_before(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
@@ -553,7 +508,11 @@ def _numbers_before(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
     if (
         index > 1
         and words[index - 1] == ","
-        and (index == 2 or kinds[index - 3] == SIGN or words[index - 3] in BEFORE_NUMBERS)
+        and (
+            index == 2
+            or kinds[index - 3] == SIGN
+            or words[index - 3] in WORDS["before house numbers"]
+        )
     ):
         # Unit 8, Viking Way
         first -= 1
@@ -561,7 +520,7 @@ def _numbers_before(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
     while _is_house_number(tokens, first - 1):
         first -= 1
         numbers.append(words[first])
-        if first < 2 or words[first - 1] not in RANGES or kinds[first - 2] != NUMERIC:
+        if first < 2 or words[first - 1] not in ("-", "/") or kinds[first - 2] != NUMERIC:
             break
         first -= 1
     letter = tokens.word(index - 1)
@@ -573,19 +532,19 @@ def _numbers_before(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
         return index, ()
     # No. 5
     unit = first - 2 if tokens.word(first - 1) == "." else first - 1
-    return unit if tokens.word(unit) in HOUSE_WORDS else first, tuple(numbers)
+    return unit if tokens.word(unit) in WORDS["house words"] else first, tuple(numbers)
 
 
 def _numbers_from(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
     """Return the token after the house numbers that may begin at a token, and the numbers."""
     after = index
-    if tokens.word(after) in HOUSE_WORDS:
+    if tokens.word(after) in WORDS["house words"]:
         after += 2 if tokens.word(after + 1) == "." else 1
     numbers: list[str] = []
     while _is_house_number(tokens, after):
         numbers.append(tokens.words[after])
         after += 1
-        if tokens.word(after) in RANGES and tokens.kinds[after + 1 : after + 2] == [NUMERIC]:
+        if tokens.word(after) in ("-", "/") and tokens.kinds[after + 1 : after + 2] == [NUMERIC]:
             after += 1
     return after, tuple(numbers)
 
@@ -609,12 +568,12 @@ def _first_of_other_street(text: str, tokens: Tokens, index: int) -> int | None:
     if (
         before < 0
         or tokens.kinds[before] < WORD
-        or tokens.words[before] in NO_STREET
+        or tokens.words[before] in WORDS["no street"]
         or not _is_capital(text, tokens, before)
     ):
         return None
     first, numbers = _numbers_before(tokens, before)
-    return first if numbers or tokens.words[before] in STREET_BEGINNINGS else None
+    return first if numbers or tokens.words[before] in WORDS["street beginnings"] else None
 
 
 def _first_of_street(text: str, tokens: Tokens, index: int, begin: int) -> int | None:
@@ -632,14 +591,14 @@ def _first_of_street(text: str, tokens: Tokens, index: int, begin: int) -> int |
         and text[tokens.end(index) : tokens.start(after)] == " "
         and _is_capital(text, tokens, after)
     )
-    is_street = words[index] in STREETS
+    is_street = words[index] in WORDS["streets"]
     if words[index] == SAINT:
         is_street = tokens.end(index) - tokens.start(index) == len("St") and not named
     if not (is_street or (capital and words[index] in CAPITAL_STREETS)):
         return None
     first = index
-    for before in range(index - 1, max(begin, index - LONGEST_STREET) - 1, -1):
-        if kinds[before] < WORD or words[before] in NO_STREET:
+    for before in range(index - 1, max(begin, index - 3) - 1, -1):
+        if kinds[before] < WORD or words[before] in WORDS["no street"]:
             break
         if capital and not _is_capital(text, tokens, before):
             break
@@ -650,9 +609,8 @@ def _first_of_street(text: str, tokens: Tokens, index: int, begin: int) -> int |
     return first if numbered or (capital and is_street and not named) else None
 
 
-LANDMARK_PHRASES = phrase_list("landmarks")
 _LANDMARKS: dict[str, list[Words]] = {}
-for _phrase in LANDMARK_PHRASES:
+for _phrase in phrases("landmarks"):
     _LANDMARKS.setdefault(_phrase[-1], []).append(_phrase)
 
 

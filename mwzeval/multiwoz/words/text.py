@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from mwzeval.multiwoz.placeholders import KNOWN_PLACEHOLDER
-from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, WORD_SPELLINGS
+from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, WORD_SPELLINGS, Words
 
 LANDMARK = "landmark"
 """Slot of a place that is named only to say where another one is; it stays in words."""
@@ -47,8 +47,6 @@ class Delexicalized:
     mentions: tuple[Mention, ...]
 
 
-_fold = {**NUMBER_WORDS, **WORD_SPELLINGS, "&": "and"}.get
-
 _FIGURES = r"[^\W\d_]*[0-9][^\W_]*(?:[.:][0-9][^\W_]*|,[0-9]{3}(?![0-9]))*"
 _OWNER = r"\s?['’`´]\s?s\b"
 # A known placeholder (all else in brackets is words); something with a digit (13:15, 5pm, cb2.1ab,
@@ -59,18 +57,18 @@ _TOKEN = re.compile(
     rf"|{KNOWN_PLACEHOLDER}|{_FIGURES}|[^\W_]+(?:{_OWNER})?|[^\w\s]"
 )
 _KIND = re.compile(rf"({KNOWN_PLACEHOLDER})|({_FIGURES})|([^\W_]+)({_OWNER})?")
-_DASHES = (*range(0x2010, 0x2016), 0x2212)
-_ACCENTED = (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
-_FULL_WIDTH = range(0xFF01, 0xFF5F)
+SIGN, PLACEHOLDER, NUMERIC, WORD, POSSESSIVE = range(5)
+"""Kinds of tokens: the last group of `_KIND` that matches."""
 
 
 def _plain_signs() -> dict[int, str]:
     """Return what letters with accents, dashes and full-width signs are on a plain keyboard.
 
-    One character stands for one, so that places in a text stay what they are.
+    Chat models write `Café` and `01223‑302330`; the database has neither accents nor dashes. One
+    character stands for one, so that places in a text stay what they are.
     """
-    plain = dict.fromkeys(_DASHES, "-")
-    for code in (*_ACCENTED, *_FULL_WIDTH):
+    plain = dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
+    for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00), *range(0xFF01, 0xFF5F)):
         letters = unicodedata.normalize("NFKD", chr(code)).lower()
         sign, marks = letters[0], letters[1:]
         # Brackets of another kind make no placeholder.
@@ -80,15 +78,7 @@ def _plain_signs() -> dict[int, str]:
 
 
 _PLAIN = _plain_signs()
-"""Chat models write `Café` and `01223‑302330`; the database has neither accents nor dashes."""
-
-SIGN, PLACEHOLDER, NUMERIC, WORD, POSSESSIVE = range(5)
-"""Kinds of tokens."""
-
-
 _Value = TypeVar("_Value")
-_LONGEST, _MOST = 32, 2**14
-"""Characters of tokens that are cached, and how many are."""
 
 
 class Cache(dict[str, _Value]):
@@ -100,11 +90,14 @@ class Cache(dict[str, _Value]):
 
     def __missing__(self, token: str) -> _Value:
         value = self._function(token)
-        if len(token) <= _LONGEST:
-            if len(self) >= _MOST:
+        if len(token) <= 32:  # words of people, not of attackers
+            if len(self) >= 2**14:
                 self.clear()
             self[token] = value
         return value
+
+
+_SPELLED = {**NUMBER_WORDS, **WORD_SPELLINGS, "&": "and"}
 
 
 def _kind(token: str) -> int:
@@ -117,7 +110,7 @@ def _kind(token: str) -> int:
 def _folded(token: str) -> str:
     match = _KIND.match(token)
     word = f"{match[WORD]}s" if match and match.lastindex == POSSESSIVE else token
-    return _fold(word, word)
+    return _SPELLED.get(word, word)
 
 
 _kinds, _words = Cache(_kind), Cache(_folded)
@@ -191,7 +184,7 @@ def lowered(text: str) -> str:
     return low if low.isascii() else low.translate(_PLAIN)
 
 
-def fold(text: str) -> tuple[str, ...]:
+def fold(text: str) -> Words:
     """Return the folded words of a text without its signs: the form that values are matched in."""
     tokens = Tokens(text, lowered(text))
     return tuple(word for word, kind in zip(tokens.words, tokens.kinds, strict=True) if kind)

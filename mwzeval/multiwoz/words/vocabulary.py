@@ -1,11 +1,13 @@
-"""How people write the values of the database, and the words by which values are told apart.
+"""How people write the values of the database, and the words by which values are recognized.
 
-`data/words/spellings.tsv` has the spellings of values, `data/words/lists.tsv` named lists of words.
+`data/words/` has the spellings of values, named lists of words, and regular expressions.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
@@ -14,12 +16,11 @@ from mwzeval.multiwoz.schema import VENUE_DOMAINS
 Words = tuple[str, ...]
 
 
-def _read_lists() -> dict[str, str]:
-    lists: dict[str, str] = {}
+def _read_lists() -> dict[str, list[str]]:
+    lists: dict[str, list[str]] = {}
     for key, text in table_rows(embedded("words", "lists.tsv"), 2):
         # Phrases have commas between them, words have none.
-        separator = ", " if "," in lists.get(key, text) else " "
-        lists[key] = f"{lists[key]}{separator}{text}" if key in lists else text
+        lists.setdefault(key, []).extend(text.split(", ") if ", " in text else text.split())
     return lists
 
 
@@ -32,39 +33,58 @@ def _read_spellings() -> dict[str, dict[str, list[str]]]:
     return slots
 
 
-_LISTS = _read_lists()
+class _Patterns(dict[str, re.Pattern[str]]):
+    """Regular expressions by name, compiled when they are needed.
+
+    Several rows of a name are alternatives. `%name%` stands for another expression or for the
+    entries of a list.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._alternatives: dict[str, list[str]] = {}
+        for key, expression in table_rows(embedded("words", "patterns.tsv"), 2):
+            self._alternatives.setdefault(key, []).append(expression)
+
+    def __missing__(self, key: str) -> re.Pattern[str]:
+        self[key] = pattern = re.compile("|".join(map(self._whole, self._alternatives[key])))
+        return pattern
+
+    def _whole(self, expression: str) -> str:
+        return re.sub("%([a-z -]+)%", lambda part: self._part(part[1]), expression)
+
+    def _part(self, key: str) -> str:
+        alternatives = self._alternatives.get(key) or LISTS[key]
+        return f"(?:{'|'.join(map(self._whole, alternatives))})"
+
+
+LISTS: Mapping[str, list[str]] = _read_lists()
+"""Name of a list → its words or phrases, in their order."""
+WORDS: Mapping[str, frozenset[str]] = {key: frozenset(words) for key, words in LISTS.items()}
 SPELLINGS: Mapping[str, Mapping[str, list[str]]] = _read_spellings()
 """Slot → value as the database spells it → its spellings."""
+PATTERNS: Mapping[str, re.Pattern[str]] = _Patterns()
+"""Name → regular expression. Those without `(?i)` are for texts in lower case or for capitals."""
 
 
-def word_set(key: str) -> frozenset[str]:
-    """Return a list of words."""
-    return frozenset(_LISTS[key].split())
-
-
-def phrase_list(key: str) -> list[Words]:
+@cache
+def phrases(key: str) -> tuple[Words, ...]:
     """Return the words of each phrase of a list, in its order."""
-    return [tuple(phrase.split()) for phrase in _LISTS[key].split(", ")]
+    return tuple(tuple(phrase.split()) for phrase in LISTS[key])
 
 
-def words_by_domain(key: str) -> dict[str, list[str]]:
-    """Return the words of lists such as `kinds of hotels` by domain, in their order."""
-    return {domain: _LISTS[f"{key} of {domain}s"].split() for domain in VENUE_DOMAINS}
+def _domains_of_words(key: str) -> dict[str, str]:
+    return {word: domain for domain in VENUE_DOMAINS for word in LISTS[f"{key} of {domain}s"]}
 
 
-NUMBER_WORDS = {word: str(number) for number, word in enumerate(_LISTS["numbers"].split())} | {
-    word: str(10 * tens) for tens, word in enumerate(_LISTS["tens"].split(), start=3)
+NUMBER_WORDS = {word: str(number) for number, word in enumerate(LISTS["numbers"])} | {
+    word: str(10 * tens) for tens, word in enumerate(LISTS["tens"], start=3)
 }
 WORD_SPELLINGS = {
     spelling: word for word, spellings in SPELLINGS["word"].items() for spelling in spellings
 }
 """Word → the word that it is read as wherever it stands."""
-
-ORDINARY_WORDS, GENERIC_WORDS = word_set("ordinary words"), word_set("generic words")
-LINKING_WORDS, LABEL_WORDS = word_set("linking words"), word_set("labels")
-STREETS = word_set("streets")
-CAPITAL_STREETS = STREETS | word_set("capital streets")
-HOTEL_TYPES = frozenset({"hotel", "guesthouse"})
-KIND_WORDS = words_by_domain("kinds")
-TAILS = {word: domain for domain, tails in words_by_domain("last words").items() for word in tails}
-"""Last words of names that are in no database, and the domain that they tell."""
+KINDS = _domains_of_words("kinds")
+"""Word for a kind of venue → its domain."""
+TAILS = _domains_of_words("last words")
+"""Last words of names that are in no database → their domain."""

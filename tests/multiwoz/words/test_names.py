@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
-from mwzeval.multiwoz.words.names import CAPITALS, LONGEST, with_unknown_names
+from mwzeval.multiwoz.words.names import LONGEST, with_unknown_names
 from mwzeval.multiwoz.words.numbers import amount, is_total
 from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.vocabulary import PATTERNS
 from tests.cases import tabled
 from tests.work import calls
 
@@ -98,19 +99,9 @@ def test_ordinary_words_that_a_layout_sets_apart_are_no_names(label: str, line: 
     assert invented(line.format(label)) == []
 
 
-def test_a_table_row_begins_with_a_name() -> None:
-    assert invented("| Wasabi | cheap |") == [("Wasabi", "restaurant")]
-
-
 def test_a_part_of_a_name_that_is_bold_is_no_name() -> None:
     assert invented("- **Huntingdon** Marriotte Hotel is cheap and in the north.") != [
         ("Huntingdon", "hotel")
-    ]
-
-
-def test_a_name_before_a_colon_and_a_description_is_found() -> None:
-    assert invented("Two places:\n- Wasabi: a cheap place in the north") == [
-        ("Wasabi", "restaurant")
     ]
 
 
@@ -156,7 +147,7 @@ def test_places_are_those_of_the_text(response: str) -> None:
 
 def test_words_in_capitals_are_passed_over_once() -> None:
     # Searched from each letter anew to its end, it would take a quarter of an hour.
-    assert CAPITALS.search("A" * 90_000) is None
+    assert PATTERNS["capitals"].search("A" * 90_000) is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,14 +11,36 @@ import pytest
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
-from mwzeval.multiwoz.schema import DAYS
+from mwzeval.multiwoz.schema import DAYS, VENUE_DOMAINS
 from mwzeval.multiwoz.words.vocabulary import (
+    LISTS,
     NUMBER_WORDS,
+    PATTERNS,
     SPELLINGS,
     WORD_SPELLINGS,
-    phrase_list,
-    word_set,
+    WORDS,
+    phrases,
 )
+from tests.places import ROOT
+
+
+def test_lists_and_expressions_are_those_that_are_used() -> None:
+    """A mistyped name would fail only where it is looked up."""
+    source = "".join(path.read_text() for path in (ROOT / "mwzeval/multiwoz").rglob("*.py"))
+    rows = list(table_rows(embedded("words", "patterns.tsv"), 2))
+    parts = {part for _, row in rows for part in re.findall("%([a-z -]+)%", row)}
+    expressions = {key for key, _ in rows}
+    assert {*re.findall(r'\bPATTERNS\["([^"]+)"\]', source)} <= expressions
+    assert {*re.findall(r'\b(?:WORDS|LISTS)\["([^"]+)"\]', source)} <= LISTS.keys()
+    used = parts.union(*(re.findall('"([^"{]+)', line) for line in source.splitlines()))
+    # Names of lists and expressions for a domain end with it: f"kinds of {domain}s".
+    unused = {
+        key
+        for key in (*expressions, *LISTS)
+        if key not in used and not any(key.startswith(word) for word in used if " of " in word)
+    }
+    assert unused == {f"last words of {domain}s" for domain in VENUE_DOMAINS}
+    assert all(PATTERNS[key] for key in expressions)
 
 
 @pytest.mark.parametrize("row", ["area\tnorth", "area\t\tnorth", "area\tnorth\tnorth\t", "area"])
@@ -29,8 +52,8 @@ def test_a_broken_row_is_named(tmp_path: Path, row: str) -> None:
 
 
 def test_lists_and_spellings() -> None:
-    assert {"gray", "grey"} < word_set("car colours")
-    assert phrase_list("parts of town")[0] == ("of", "the", "city")
+    assert {"gray", "grey"} < WORDS["car colours"]
+    assert phrases("parts of town")[0] == ("of", "the", "city")
     assert tuple(SPELLINGS["day"]) == DAYS
     assert "thurs" in SPELLINGS["day"]["thursday"]
     assert SPELLINGS["food"]["pan asian"] == ["pan asian"]
