@@ -77,9 +77,11 @@ BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
 
 MOVED = {
     "--all": "--worst N lists N, in place of 10",
+    "--batch": "compiled code plays the dialogues of a job where numba is installed",
     "--ceiling": "`mwzeval ceiling FILE` prints the scores of gold data next to those of FILE",
     "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
     "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",
+    "--dataset": "`mwzeval pydial record` writes data sets for libraries such as d3rlpy",
     "--dask": "`mwzeval shards FILE --dask ADDRESS` scores files on a cluster",
     "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
     "--exclude-user-faults": "`mwzeval judge` scores live dialogues without user faults",
@@ -97,6 +99,7 @@ MOVED = {
     "--seed": "1,000 samples are drawn; `Evaluator(samples=…, seed=…)` draws others",
     "--shards": "`mwzeval shards FILE FILE` scores files as one input",
     "--signatures": "files, pipes and -f json have the signatures",
+    "--workers": "`mwzeval shards FILE --workers N` scores files on a cluster",
     "--skip-bad-shards": "`mwzeval shards` has --skip-bad",
     "-j": "a comparison takes one process",
 }

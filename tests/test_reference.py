@@ -165,3 +165,19 @@ def test_examples_in_docstrings_are_right() -> None:
             attempted += result.attempted
     assert not failed
     assert attempted > 20
+
+
+def test_workflows_call_what_there_is_and_only_publishing_may_write() -> None:
+    targets = set(re.findall(r"^([\w-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
+    called: set[str] = set()
+    for workflow in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        content = yaml.safe_load(text_of(workflow))
+        assert content["permissions"] == {"contents": "read"}, workflow
+        assert {name for name, job in content["jobs"].items() if "permissions" in job} <= {
+            "publish"
+        }
+        called |= set(re.findall(r"make \S+ ([\w-]+)$", text_of(workflow), re.MULTILINE))
+        for job in content["jobs"].values():
+            called |= set(job.get("strategy", {}).get("matrix", {}).get("target", []))
+    assert called
+    assert called <= targets

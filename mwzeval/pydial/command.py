@@ -32,6 +32,7 @@ FORMER = {
     "cross": "`pydial retest`",
     "sweep": "`pydial retest --errors 0,10,20,30,40,50`",
     "cross-users": "`pydial retest --users`",
+    "transfer": "`pydial retest --in`",
 }
 """Former names of actions."""
 DESCRIPTIONS = {
@@ -266,6 +267,7 @@ def _add_retest(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(
         interrupted="the same call continues after the last test that was done",
         goodbye=None,  # as the run
+        legacy=None,
     )
     add_files(parser, "the folder of a run", "DIR", several=False)
     for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
@@ -280,7 +282,6 @@ def _add_retest(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=seeds_named, metavar="SEEDS", help="as of `run`; default: those of the run"
     )
     parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
-    parser.add_argument("--legacy", action="store_true", default=None, help="default: as the run")
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
     add_own(parser)
     conditions = parser.add_argument_group("conditions")

@@ -158,3 +158,23 @@ def test_systems_are_compared_by_item_with_all_their_trials() -> None:
     assert comparison.lacking["pass^4"] == ("one",)
     both = compare({"a": systems["one"], "b": systems["one"]}, resampling=Resampling(samples=50))
     assert both.measure("success").test == MCNEMAR
+
+
+def test_more_trials_of_one_system_find_no_difference_where_there_is_none() -> None:
+    repetitions, found = 150, 0
+    for seed in range(repetitions):
+        random = np.random.default_rng(seed)
+        rates = random.beta(0.5, 0.5, size=(50, 1))
+        won = (random.random((50, 6)) < rates).astype(int)
+        mine = {f"item{i}": row[:5].tolist() for i, row in enumerate(won)}
+        theirs = {f"item{i}": row[5:].tolist() for i, row in enumerate(won)}
+        comparison = compare(
+            {"five": of_items(scored(mine)), "one": of_items(scored(theirs, single=True))},
+            resampling=Resampling(samples=200),
+        )
+        difference = comparison.measure("success").of("one").difference
+        assert difference is not None
+        assert difference.p_value is not None
+        found += difference.p_value <= 0.05
+    # 5 % within three standard errors; without pairing by item it would be next to never.
+    assert 0.01 <= found / repetitions <= 0.11

@@ -23,7 +23,7 @@ from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.places import read_json
 
 AGENTS = '''
-import json, os, signal
+import json, os, signal, time
 from functools import cache
 from pathlib import Path
 from mwzeval.conversation.protocols import InfrastructureError
@@ -61,6 +61,15 @@ class Erring:
         if self.turns == 2 and self.dialogue == "smp0022":
             os._exit(3)
         return f"{self.turns} of {len(messages)}"
+
+class Slow:
+    def __init__(self, dialogue):
+        self.dialogue, self.turns = dialogue, 0
+    def __call__(self, messages):
+        self.turns += 1
+        while self.turns == 2 and self.dialogue == "smp0022":
+            time.sleep(1)
+        return "yes"
 
 class Unreachable:
     def __init__(self, dialogue):
@@ -346,3 +355,15 @@ def test_another_context_is_another_run_and_none_is_live(
     assert "user.context" in capsys.readouterr().err
     assert main(["evaluate", "out.run.jsonl"]) == 2
     assert "predictions" in capsys.readouterr().err
+
+
+@pytest.mark.integration
+def test_an_agent_that_hangs_has_answered_what_it_did_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    predictions = predict("mine.py:Slow", "--dialogues 3 --turn-seconds 0.5")
+    responses = [[turn["response"] for turn in turns] for turns in predictions.values()]
+    assert responses[0] == ["yes"] * len(responses[0])
+    assert responses[1] == ["yes", *[""] * (len(responses[1]) - 1)]
+    assert responses[2] == ["yes"] * len(responses[2])
+    assert "0.5 seconds" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -258,3 +259,9 @@ def test_a_published_system_finds_itself_on_real_data(capsys: pytest.CaptureFixt
     assert published["indistinguishable"]
     (damd,) = (row for row in rows if row["system"] == "DAMD")
     assert damd["similar"] == []
+
+
+def test_scores_that_are_missing_are_named(board: Leaderboard) -> None:
+    for kept, message in ((0, "inform, success, bleu, combined"), (2, "bleu, combined")):
+        with pytest.raises(UsageError, match=message):
+            standings(board, replace(entry(), scores=entry().scores[:kept]))

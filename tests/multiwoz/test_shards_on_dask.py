@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cluster import cluster
-from mwzeval.errors import DataError, MwzevalError, UsageError
+from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.shards import evaluate_shards, on_cluster
@@ -224,3 +224,15 @@ def test_an_unreachable_scheduler_is_named(listens: bool, tmp_path: Path) -> Non
         done = subprocess.run(program, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert address in done.stderr
+
+
+def test_bad_shards_are_named_and_can_be_skipped(
+    client: Any, evaluator: Evaluator, tmp_path: Path
+) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
+    Path(paths[1]).write_bytes(b"{")
+    with pytest.raises(InputError, match=r"part-001\.jsonl"):
+        on(client, evaluator, paths)
+    found = on(client, evaluator, paths, skip_bad=True)
+    assert found == on(None, evaluator, paths, skip_bad=True)
+    assert "skipped_shards" in found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
@@ -67,7 +67,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = _Patterns()
 """Name → regular expression. Those without `(?i)` are for texts in lower case or for capitals."""
 
 
-@cache
+@lru_cache(maxsize=256)
 def phrases(key: str) -> tuple[Words, ...]:
     """Return the words of each phrase of a list, in its order."""
     return tuple(tuple(phrase.split()) for phrase in LISTS[key])

@@ -38,7 +38,11 @@ def plot_retests(
     `DependencyError` without matplotlib.
     """
     check_format(format_name)
-    shown_records = [r for r in records if r["figure"] == figure]
+    shown_records = [
+        r
+        for r in records
+        if r["figure"] == figure and task_named(r["tested"]).base == task_named(r["trained"]).base
+    ]
     users = tuple(dict.fromkeys(r["user"] for r in shown_records))
     panels = [
         (task, user) for task in in_order(r["trained"] for r in shown_records) for user in users

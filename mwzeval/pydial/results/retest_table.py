@@ -61,6 +61,7 @@ def _records(retests: Sequence[Retest], figure: Figure) -> Iterator[dict[str, An
             "trained": r.trained,
             "tested": r.tested,
             "user": r.user or task.user_model,
+            "condition": r.tested if r.user is None else f"{r.tested}, {r.user}",
             "errors": task.error_rate,
             "figure": figure,
             "value": float(np.mean(values)),
@@ -80,7 +81,7 @@ def _table(record: Record, at_errors: bool) -> tuple[str, str]:
     figure = LABELS[record["figure"]].capitalize()
     tested = task_named(record["tested"])
     if tested.base != task_named(record["trained"]).base:
-        return f"{figure} in other environments of {tested.domain}", "tested"
+        return f"{figure} in other environments of {tested.domain}", "condition"
     if at_errors:
         return f"{figure} with {record['user']} users, by errors", "errors"
     return f"{figure}, by users", "user"
@@ -90,7 +91,7 @@ def _sheet(title: str, key: str, records: Sequence[Record]) -> Sheet:
     values = {record[key] for record in records}
     order: Iterable[Any] = dict.fromkeys(record["user"] for record in records)
     if key != "user":
-        order = in_order(values) if key == "tested" else sorted(values)
+        order = sorted(values) if key == "errors" else _in_order(records)
     columns = [f"{100 * value:g} %" if key == "errors" else str(value) for value in order]
 
     def column(record: Record) -> str:
@@ -108,6 +109,11 @@ def _sheet(title: str, key: str, records: Sequence[Record]) -> Sheet:
         if any((trained, policy, name) in by_place for name in columns)
     ]
     return sheet(title, ["Trained in", "Policy", *columns], rows)
+
+
+def _in_order(records: Sequence[Record]) -> Iterator[str]:
+    for task in in_order(record["tested"] for record in records):
+        yield from dict.fromkeys(r["condition"] for r in records if r["tested"] == task)
 
 
 def _cell(record: Record | None) -> Cell:

@@ -106,10 +106,14 @@ class Job:
         return RunSettings(self.tests, self.legacy, self.goodbye)
 
     def is_done(self, output: str | Path) -> bool:
-        """Return whether all of its tests exist.
+        """Return whether all of its tests and models exist.
 
         Raises `InputError` for a file that is not a complete test.
         """
+        if self.preset.learns and not all(
+            self.model_file(output, at).exists() for at in self.tested_at
+        ):
+            return False
         files = [self.test_file(output, at) for at in self.tested_at]
         for file in files:
             if file.exists():
@@ -166,7 +170,7 @@ def write_files(job: Job, output: str | Path, files: Files) -> None:
     folder = job.folder(output)
     folder.mkdir(parents=True, exist_ok=True)
     # The tests come last: with them the job counts as done.
-    for name in sorted(files):
+    for name in sorted(files, key=lambda name: (name.startswith("test-"), name)):
         if not (name.startswith("test-") and (folder / name).exists()):
             write_atomically(folder / name, files[name])
 

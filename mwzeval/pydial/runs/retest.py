@@ -17,6 +17,7 @@ from typing import Any
 
 from mwzeval.conversation.models import ModelOptions
 from mwzeval.conversation.pool import RunSetting
+from mwzeval.conversation.protocols import USER_ERROR
 from mwzeval.conversation.runs import RunSummary
 from mwzeval.errors import (
     InputError,
@@ -24,8 +25,10 @@ from mwzeval.errors import (
     Problem,
     UsageError,
     problems_kept,
+    shorten,
     unknown,
 )
+from mwzeval.output import tell
 from mwzeval.pydial.dialogue.user import UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserModel
 from mwzeval.pydial.policies.presets import PRESETS
@@ -100,14 +103,23 @@ def retest(
     server does not answer or a file cannot be written.
     """
     own = own or {}
+    lacking = [
+        job.name
+        for job in jobs
+        if job.preset.learns and not job.model_file(output, job.tested_at[-1]).exists()
+    ]
+    if lacking:
+        after = jobs[0].checkpoints[-1]
+        named = shorten(", ".join(lacking), 200)
+        tell(f"{len(lacking)} policies have no model after {after} dialogues: {named}")
     planned = [
         (job, condition)
         for job in jobs
-        if not job.preset.learns or job.model_file(output, job.tested_at[-1]).exists()
+        if job.name not in lacking
         for condition in _conditions(job, tested_in, errors, (*users, *own), own, live)
     ]
     if not planned:
-        raise UsageError(f"{output} has nothing to test: train it with `mwzeval pydial run`")
+        raise UsageError(f"{output} has no policies to test under these conditions")
     found: dict[tuple[str, str, str, str | None], dict[int, Sequence[Episode]]] = {}
     problems: list[Problem] = []
     for job, (tested, user) in dict.fromkeys(planned):
@@ -151,7 +163,8 @@ def _conditions(
                 for rate in errors or (task.error_rate,):
                     yield varied(task, errors=rate, user=user).name, None
             elif live is not None and (user == AGENDA or ":" in user):
-                yield task.name, user
+                for rate in errors or (task.error_rate,):
+                    yield varied(task, errors=rate).name, user
             else:
                 more = f", a file, {AGENDA}, openai:MODEL, package.module:Name, file.py:Name"
                 raise UsageError(unknown("users", user, USERS, more))
@@ -218,6 +231,9 @@ def _live_tests(
     if summary.problem:
         raise MwzevalError(summary.problem)
     findings = Findings()
+    text = Path(file).read_text(encoding="utf-8")
+    if failed := text.count(f'"end":"{USER_ERROR}"'):
+        tell(f"{failed} of {tests} dialogues ended with an error of the user: {file}")
     records, _ = check_records(read_texts(file, Selection()), file, Selection(), findings)
     findings.check()
     return tuple(record.episode for record in records)
@@ -251,7 +267,11 @@ def plan_of_run(output: str | Path) -> dict[str, Any]:
         "seeds": sorted(seeds),
     }
     if not all(plan.values()):
-        raise UsageError(f"{output} has no policies of a run (`mwzeval pydial run`)")
+        former = any(folder.glob("*/*/seed-*/model-*.npz"))
+        raise UsageError(
+            f"{output} has no policies of a run (`mwzeval pydial run`)"
+            + "; those of an earlier version, model-*.npz, are not read" * former
+        )
     if dialogues:
         plan["dialogues"] = dialogues
     noted = asdict(run_settings(folder))

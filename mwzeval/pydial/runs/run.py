@@ -12,7 +12,7 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.runs.episodes import check_seeds
 from mwzeval.pydial.runs.job import METRICS, Files, Job, files_of, write_files
-from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings
+from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings, location_of
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
 from mwzeval.pydial.training.entries import EVERY
 from mwzeval.pydial.training.log import LogFile
@@ -90,7 +90,10 @@ def run(
     todo: list[Job] = []
     for job in jobs:
         with problems_kept(problems):
-            (done if job.is_done(folder) else todo).append(job)
+            if job.is_done(folder):
+                done.append(job)
+            else:
+                todo.append(_with_tests_there(job, folder))
     if log_file is not None:
         log_file.check_new(*(job.name for job in todo if not job.folder(folder).exists()))
     _settle(folder, {"format": FORMAT, **noted})
@@ -109,6 +112,13 @@ def run(
     if problems:
         raise InputError(problems)
     return jobs
+
+
+def _with_tests_there(job: Job, folder: Path) -> Job:
+    """Return a job with the checkpoints of its tests that exist: its files are written again."""
+    places = map(location_of, job.folder(folder).glob("test-*.jsonl"))
+    there = {place.dialogues for place in places if place is not None} - {0}
+    return replace(job, checkpoints=tuple(sorted({*job.checkpoints, *there})))
 
 
 def _files(
@@ -257,7 +267,8 @@ def planned(
 def _plan_text(jobs: Sequence[Job], done: int, folder: Path) -> str:
     """Return how many jobs and dialogues a run has, and how many jobs were done before."""
     sizes = (len({getattr(job, key) for job in jobs}) for key in ("task", "policy", "seed"))
-    text = f"{len(jobs):,} jobs (tasks × policies × seeds: {' × '.join(map(str, sizes))}), "
+    text = f"{len(jobs):,} job{'s' * (len(jobs) != 1)} "
+    text += f"(tasks × policies × seeds: {' × '.join(map(str, sizes))}), "
     text += f"{sum(job.work for job in jobs):,} dialogues"
     return text + f"; {done:,} jobs are done already in {folder}" * (done > 0)
 

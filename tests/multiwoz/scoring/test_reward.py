@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
+from mwzeval.multiwoz.corpus import corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, DomainTurn, NeedsOffer, judge
 from mwzeval.multiwoz.scoring.reward import (
@@ -23,6 +24,7 @@ from mwzeval.multiwoz.scoring.reward import (
     TurnReward,
     reward,
 )
+from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 from mwzeval.multiwoz.training import reward_function
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
@@ -279,3 +281,24 @@ def test_a_false_claim_costs_the_turn_that_makes_it() -> None:
     assert after.value < before.value
     assert after.grounded is not None
     assert [turn.hallucinated for turn in after.grounded.turns].index(1) == 1
+
+
+def test_responses_in_words_are_worth_what_their_placeholders_are() -> None:
+    root = corpus_root("sample", None, offline=True)
+    gold = load_fold("sample", "test", root)
+    plain = Evaluator(corpus="sample", responses="delexicalized")
+    in_words = Evaluator(corpus="sample", responses="lexicalized")
+    filled = baseline_predictions(gold, services=known_services(root))
+    expected = plain.rewards(baseline_predictions(gold).items())
+    assert sum(each.success for each in expected) > 50
+    assert sum(each.success for each in plain.rewards(filled.items())) < 5
+    found = in_words.rewards(filled.items())
+    assert [each.outcome for each in found] == [each.outcome for each in expected]
+    assert [each.turns for each in found] == [each.turns for each in expected]
+
+
+def test_what_is_no_pair_is_told(evaluator: Evaluator) -> None:
+    turns = sample_predictions("good")["smp0021"]
+    for odd in ({"smp0021": turns}, [("smp0021", turns, 1)], [5], ["ab"]):
+        with pytest.raises(InputError, match="rollout 0"):
+            evaluator.rewards(odd)  # type: ignore[arg-type]

@@ -123,3 +123,13 @@ def test_systems_are_compared_under_a_rule(capsys: pytest.CaptureFixture[str]) -
     assert "dst.exact.joint_goal_accuracy" in capsys.readouterr().out
     assert main(["compare", WEAK, POLICY_ONLY, "--dst-rule", "exact"]) == 2
     assert "sample-policy-only.json" in capsys.readouterr().err
+
+
+def test_a_gate_names_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    gate = "dst.exact.joint_goal_accuracy=99,dst.exact.joint_goal_accuracy.hotel=1"
+    at_turns = ",".join(f"dst.exact.joint_goal_accuracy_at_turn.{of}=1" for of in ("1", "10+"))
+    assert run("--dst-rule", "exact", "--fail-under", f"{gate},{at_turns}", WEAK) == 1
+    shown = capsys.readouterr().err
+    assert "dst.exact.joint_goal_accuracy is" in shown
+    assert "dst.exact.joint_goal_accuracy_at_turn.10+" in shown
+    assert "at_turn.1 " not in shown
