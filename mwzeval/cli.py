@@ -81,7 +81,7 @@ MOVED = {
     "--ceiling": "`mwzeval ceiling FILE` prints the scores of gold data next to those of FILE",
     "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
     "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",
-    "--dataset": "`mwzeval pydial record` writes data sets for libraries such as d3rlpy",
+    "--dataset": "the action `record` writes data sets for libraries such as d3rlpy",
     "--dask": "`mwzeval shards FILE --dask ADDRESS` scores files on a cluster",
     "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
     "--exclude-user-faults": "`mwzeval judge` scores live dialogues without user faults",

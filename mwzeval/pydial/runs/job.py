@@ -110,14 +110,12 @@ class Job:
 
         Raises `InputError` for a file that is not a complete test.
         """
-        if self.preset.learns and not all(
-            self.model_file(output, at).exists() for at in self.tested_at
-        ):
-            return False
         files = [self.test_file(output, at) for at in self.tested_at]
         for file in files:
             if file.exists():
                 read_episodes(file, self.task, self.seed, settings=self.settings)
+        if self.preset.learns:
+            files += [self.model_file(output, at) for at in self.tested_at]
         return all(file.exists() for file in files)
 
 
