@@ -79,7 +79,9 @@ def rows(data: Path) -> Iterator[Row]:
 
     def page() -> None:
         system = scored_system(SYSTEM, report, evaluated.explain_all())
-        pages.append(to_html([system, system], title="benchmark", words=MultiWoz.words).encode())
+        pages.append(
+            to_html([system, system], title="benchmark", words=MultiWoz.info.words).encode()
+        )
 
     pages: list[bytes] = []
     yield at_most("the page of 1,000 dialogues × 2 systems", seconds(page), "s", 5, 1)

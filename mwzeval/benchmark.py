@@ -13,21 +13,26 @@ the benchmark recognises. `tests/toy/mwzeval_toy.py` is a complete example.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mwzeval.errors import MwzevalError, Problem, UsageError, shorten, unknown
 from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
+    from mwzeval.conversation.pool import RunSetting
     from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
+    from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.explanation import Explanation
     from mwzeval.scores.report import Report
+    from mwzeval.scores.sheets import Document
 
 API = 1
 """The version of this interface; raised when plug-ins have to be changed."""
@@ -46,47 +51,46 @@ a checkout that is not installed has none.
 """
 
 
-class Benchmark:
-    """A benchmark: its name, its options, and how its files are scored.
+@dataclass(frozen=True)
+class BenchmarkInfo:
+    """What a benchmark is called, and what it shows by default."""
 
-    The class is imported whenever benchmarks are listed, and therefore imports what is slow in its
-    methods. A benchmark may also have any of these members, which most benchmarks lack. In place
-    of a method there may be a sentence, which tells users why there is none:
-
-    | member | meaning |
-    |---|---|
-    | `names` | names of parts, such as `toy-easy`, for `--benchmark`; the first is `name` |
-    | `gates` | an example of gates: `inform=85,success=70` |
-    | `verbs` | verbs of this benchmark alone, name → `OwnVerb` |
-    | `aliases(meta)` | short names of scores for gates → names in a report with this `meta` |
-    | `compared(arguments)` | scopes and scores that `compare` shows by default |
-    | `document(report, arguments)` | a `Document` to print instead of the summary, or None |
-    | `leaderboard(entry, arguments)` | published results, and an `ScoredSystem`, as a `Document` |
-    | `live(arguments)` | the `RunSetting` of `live` and `play` |
-    | `shelf(data)` | the public files as a `Shelf`, for `data` and `doctor` |
-    | `runs`, `play` | sentences only: why `compare` takes no runs, why nobody can play |
-    """
-
-    api: int
-    """The version of the interface that the class implements: `api = 1`."""
     name: str
     """The name of the entry point, and after `--benchmark`."""
     title: str
     """The name in texts."""
-    words: Words = Words()
+    input_help: str = ""
+    """An example of a correct input, and the page that describes the input."""
+    words: Words = field(default_factory=Words)
     """What the units of the table are called: `Words("example", "examples", "part")`."""
     headline: Sequence[str] = ()
     """The main scores, which figures and `compare` show by default.
 
     A name stands for all scores that begin with it and a dot.
     """
-    input_help: str = ""
-    """An example of a correct input, and the page that describes the input."""
+    gates: str = ""
+    """An example of gates: `inform=85,success=70`."""
+    no_runs: str = ""
+    """Why `compare` takes no runs of a system; empty if it takes them."""
+
+
+class Benchmark:
+    """A benchmark: its name, its options, and how its files are scored.
+
+    The class is imported whenever benchmarks are listed, and therefore imports what is slow in its
+    methods. Only `api`, `info`, `recognises` and `scorer` have to be implemented.
+    """
+
+    api: int
+    """The version of the interface that the class implements: `api = 1`."""
+    info: BenchmarkInfo
+    verbs: Mapping[str, OwnVerb] = MappingProxyType({})
+    """The verbs of this benchmark alone, by name."""
 
     @property
-    def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason in explanations, each with a sentence that says what it means."""
-        return {}
+    def names(self) -> Sequence[str]:
+        """What `--benchmark` accepts: the name, and those of parts, such as `toy-easy`."""
+        return (self.info.name,)
 
     def recognises(self, raw: Any) -> bool:
         """Return whether a JSON value, or a line of JSON Lines, is (the beginning of) an input."""
@@ -99,9 +103,44 @@ class Benchmark:
         """Return the scorer of the files of a command. Raises `UsageError`."""
         raise NotImplementedError
 
+    def live(self, arguments: Namespace) -> RunSetting:
+        """Return how the dialogues of `live` and `play` are held.
+
+        Raises `UsageError`, which says why if the benchmark has no such dialogues.
+        """
+        raise UsageError(f"`{arguments.verb}` is not available for {self.info.title}")
+
+    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
+        """Return the published results, and a system among them.
+
+        Raises `UsageError` if there are none, or none that the system can be compared with.
+        """
+        raise UsageError(f"`leaderboard` is not available for {self.info.title}")
+
+    def shelf(self, data: str | None) -> Shelf | None:
+        """Return the public files, which `data` and `doctor` list; None if there are none."""
+        return None
+
 
 class FileScorer(Protocol):
     """Scores files as the options of a command say. It can be pickled for other processes."""
+
+    @property
+    def compared(self) -> tuple[Collection[str], Sequence[str] | None]:
+        """The scopes and the scores that `compare` shows by default.
+
+        No scopes are the whole only, no scores are all; None stands for the headline.
+        """
+        return (), None
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason in explanations, each with a sentence that says what it means."""
+        return {}
+
+    def document(self, report: Report) -> Document | None:
+        """Return what is printed in place of the summary of a report; None for the summary."""
+        return None
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a scored file. Raises `InputError` with every problem, `DataError`, `UsageError`.
@@ -140,20 +179,6 @@ class ScoredFile(Protocol):
     def explain_all(self) -> Iterator[Explanation]:
         """Yield the explanation of every unit."""
         return map(self.explain, self.units())
-
-
-def optional(
-    benchmark: Benchmark, member: str, default: Callable[..., Any] | None = None
-) -> Callable[..., Any]:
-    """Return an optional method of a benchmark, or the default.
-
-    Raises `UsageError` if there is neither, with the sentence that the benchmark has in its place.
-    """
-    found = getattr(benchmark, member, default)
-    if found is None or isinstance(found, str):
-        raise UsageError(found or f"`{member}` is not available for {benchmark.title}")
-    method: Callable[..., Any] = found
-    return method
 
 
 class Shelf(NamedTuple):
@@ -218,8 +243,8 @@ def _problem(entry: Any) -> str:
     """Return why the class that an entry point names cannot be used; "" if it can."""
     try:
         benchmark = _loaded(entry.value)
-        api, name = benchmark.api, benchmark.name
-        _ = benchmark.title, names_of(benchmark), getattr(benchmark, "verbs", {})
+        api, name = benchmark.api, benchmark.info.name
+        _ = benchmark.info.title, benchmark.names, benchmark.verbs
     except (Exception, SystemExit) as error:
         return f"it cannot be imported ({type(error).__name__}: {shorten(str(error), 200)})"
     if api != API:
@@ -251,16 +276,10 @@ def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
 def benchmark_named(name: str) -> Benchmark:
     """Return the benchmark that has this name among its names. Raises `UsageError`."""
     benchmark = family(name)
-    known = names_of(benchmark) if benchmark else [known.name for known in benchmarks()]
+    known = benchmark.names if benchmark else [known.info.name for known in benchmarks()]
     if benchmark is None or name not in known:
         raise UsageError(unknown("benchmark", name, known))
     return benchmark
-
-
-def names_of(benchmark: Benchmark) -> Sequence[str]:
-    """Return what `--benchmark` accepts: the name of a benchmark, and those of its parts."""
-    names: Sequence[str] = getattr(benchmark, "names", (benchmark.name,))
-    return names
 
 
 def family(name: str) -> Benchmark | None:
@@ -278,7 +297,7 @@ def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:
     """Return the verbs that only one benchmark has, by name."""
     verbs: dict[str, OwnVerb] = {}
     for benchmark in benchmarks(external=external):
-        verbs |= getattr(benchmark, "verbs", {})
+        verbs |= benchmark.verbs
     return verbs
 
 
@@ -292,13 +311,13 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 
     named = raw.get("benchmark") if is_header(raw) else None
     for benchmark in benchmarks(external=external):
-        if benchmark.name == but:
+        if benchmark.info.name == but:
             continue
         try:
-            if named == benchmark.name or benchmark.recognises(raw):
+            if named == benchmark.info.name or benchmark.recognises(raw):
                 return benchmark
         except Exception:
-            if benchmark.name in BUILT_IN:
+            if benchmark.info.name in BUILT_IN:
                 raise
     return None
 
@@ -311,13 +330,13 @@ def plugin_errors(benchmark: Benchmark) -> Iterator[None]:
     except (MwzevalError, MemoryError, OSError):
         raise
     except Exception as error:
-        if benchmark.name in BUILT_IN:
+        if benchmark.info.name in BUILT_IN:
             raise
         import traceback
 
         *_, frame = traceback.extract_tb(error.__traceback__)
         raise MwzevalError(
-            f"the plug-in {benchmark.title} failed at {frame.filename}:{frame.lineno} "
+            f"the plug-in {benchmark.info.title} failed at {frame.filename}:{frame.lineno} "
             f"({type(error).__name__}: {shorten(str(error), 200)}): report it to its authors"
         ) from error
 
@@ -325,8 +344,8 @@ def plugin_errors(benchmark: Benchmark) -> Iterator[None]:
 def advice(other: Benchmark, read_as: str) -> str:
     """Return an error message for a file of another benchmark than it is `read_as` (a title)."""
     return (
-        f"this looks like a file of {other.title}, and is read as predictions for {read_as} "
-        f"— did you mean --benchmark {other.name}?"
+        f"this looks like a file of {other.info.title}, and is read as predictions for {read_as} "
+        f"— did you mean --benchmark {other.info.name}?"
     )
 
 

@@ -23,7 +23,6 @@ from mwzeval.benchmark import (
     benchmark_named,
     benchmark_of,
     family,
-    names_of,
     own_verbs,
     plugin_errors,
 )
@@ -236,14 +235,14 @@ def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
         return str(known.benchmark)
     if verb == "play":  # takes the name without an option, too
         for word in others:
-            if (known_as := family(word)) and word in names_of(known_as):
+            if (known_as := family(word)) and word in known_as.names:
                 return word
     if "--items" not in given:  # of these no benchmark knows anything
         # What `live` writes it may go on with.
         files = [*known.input, *others, *([known.output] if verb == "live" else [])]
         for file in _files(word for word in files if word):
             if benchmark := benchmark_of(file):
-                return benchmark.name
+                return benchmark.info.name
     return DEFAULT
 
 

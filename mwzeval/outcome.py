@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import STANDARD_OUTPUT
-from mwzeval.benchmark import optional
 from mwzeval.errors import CHOSEN, InputError, Problem, printable
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
+    from mwzeval.benchmark import Benchmark, FileScorer
     from mwzeval.comparison.gates import Gate
     from mwzeval.scores.report import Report
-    from mwzeval.scores.score import Score
     from mwzeval.scores.sheets import Document
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -29,7 +27,7 @@ FAILED = 1
 
 def add_outcome(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add `-o`, `--fail-under`, `--strict` and `--quiet`."""
-    gates = getattr(benchmark, "gates", "") or f"{[*benchmark.headline, 'SCORE'][0]}=0.5"
+    gates = benchmark.info.gates or f"{[*benchmark.info.headline, 'SCORE'][0]}=0.5"
     parser.add_argument(
         "-o",
         "--output",
@@ -71,29 +69,9 @@ def warned(
     return nullcontext() if arguments.quiet else warnings_behind(warnings)
 
 
-def failed_gates(
-    gates: Sequence[Gate],
-    scores: Iterable[Score],
-    benchmark: Benchmark,
-    meta: Mapping[str, Any],
-) -> list[str]:
-    """Return a line for each gate that failed; the score of several runs is their mean."""
-    from mwzeval.comparison.gates import failures
-
-    return failures(gates, scores, optional(benchmark, "aliases", lambda _: {})(meta))
-
-
-def own_document(
-    benchmark: Benchmark, report: Report, arguments: argparse.Namespace
-) -> Document | None:
-    """Return the document that a benchmark prints in place of the summary; None without one."""
-    document: Document | None = optional(benchmark, "document", lambda *_: None)(report, arguments)
-    return document
-
-
 def finish_report(
     arguments: argparse.Namespace,
-    benchmark: Benchmark,
+    scorer: FileScorer,
     report: Report,
     worse: Sequence[str] = (),
     page: Callable[[], str] | None = None,
@@ -102,13 +80,14 @@ def finish_report(
 
     `worse` are failed gates beside those of `--fail-under`.
     """
+    from mwzeval.comparison.gates import failures
     from mwzeval.scores.report import summary
     from mwzeval.scores.sheets import printed
 
-    failed = failed_gates(arguments.fail_under, report.scores, benchmark, report.meta)
+    failed = failures(arguments.fail_under, report.scores, report.aliases)
     with warned(arguments, report.warnings):
         document = summary(report)
-        shown = own_document(benchmark, report, arguments) or document
+        shown = scorer.document(report) or document
         show = page or partial(printed, shown, arguments.format)
         return finish(arguments, report.to_dict(), document, show, [*failed, *worse])
 

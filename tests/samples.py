@@ -14,12 +14,12 @@ from importlib import import_module, invalidate_caches
 from pathlib import Path
 
 from mwzeval import benchmark
-from mwzeval.benchmark import BUILT_IN, benchmark_named
+from mwzeval.benchmark import BUILT_IN
 
 NAMES = tuple(BUILT_IN)
 TOY = Path(__file__).parent / "toy"
 """The folder of a plug-in that the tests install."""
-LIVE_NAMES = tuple(name for name in NAMES if callable(getattr(benchmark_named(name), "live", None)))
+LIVE_NAMES = ("multiwoz", "crosswoz", "pydial")
 
 
 @contextmanager

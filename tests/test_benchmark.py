@@ -140,7 +140,7 @@ def test_values_are_recognised_as_files_are() -> None:
 )
 def test_a_shape_tells_the_benchmark_or_nothing(raw: Any, option: str | None) -> None:
     known = recognised(raw, but="multiwoz")
-    assert (known.name if known else None) == option
+    assert (known.info.name if known else None) == option
 
 
 def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: Path) -> None:

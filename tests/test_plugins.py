@@ -17,10 +17,10 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 CLASS = """
-from mwzeval.benchmark import Benchmark, OwnVerb
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
 
 class Bad(Benchmark):
-    api, name, title = 1, "bad", "Bad"
+    api, info = 1, BenchmarkInfo("bad", "Bad")
     verbs = {name: OwnVerb("", "bad_verb", "files") for name in ("evaluate", "bad-verb")}
 """
 RAISING = (
@@ -33,8 +33,8 @@ UNUSABLE = {
     "exits": ("bad", "raise SystemExit(3)", "SystemExit"),
     "no title": (
         "bad",
-        CLASS.replace('1, "bad", "Bad"', '1, "bad", ""')[:-1] + "\ndel Bad.title",
-        "title",
+        CLASS[:-1] + "\ndel Bad.info",
+        "info",
     ),
     "names that raise": (
         "bad",
@@ -46,7 +46,7 @@ UNUSABLE = {
         CLASS.replace("verbs =", "_ =") + "    verbs = property(lambda self: 1 / 0)\n",
         "ZeroDivisionError",
     ),
-    "other version": ("bad", CLASS.replace("1,", "2,"), "version 2"),
+    "other version": ("bad", CLASS.replace("= 1,", "= 2,"), "version 2"),
     "other name": ("worse", CLASS, '"bad"'),
     "built-in name": ("multiwoz", CLASS, "mwzeval"),
     "name of a plug-in": ("toy", CLASS, "mwzeval-toy"),

@@ -140,7 +140,8 @@ def test_every_kind_of_reason_is_explained_and_documented() -> None:
     assert with_sentence == set(kinds())
     for name in NAMES:
         page = text_of(ROOT / "docs" / ("reasons.md" if name == "multiwoz" else f"{name}.md"))
-        meanings = benchmark_named(name).reasons
+        arguments = parser_of("evaluate", ["--benchmark", name]).parse_args(["--benchmark", name])
+        meanings = benchmark_named(name).scorer(arguments).reasons
         assert meanings
         for code in meanings:
             assert re.search(rf"^(?:### |\| )`{code}[:`]", page, re.MULTILINE), code

@@ -23,7 +23,7 @@ from mwzeval.arguments import (
     level,
     resampling_of,
 )
-from mwzeval.benchmark import Benchmark, optional
+from mwzeval.benchmark import Benchmark
 from mwzeval.commands.items import add_items, check_without_items, read_items
 from mwzeval.commands.systems import named_systems, score_files, unit_of
 from mwzeval.errors import Problem, UsageError, conditions
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "--scopes",
         action="store_true",
-        help=f"also compare the scores of each {benchmark.words.scope}",
+        help=f"also compare the scores of each {benchmark.info.words.scope}",
     )
     parser.add_argument(
         "--all",
@@ -109,18 +109,18 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         options = {"unit": "item", "clusters": items.clusters}
     else:
         check_without_items(arguments, "score", "lower_is_better")
-        reason = getattr(benchmark, "runs", "")
-        if reason and any(len(runs) > 1 for runs in systems.values()):
-            raise UsageError(reason)
-        compared = optional(benchmark, "compared", lambda _: ((), benchmark.headline))
-        scopes, headline = compared(arguments)
-        scored = [*score_files(files, arguments, benchmark).values()]
+        if benchmark.info.no_runs and any(len(runs) > 1 for runs in systems.values()):
+            raise UsageError(benchmark.info.no_runs)
+        scorer = benchmark.scorer(arguments)
+        scopes, headline = scorer.compared
+        headline = benchmark.info.headline if headline is None else headline
+        scored = [*score_files(files, arguments, benchmark, scorer).values()]
         tables = {file: of.scored_table for file, of in zip(files, scored, strict=True)}
         warnings = {file: of.warnings for file, of in zip(files, scored, strict=True)}
         options = {
             "scopes": arguments.scopes or scopes,
             "headline": () if arguments.all else headline,
-            "unit": unit_of(benchmark.words, tables.values()),
+            "unit": unit_of(benchmark.info.words, tables.values()),
         }
     called = dict(zip(files, shortest_ends(files), strict=True))
     comparison = compare(

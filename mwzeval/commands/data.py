@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mwzeval.arguments import add_data
-from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, optional, plugin_errors
+from mwzeval.benchmark import BUILT_IN, Benchmark, Shelf, benchmarks, plugin_errors
 from mwzeval.errors import MwzevalError, UsageError, printable, unknown
 from mwzeval.files.downloads import STATES, DataRoot, FileState, embedded, file_states
 from mwzeval.files.writing import named_where_unwritable
@@ -70,16 +70,19 @@ def run(arguments: argparse.Namespace) -> int:
 def shelves(data: str | None) -> Iterator[Shelf]:
     """Yield the public files of every benchmark that has any."""
     for benchmark in benchmarks():
-        if hasattr(benchmark, "shelf"):
-            try:
-                with plugin_errors(benchmark):
-                    shelf: Shelf = optional(benchmark, "shelf")(data)
-            except MwzevalError as error:
-                if benchmark.name in BUILT_IN:
-                    raise
-                tell(f"warning: {error}")
-            else:
-                yield shelf
+        if shelf := _shelf(benchmark, data):
+            yield shelf
+
+
+def _shelf(benchmark: Benchmark, data: str | None) -> Shelf | None:
+    try:
+        with plugin_errors(benchmark):
+            return benchmark.shelf(data)
+    except MwzevalError as error:
+        if benchmark.info.name in BUILT_IN:
+            raise
+        tell(f"warning: {error}")
+        return None
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
@@ -95,10 +98,10 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
             return [shelf]
         if name in shelf.corpora:
             return [shelf._replace(corpora={name: shelf.corpora[name]})]
-    if of := next((benchmark for benchmark in benchmarks() if name == benchmark.name), None):
+    if of := next((benchmark for benchmark in benchmarks() if name == benchmark.info.name), None):
         raise UsageError(
-            f"the data of {of.title} are no public files that could be fetched: name a folder with "
-            "--data (docs/data.md)"
+            f"the data of {of.info.title} are no public files that could be fetched: name a folder "
+            "with --data (docs/data.md)"
         )
     known = (n for shelf in everything for n in (shelf.name, *shelf.corpora))
     raise UsageError(unknown("benchmark or corpus", name, known))

@@ -46,7 +46,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         )
     resampling = Resampling(arguments.ci or CONFIDENCE)
     below = [arguments.fail_below] if arguments.fail_below is not None else []
-    system, *baselines = score_files([*files, *below], arguments, benchmark).values()
+    scorer = benchmark.scorer(arguments)
+    system, *baselines = score_files([*files, *below], arguments, benchmark, scorer).values()
     worse = [
         str(score)
         for baseline in baselines
@@ -55,5 +56,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     report = system.report(resampling if arguments.ci else None)
     show = None
     if arguments.format == PAGE:
-        show = partial(page, dict.fromkeys(names_of(files), (report, system)), benchmark)
-    return finish_report(arguments, benchmark, report, worse, show)
+        reported = dict.fromkeys(names_of(files), (report, system))
+        show = partial(page, reported, benchmark, scorer.reasons)
+    return finish_report(arguments, scorer, report, worse, show)

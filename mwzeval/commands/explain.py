@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from mwzeval.arguments import InputFile, add_format, number
-from mwzeval.benchmark import Benchmark, ScoredFile
-from mwzeval.commands.systems import score_files
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.benchmark import Benchmark
+from mwzeval.commands.systems import common_units_of, score_files, trials_named
+from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_result
 from mwzeval.scores import explanation as of_units
 from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.score import Words
 from mwzeval.scores.sheets import output_look
-from mwzeval.statistics.trials import item_of_trial
 from mwzeval.text import plain, to_json
 
 AGAINST = 10
@@ -29,7 +28,7 @@ AGAINST = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    unit, units = benchmark.words.unit, benchmark.words.units
+    unit, units = benchmark.info.words.unit, benchmark.info.words.units
     parser.add_argument(
         "file", type=InputFile, nargs="?", metavar="INPUT", help="the file of a system"
     )
@@ -61,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    words, as_json = benchmark.words, arguments.format == "json"
+    words, as_json = benchmark.info.words, arguments.format == "json"
     given = [arguments.input, arguments.file, arguments.unit]
     file, *ids = [word for word in given if word is not None] or [None]
     if file is None or len(ids) > 1:
@@ -71,11 +70,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
         )
     files = [file] if arguments.against is None else [file, arguments.against]
-    systems = score_files(files, arguments, benchmark)
+    scorer = benchmark.scorer(arguments)
+    systems = score_files(files, arguments, benchmark, scorer)
     with warnings_behind(*(system.warnings for system in systems.values())):
-        units = _common_units(systems, words.unit)
+        units = common_units_of(systems, words.unit)
         if ids:
-            units = _named(ids[0], units, words.unit)
+            units = trials_named(ids[0], units, words.unit)
         kept = set(units)
         explained = {}
         for name, system in systems.items():
@@ -86,9 +86,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             explained[name] = of_units.labelled(of_system, labels)
         explanations = next(iter(explained.values()))
         if arguments.against is not None:
-            found = _lost_to_other(explained, arguments, benchmark)
+            found = _lost_to_other(explained, arguments, words, scorer.reasons)
         elif not ids:
-            found = _reasons(explanations, arguments, benchmark)
+            found = _reasons(explanations, arguments, words, scorer.reasons)
         elif as_json:
             found = plain(explanations[0] if units == ids else explanations)
         else:
@@ -99,46 +99,21 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     return 0
 
 
-def _common_units(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[str]:
-    """Return the units of all systems, which `compare` can compare. Raises `UsageError`."""
-    units = {name: system.units() for name, system in systems.items()}
-    if len(systems) == 1:
-        return next(iter(units.values()))
-    from mwzeval.comparison.alignment import check_comparable, common_units
-
-    # Trials are explained one by one, so they are what is common.
-    tables = {
-        name: replace(system.scored_table, table=system.scored_table.trial_rows)
-        for name, system in systems.items()
-    }
-    check_comparable(tables)
-    return common_units(tables, unit, units)
-
-
-def _named(name: str, known: Sequence[str], unit: str) -> list[str]:
-    """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
-    if name in known:
-        return [name]
-    trials = [each for each in known if item_of_trial(each) == name]
-    if not trials:
-        close = did_you_mean(name.partition(".")[0].lower(), known)
-        some = ", ".join(known[:5]) + ", …" * (len(known) > 5)
-        raise UsageError(f'there is no {unit} "{shorten(name)}" in the file{close} (it has {some})')
-    return trials
-
-
 def _reasons(
-    explanations: Sequence[Explanation], arguments: argparse.Namespace, benchmark: Benchmark
+    explanations: Sequence[Explanation],
+    arguments: argparse.Namespace,
+    words: Words,
+    kinds: Mapping[str, str],
 ) -> Any:
     """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
-    units, as_json = benchmark.words.units, arguments.format == "json"
+    units, as_json = words.units, arguments.format == "json"
     if not any(status for explanation in explanations for status in explanation.outcomes.values()):
         raise UsageError(
             f"{arguments.input or arguments.file} has scores alone, and no {units} that are won or "
             "lost: there is nothing to explain"
         )
     failed = [explanation for explanation in explanations if explanation.reasons]
-    chosen = of_units.with_reason(arguments.reason, failed, benchmark.reasons)
+    chosen = of_units.with_reason(arguments.reason, failed, kinds)
     if arguments.worst:
         chosen = of_units.worst_first(chosen)[: arguments.worst]
     if arguments.reason or (arguments.worst and (chosen or as_json)):
@@ -146,7 +121,7 @@ def _reasons(
         records = [{key: plain(getattr(each, key)) for key in keys} for each in chosen]
         return records if as_json else of_units.listing_text(chosen, output_look())
     if not as_json:
-        return of_units.histogram_text(explanations, benchmark.reasons, output_look())
+        return of_units.histogram_text(explanations, kinds, output_look())
     counts = of_units.count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
     reasons = [{"code": code, "scope": scope, units: n} for (code, scope), n in counts.items()]
     return {units: len(explanations), "lost": len(failed), "reasons": reasons}
@@ -155,13 +130,14 @@ def _reasons(
 def _lost_to_other(
     explained: Mapping[str, Sequence[Explanation]],
     arguments: argparse.Namespace,
-    benchmark: Benchmark,
+    words: Words,
+    kinds: Mapping[str, str],
 ) -> Any:
-    words, as_json = benchmark.words, arguments.format == "json"
+    as_json = arguments.format == "json"
     (first, mine), (second, theirs) = explained.items()
     others = {explanation.unit: explanation for explanation in theirs}
     counts = of_units.count_outcomes((each, others[each.unit]) for each in mine)
-    chosen = of_units.worst_first(of_units.with_reason(arguments.reason, mine, benchmark.reasons))
+    chosen = of_units.worst_first(of_units.with_reason(arguments.reason, mine, kinds))
     found = of_units.lost_to_other((each, others[each.unit]) for each in chosen)
     worst = list(dict.fromkeys(lost.unit for lost in found))
     shown = set(worst[: arguments.worst or (None if as_json else AGAINST)])

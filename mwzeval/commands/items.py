@@ -94,8 +94,8 @@ def read_items(
         for file in {problem.file: None for problem in error.problems if problem.file in files}:
             if known := benchmark_of(str(file)):
                 message = (
-                    f"this looks like a file of {known.title}, which has no scores of items: leave "
-                    f"out --items, and it is scored (--benchmark {known.name})"
+                    f"this looks like a file of {known.info.title}, which has no scores of items: "
+                    f"leave out --items, and it is scored (--benchmark {known.info.name})"
                 )
                 raise InputError([Problem("of-benchmark", message, file=file)]) from None
         raise

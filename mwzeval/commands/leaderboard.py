@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from mwzeval.arguments import add_files, add_format, add_resampling, files_of, resampling_of
-from mwzeval.benchmark import Benchmark, optional
+from mwzeval.benchmark import Benchmark
 from mwzeval.commands.systems import score_files
 from mwzeval.errors import Problem
 from mwzeval.output import warnings_behind, write_result
@@ -24,7 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.systems import scored_system
 
-    published = optional(benchmark, "leaderboard")
     entry = None
     warnings: Sequence[Problem] = ()
     files = files_of(arguments, at_most=1, required=False)
@@ -33,6 +32,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         entry = scored_system(arguments.name or name, report)
         warnings = report.warnings
     with warnings_behind(warnings):
-        document = published(entry, arguments)
+        document = benchmark.leaderboard(entry, arguments)
         write_result(printed(document, arguments.format), arguments.format)
     return 0

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mwzeval.arguments import add_format
-from mwzeval.benchmark import Benchmark, optional
-from mwzeval.outcome import FAILED, own_document
+from mwzeval.benchmark import Benchmark
+from mwzeval.outcome import FAILED
 from mwzeval.output import tell, warnings_behind, write_result
 
 LIVE = "live"
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.scores.report import summary
     from mwzeval.scores.sheets import printed
 
-    setting = optional(benchmark, LIVE)(arguments)
+    setting = benchmark.live(arguments)
     scorer = benchmark.scorer(arguments)
     arguments.interrupted = "nothing was kept: with -o a run can be gone on with"
     if arguments.output is not None:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         if ended.scored:
             report = scorer.score(output).report()
             with warnings_behind(report.warnings):
-                document = own_document(benchmark, report, arguments) or summary(report)
+                document = scorer.document(report) or summary(report)
                 write_result(printed(document, arguments.format), arguments.format)
     if ended.problem:
         tell(f"failed: {ended.problem}")

@@ -12,7 +12,7 @@ import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mwzeval.benchmark import Benchmark, benchmark_named, optional
+from mwzeval.benchmark import Benchmark, benchmark_named
 from mwzeval.commands.live import LIVE
 from mwzeval.errors import UsageError
 from mwzeval.output import tell
@@ -62,14 +62,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     if arguments.name is not None:
         benchmark_named(arguments.name)  # the name may be unknown
-    live = optional(benchmark, LIVE)
-    if reason := getattr(benchmark, "play", ""):
-        raise UsageError(reason)
     setattr(arguments, arguments.side, HUMAN)
     chosen = arguments.seed is None
     seed = arguments.seed = random.SystemRandom().randrange(2**31) if chosen else arguments.seed
     arguments.interrupted = "you left: the dialogue does not count"
-    setting = live(arguments)
+    setting = benchmark.live(arguments)
     # Several dialogues may stand in one file, each with a seed of its own.
     header = run_header(setting, seed=0 if chosen else seed, trials=1, limits=NO_LIMITS)
     with TemporaryDirectory() as folder:
@@ -86,7 +83,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             log.add(trajectory)
             log.put_in_order()
         explanation = benchmark.scorer(arguments).score(output).explain(item)
-    goal = benchmark.words.goal.capitalize()
+    goal = benchmark.info.words.goal.capitalize()
     print(f"\n{explanation_text(explanation, goal=goal, look=output_look())}", end="")
     if arguments.output:
         tell(f"wrote {arguments.output}")

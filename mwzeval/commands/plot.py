@@ -28,15 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     parser.add_argument(
         "--kind",
-        choices=(SCORES, SCOPES, REASONS, f"{benchmark.words.scope}s"),
+        choices=(SCORES, SCOPES, REASONS, f"{benchmark.info.words.scope}s"),
         default=SCORES,
-        help=f"default: %(default)s; {benchmark.words.scope}s is scopes",
+        help=f"default: %(default)s; {benchmark.info.words.scope}s is scopes",
     )
     parser.add_argument(
         "--scores",
         metavar="NAMES",
         help="which scores, with commas between (default: "
-        f"{', '.join(benchmark.headline)}, those that there are)",
+        f"{', '.join(benchmark.info.headline)}, those that there are)",
     )
     parser.add_argument(
         "--width",
@@ -75,10 +75,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             scored_system(name, reports[name], system.explain_all() if kind == REASONS else ())
             for name, system in systems.items()
         ]
-        words, width = benchmark.words, arguments.width
+        words, width = benchmark.info.words, arguments.width
         if kind == SCORES:
             known = list(dict.fromkeys(score.name for system in shown for score in system.scores))
-            names = headline_of(shown, benchmark.headline) or known
+            names = headline_of(shown, benchmark.info.headline) or known
             if arguments.scores:
                 names = arguments.scores.split(",")
             figure = figures.plot_scores(

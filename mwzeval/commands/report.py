@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.comparison import compare
 
-    systems = score_files(files_of(arguments), arguments, benchmark)
+    scorer = benchmark.scorer(arguments)
+    systems = score_files(files_of(arguments), arguments, benchmark, scorer)
     resampling = resampling_of(arguments)
     tables = {name: system.scored_table for name, system in systems.items()}
     with warnings_behind(*(system.warnings for system in systems.values())):
@@ -52,12 +53,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             reported = {name: (s.report(resampling), s) for name, s in systems.items()}
             compared: Comparison | str | None = None
             if len(systems) > 1:
-                unit = unit_of(benchmark.words, tables.values())
+                unit = unit_of(benchmark.info.words, tables.values())
                 try:
                     compared = compare(tables, resampling=resampling, scopes=True, unit=unit)
                 except UsageError as error:
                     compared = str(error)
-            text = page(reported, benchmark, arguments.title, compared)
+            text = page(reported, benchmark, scorer.reasons, arguments.title, compared)
         if arguments.output in STANDARD_OUTPUT:
             write_result(text, "html")
         else:
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 def page(
     reported: Mapping[str, tuple[Report, ScoredFile]],
     benchmark: Benchmark,
+    reasons: Mapping[str, str],
     title: str | None = None,
     compared: Comparison | str | None = None,
 ) -> str:
@@ -83,8 +85,8 @@ def page(
     return to_html(
         shown,
         title=title or title_of(shown),
-        words=benchmark.words,
-        meanings=benchmark.reasons,
+        words=benchmark.info.words,
+        meanings=reasons,
         compared=compared,
-        headline=benchmark.headline,
+        headline=benchmark.info.headline,
     )

@@ -12,7 +12,7 @@ from functools import partial
 from mwzeval.arguments import add_files, add_format, files_of
 from mwzeval.benchmark import Benchmark
 from mwzeval.commands.systems import score_files
-from mwzeval.outcome import add_outcome, failed_gates, finish, warned
+from mwzeval.outcome import add_outcome, finish, warned
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
+    from mwzeval.comparison.gates import failures
     from mwzeval.comparison.runs import across, runs_document
     from mwzeval.files.reading import shortest_ends
     from mwzeval.scores.report import plain_problem
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     reports = [run.report() for run in runs.values()]
     scores = across({name: run.scored_table for name, run in runs.items()})
     meta = reports[0].meta
-    failed = failed_gates(arguments.fail_under, scores, benchmark, meta)
+    failed = failures(arguments.fail_under, scores, reports[0].aliases)
     warnings = [warning for report in reports for warning in report.warnings]
     with warned(arguments, warnings):
         document = runs_document(
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
                 for name, report in zip(shortest_ends(files), reports, strict=True)
             },
             meta={**meta, "warnings": [plain_problem(warning.shared()) for warning in warnings]},
-            words=benchmark.words,
+            words=benchmark.info.words,
         )
         show = partial(printed, document, arguments.format)
         return finish(arguments, document.plain, document, show, failed)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import files_of, named_runs
-from mwzeval.benchmark import Benchmark, ScoredFile, advice, benchmark_of
+from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile, advice, benchmark_of
 from mwzeval.commands import items
-from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, shortest_ends
 from mwzeval.output import counting
+from mwzeval.statistics.trials import item_of_trial
 
 if TYPE_CHECKING:
     from mwzeval.metrics.measure import ScoredTable
@@ -21,15 +23,19 @@ if TYPE_CHECKING:
 
 
 def score_files(
-    files: Sequence[str], arguments: argparse.Namespace, benchmark: Benchmark
+    files: Sequence[str],
+    arguments: argparse.Namespace,
+    benchmark: Benchmark,
+    scorer: FileScorer | None = None,
 ) -> dict[str, ScoredFile]:
     """Return the scored files by the names of their systems, as the options of a verb say.
 
+    `scorer` is that of the options, if the verb has it already.
     Raises `InputError` with the problems of all files, and `UsageError` for files with scores of
     items if the verb reads these with `--items`.
     """
     progress = not getattr(arguments, "quiet", False)
-    scorer = benchmark.scorer(arguments)
+    scorer = scorer or benchmark.scorer(arguments)
     scored: dict[str, ScoredFile] = {}
     problems: list[Problem] = []
     with counting(len(files), "files", shown=progress and len(files) > 1) as update:
@@ -55,8 +61,8 @@ def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
     try:
         yield
     except MwzevalError:
-        if other := benchmark_of(file, but=benchmark.name):
-            message = advice(other, benchmark.title)
+        if other := benchmark_of(file, but=benchmark.info.name):
+            message = advice(other, benchmark.info.title)
             raise InputError([Problem("other-benchmark", message, file=file)]) from None
         raise
 
@@ -64,6 +70,34 @@ def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
 def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
     """Return what systems are compared on: goals where these were tried several times."""
     return words.goal if any(scored.trials for scored in tables) else words.unit
+
+
+def common_units_of(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[str]:
+    """Return the units of all systems, which `compare` can compare. Raises `UsageError`."""
+    units = {name: system.units() for name, system in systems.items()}
+    if len(systems) == 1:
+        return next(iter(units.values()))
+    from mwzeval.comparison.alignment import check_comparable, common_units
+
+    # Trials are explained one by one, so they are what is common.
+    tables = {
+        name: replace(system.scored_table, table=system.scored_table.trial_rows)
+        for name, system in systems.items()
+    }
+    check_comparable(tables)
+    return common_units(tables, unit, units)
+
+
+def trials_named(name: str, known: Sequence[str], unit: str) -> list[str]:
+    """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
+    if name in known:
+        return [name]
+    trials = [each for each in known if item_of_trial(each) == name]
+    if not trials:
+        close = did_you_mean(name.partition(".")[0].lower(), known)
+        some = ", ".join(known[:5]) + ", …" * (len(known) > 5)
+        raise UsageError(f'there is no {unit} "{shorten(name)}" in the file{close} (it has {some})')
+    return trials
 
 
 def names_of(files: Sequence[str]) -> list[str]:

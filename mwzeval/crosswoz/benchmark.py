@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.benchmark import ScoredFile
+from mwzeval.benchmark import FileScorer, ScoredFile
 from mwzeval.crosswoz import META, NAME
 from mwzeval.crosswoz.command_simulate import add_live
 from mwzeval.crosswoz.corpus.folds import (
@@ -26,8 +26,10 @@ from mwzeval.crosswoz.predictions.reading import (
 )
 from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate, validate
+from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.log import is_simulation, log_lines, revision_of
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
 from mwzeval.errors import DataError, Problem, shorten
 
 
@@ -70,7 +72,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CrossWozScorer:
+class CrossWozScorer(FileScorer):
     """Scores files of one revision and fold, or of those that each file says."""
 
     options: Options
@@ -87,6 +89,16 @@ class CrossWozScorer:
             getattr(arguments, "fold", None),
             arguments.data,
         )
+
+    @property
+    def compared(self) -> tuple[Collection[str], None]:
+        """The scopes of both sides, since texts have scores of each side only."""
+        return (USER, SYSTEM), None
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations have, and what each means."""
+        return MEANINGS
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, Shelf
 from mwzeval.crosswoz import META, NAME, TITLE
+from mwzeval.errors import UsageError
 
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
     from mwzeval.crosswoz.benchmark import CrossWozScorer
+    from mwzeval.report.systems import ScoredSystem
 
 _SIMULATED = frozenset({"dialogue_id", "finished", "goal"})
 _FIELDS = frozenset(
@@ -34,15 +36,15 @@ class CrossWoz(Benchmark):
     """All tracks of CrossWOZ; a log of simulated dialogues is scored as such."""
 
     api = 1
-    name = NAME
-    title = TITLE
-    headline = ("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish")
-    input_help = (
-        'A correct file: {"_meta": {"dataset": "crosswoz", "split": "test", "track": "dst"}, '
-        '"10264": [{"turn": 0, "state": {"景点": {"评分": "4分以上"}}}, …], …}\n'
-        "docs/crosswoz.md describes the files of each task."
+    info = BenchmarkInfo(
+        NAME,
+        TITLE,
+        input_help='A correct file: {"_meta": {"dataset": "crosswoz", "split": "test", '
+        '"track": "dst"}, "10264": [{"turn": 0, "state": {"景点": {"评分": "4分以上"}}}, …], …}\n'
+        "docs/crosswoz.md describes the files of each task.",
+        headline=("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish"),
+        gates="nlu=90,policy=50",
     )
-    gates = "nlu=90,policy=50"
     verbs: Mapping[str, OwnVerb] = {
         "crosswoz": OwnVerb(
             "statistics, simulation, templates, policy and NLU of CrossWOZ",
@@ -50,8 +52,6 @@ class CrossWoz(Benchmark):
             "benchmarks",
         ),
     }
-    leaderboard = "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables beside ours"
-    play = "users and systems of CrossWOZ talk in acts or in Chinese: nobody plays them yet"
 
     @property
     def names(self) -> Sequence[str]:
@@ -59,13 +59,6 @@ class CrossWoz(Benchmark):
         from mwzeval.crosswoz.predictions.tracks import TRACKS
 
         return NAME, *(f"{NAME}-{track}" for track in TRACKS)
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations have, and what each means."""
-        from mwzeval.crosswoz.scoring.success import MEANINGS
-
-        return MEANINGS
 
     def recognises(self, raw: Any) -> bool:
         """Return whether a JSON value, or a line of JSON Lines, is predictions or a simulation."""
@@ -97,17 +90,17 @@ class CrossWoz(Benchmark):
         """Return a simulation. Raises `UsageError`, `DataError`, `InputError`."""
         from mwzeval.crosswoz.command_simulate import live_setting
 
+        if arguments.verb == "play":
+            raise UsageError(
+                "users and systems of CrossWOZ talk in acts or in Chinese: nobody plays them yet"
+            )
         return live_setting(arguments)
 
-    def compared(self, arguments: Namespace) -> tuple[Collection[str], Sequence[str]]:
-        """Return the scopes of both sides, since texts have scores of each side only."""
-        from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
-
-        return (USER, SYSTEM), self.headline
-
-    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return short names of scores for gates."""
-        return {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
+    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> NoReturn:
+        """Raise `UsageError`, which names the page of the paper's tables."""
+        raise UsageError(
+            "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables next to ours"
+        )
 
     def shelf(self, data: str | None) -> Shelf:
         """Return the public files."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mwzeval.arguments import InputFile
+from mwzeval.benchmark import FileScorer
 from mwzeval.dstc7.board import boards_of, published_document, read_results
 from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
 from mwzeval.dstc7.reading.tracks import (
@@ -26,6 +28,7 @@ from mwzeval.dstc7.scoring.evaluation import (
     evaluate,
     validate,
 )
+from mwzeval.dstc7.scoring.explanation import MEANINGS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.downloads import DATA_VARIABLE
 from mwzeval.report.systems import ScoredSystem
@@ -120,7 +123,7 @@ class _Where:
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionScorer:
+class SubmissionScorer(FileScorer):
     """Scores submissions to one track, or to the track that each file's name says."""
 
     track: str | None
@@ -132,6 +135,11 @@ class SubmissionScorer:
         """Return what scores the files of a command."""
         track = None if arguments.benchmark == PREFIX else arguments.benchmark
         return cls(track, _Where.of(arguments), _options(arguments))
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations have, and what each means."""
+        return MEANINGS
 
     def score(self, file: str, *, progress: bool = False) -> ScoredSubmission:
         """Return a submission scored. Raises `InputError`, `DataError`, `UsageError`."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from mwzeval.benchmark import Benchmark, OwnVerb
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
 from mwzeval.dstc7 import NAME, TITLE
+from mwzeval.errors import UsageError
 from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
@@ -22,16 +23,16 @@ class SentenceSelection(Benchmark):
     """All tracks of DSTC7 sentence selection."""
 
     api = 1
-    name = NAME
-    title = TITLE
-    words = Words("example", "examples", "part", goal="right answer")
-    headline = ("recall@1", "recall@10", "mrr", "final")
-    input_help = (
-        'A correct file: [{"example-id": 100000, "candidate-ranking": '
+    info = BenchmarkInfo(
+        NAME,
+        TITLE,
+        input_help='A correct file: [{"example-id": 100000, "candidate-ranking": '
         '[{"candidate-id": "A1", "confidence": 0.9}, …]}, …]\n'
-        "docs/dstc7.md describes submissions."
+        "docs/dstc7.md describes submissions.",
+        words=Words("example", "examples", "part", goal="right answer"),
+        headline=("recall@1", "recall@10", "mrr", "final"),
+        gates="final=0.5,recall10=0.6",
     )
-    gates = "final=0.5,recall10=0.6"
     verbs: Mapping[str, OwnVerb] = {
         "dstc7": OwnVerb(
             "baselines, synthetic data and conversions for DSTC7 sentence selection",
@@ -39,10 +40,6 @@ class SentenceSelection(Benchmark):
             "benchmarks",
         ),
     }
-    live = (
-        "systems of DSTC7 choose among responses to a dialogue that is over: there is nobody to "
-        "talk to"
-    )
 
     @property
     def names(self) -> Sequence[str]:
@@ -51,13 +48,6 @@ class SentenceSelection(Benchmark):
 
         advising = [name for name in TRACK_NAMES if "advising" in name]
         return NAME, *TRACK_NAMES, *(f"{name}-{case}" for name in advising for case in CASES)
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations have, and what each means."""
-        from mwzeval.dstc7.scoring.explanation import MEANINGS
-
-        return MEANINGS
 
     def recognises(self, raw: Any) -> bool:
         """Return whether a JSON value is a submission, by its first example."""
@@ -76,9 +66,12 @@ class SentenceSelection(Benchmark):
 
         return SubmissionScorer.of(arguments)
 
-    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return short names of scores for gates."""
-        return {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
+    def live(self, arguments: Namespace) -> NoReturn:
+        """Raise `UsageError`: there is nobody to talk to."""
+        raise UsageError(
+            "systems of DSTC7 choose among responses to a dialogue that is over: there is nobody "
+            "to talk to"
+        )
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
         """Return the published results. Raises `UsageError` for a system scored on other data."""

@@ -5,3 +5,5 @@ TITLE = "MultiWOZ"
 
 SCORING_REVISION = 4
 """Raised whenever the same input gets another number; part of every signature of the benchmark."""
+HEADLINE = ("inform", "success", "bleu", "combined")
+"""The main scores of predictions."""

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import recognised
+from mwzeval.benchmark import FileScorer, recognised
 from mwzeval.conversation.trajectory import is_live, live_text
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.files.reading import beginning_value, decoded, expand, first_line, read_bytes
 from mwzeval.libraries import no_garbage_collection
-from mwzeval.multiwoz import NAME, TITLE
-from mwzeval.multiwoz.choices import AUTO, LIVE
+from mwzeval.multiwoz import HEADLINE, NAME, TITLE
+from mwzeval.multiwoz.choices import AUTO, LIVE, WITHOUT_FAULTS
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions.census import Wording
 from mwzeval.multiwoz.predictions.reading import predictions_of_text
+from mwzeval.multiwoz.reasons import kinds
 from mwzeval.scores.findings import Findings
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
     from mwzeval.multiwoz.live.report import LiveScorer
     from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
     from mwzeval.scores.report import Report
+    from mwzeval.scores.sheets import Document
 
 OF_LIVE = ("corpus", "fold", "rules", "data", "tools")
 """Arguments of an `Evaluator` that live dialogues are scored by as well."""
 
 
 @dataclass(frozen=True, eq=False)
-class MultiWozScorer:
+class MultiWozScorer(FileScorer):
     """Scores a file as what it is, or as what its `input_format` says that it is.
 
     `arguments` are those of an `Evaluator`. Predictions get the `metrics` requested; without any
@@ -54,6 +56,28 @@ class MultiWozScorer:
 
         settings = {name: self.arguments[name] for name in OF_LIVE if name in self.arguments}
         return LiveScorer(**settings, **self.live_options)
+
+    @property
+    def compared(self) -> tuple[Collection[str], Sequence[str]]:
+        """The scope without faults of the user if requested; all scores if metrics are chosen."""
+        from mwzeval.multiwoz.live.report import HEADLINE as LIVE_HEADLINE
+
+        scopes = (WITHOUT_FAULTS,) if self.live_options.get("exclude_user_faults") else ()
+        is_chosen = self.metrics or self.arguments["dst_rules"]
+        return scopes, () if is_chosen else (*HEADLINE, *LIVE_HEADLINE)
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations have, and what each means."""
+        return {name: kind.meaning for name, kind in kinds().items()}
+
+    def document(self, report: Report) -> Document | None:
+        """Return the short tables of a live run; None for predictions."""
+        if report.meta["fold"] != LIVE:
+            return None
+        from mwzeval.multiwoz.live.report import live_document
+
+        return live_document(report, details="grounded" in self.metrics)
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
@@ -102,8 +126,8 @@ class MultiWozScorer:
                 )
             if other := recognised(beginning_value(shards[0]), but=NAME):
                 raise UsageError(
-                    f"{shards[0]} is of {other.title}, and shards are for predictions of {TITLE}: "
-                    "put the dialogues or examples into one file, and evaluate that file"
+                    f"{shards[0]} is of {other.info.title}, and shards are for predictions of "
+                    f"{TITLE}: put the dialogues or examples into one file, and evaluate that file"
                 )
         metrics = self.metrics
         if not (metrics or self.arguments["dst_rules"]):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
-from mwzeval.multiwoz import NAME, TITLE
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, Shelf
+from mwzeval.multiwoz import HEADLINE, NAME, TITLE
 
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
     from mwzeval.report.systems import ScoredSystem
-    from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
 
 _FIELDS = frozenset({"response", "active_domains"})
@@ -23,15 +22,15 @@ class MultiWoz(Benchmark):
     """MultiWOZ, and the embedded sample corpus."""
 
     api = 1
-    name = NAME
-    title = TITLE
-    headline = ("inform", "success", "bleu", "combined")
-    input_help = (
-        'A correct file: {"sng0073": [{"response": "How about [hotel_name]?", '
+    info = BenchmarkInfo(
+        NAME,
+        TITLE,
+        input_help='A correct file: {"sng0073": [{"response": "How about [hotel_name]?", '
         '"state": {"hotel": {"area": "south"}}}, …], …}\n'
-        "docs/formats.md describes all formats that are read."
+        "docs/formats.md describes all formats that are read.",
+        headline=HEADLINE,
+        gates="inform=85,success=70,inform.hotel=80",
     )
-    gates = "inform=85,success=70,inform.hotel=80"
     verbs: Mapping[str, OwnVerb] = {
         verb: OwnVerb(summary, f"mwzeval.multiwoz.commands.{verb.replace('-', '_')}", group)
         for verb, group, summary in (
@@ -74,13 +73,6 @@ class MultiWoz(Benchmark):
         )
     }
 
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations have, and what each means."""
-        from mwzeval.multiwoz.reasons import kinds
-
-        return {name: kind.meaning for name, kind in kinds().items()}
-
     def recognises(self, raw: Any) -> bool:
         """Return whether a JSON value has the shape of predictions, by its first turn."""
         turns = next(iter(raw.values()), None) if isinstance(raw, dict) else None
@@ -98,36 +90,6 @@ class MultiWoz(Benchmark):
         from mwzeval.multiwoz.benchmark import scorer_of
 
         return scorer_of(arguments)
-
-    def compared(self, arguments: Namespace) -> tuple[Collection[str], Sequence[str]]:
-        """Return the scope without faults of the user if it is asked for, and the headlines.
-
-        All scores are compared if metrics are chosen.
-        """
-        from mwzeval.multiwoz.benchmark import METRICS
-        from mwzeval.multiwoz.choices import WITHOUT_FAULTS
-        from mwzeval.multiwoz.live.report import HEADLINE
-
-        is_chosen = arguments.dst_rule or any(getattr(arguments, name) for _, name, _ in METRICS)
-        scopes = (WITHOUT_FAULTS,) if arguments.exclude_user_faults else ()
-        return scopes, () if is_chosen else (*self.headline, *HEADLINE)
-
-    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return short names of scores: `bleu` is that with the corpus' own references."""
-        from mwzeval.multiwoz.corpus import CORPORA
-
-        return {"bleu": f"bleu.{CORPORA[meta['corpus']].reference_set}"}
-
-    def document(self, report: Report, arguments: Namespace) -> Document | None:
-        """Return the short tables of a live run; None for predictions."""
-        from mwzeval.multiwoz.choices import LIVE
-
-        if report.meta["fold"] != LIVE:
-            return None
-        from mwzeval.multiwoz.live.report import live_document
-
-        details = getattr(arguments, "grounded", False)
-        return live_document(report, details=details)
 
     def live(self, arguments: Namespace) -> RunSetting:
         """Return a setting at the text or act level, on the database of a corpus."""

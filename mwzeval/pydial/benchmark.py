@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mwzeval.arguments import add_data
+from mwzeval.benchmark import FileScorer
 from mwzeval.conversation.models import (
     add_model_options,
     add_request_options,
@@ -19,6 +21,7 @@ from mwzeval.pydial.arguments import add_own
 from mwzeval.pydial.dialogue.domain_files import OwnFiles
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import (
+    MEANINGS,
     ScoredEpisodes,
     evaluate,
     validate,
@@ -85,7 +88,7 @@ def live_setting(arguments: Namespace) -> RunSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodesScorer:
+class EpisodesScorer(FileScorer):
     """Scores files of episodes, and folders of runs."""
 
     chosen: Selection
@@ -102,6 +105,11 @@ class EpisodesScorer:
             getattr(arguments, "strict", False),
             getattr(arguments, "independent", False),
         )
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations have, and what each means."""
+        return MEANINGS
 
     def score(self, file: str, *, progress: bool = False) -> ScoredEpisodes:
         """Return episodes scored. Raises `InputError`, `UsageError`."""

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import Benchmark, OwnVerb, Shelf
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, Shelf
+from mwzeval.errors import UsageError
 from mwzeval.pydial import NAME, TITLE
 from mwzeval.scores.score import Words
 
@@ -24,16 +25,18 @@ class PyDial(Benchmark):
     """The tasks of the PyDial benchmark, those of the embedded domains among them."""
 
     api = 1
-    name = NAME
-    title = TITLE
-    words = Words("dialogue", "dialogues", "task")
-    headline = ("success", "reward")
-    input_help = (
-        'A correct line: {"task": "CR-1", "seed": 0, "dialogue": 0, "success": true, '
+    info = BenchmarkInfo(
+        NAME,
+        TITLE,
+        input_help='A correct line: {"task": "CR-1", "seed": 0, "dialogue": 0, "success": true, '
         '"exchanges": 6, "reward": 14}\n'
-        "docs/pydial.md describes episode files."
+        "docs/pydial.md describes episode files.",
+        words=Words("dialogue", "dialogues", "task"),
+        headline=("success", "reward"),
+        gates="success=90,reward=10",
+        no_runs="the runs of a policy are its seeds, which compare finds in a folder and resamples "
+        "together with their dialogues: give the folder of each policy, such as runs/CR-3/dqn",
     )
-    gates = "success=90,reward=10"
     verbs: Mapping[str, OwnVerb] = {
         "pydial": OwnVerb(
             "reinforcement learning on PyDial's tasks: run, tables, plots, play",
@@ -41,11 +44,6 @@ class PyDial(Benchmark):
             "benchmarks",
         ),
     }
-    play = "in PyDial you are the user with `mwzeval pydial play TASK`"
-    runs = (
-        "the runs of a policy are its seeds, which compare finds in a folder and resamples "
-        "together with their dialogues: give the folder of each policy, such as runs/CR-3/dqn"
-    )
 
     @property
     def names(self) -> Sequence[str]:
@@ -53,13 +51,6 @@ class PyDial(Benchmark):
         from mwzeval.pydial.tasks import TASKS
 
         return NAME, *(f"{NAME}-{task}" for task in TASKS)
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations have, and what each means."""
-        from mwzeval.pydial.runs.scoring import MEANINGS
-
-        return MEANINGS
 
     def recognises(self, raw: Any) -> bool:
         """Return whether a line of JSON Lines is an episode, or the header before episodes."""
@@ -85,6 +76,8 @@ class PyDial(Benchmark):
         """Return a setting at the act level. Raises `UsageError`, `DataError`, `InputError`."""
         from mwzeval.pydial.benchmark import live_setting
 
+        if arguments.verb == "play":
+            raise UsageError("in PyDial you are the user with `mwzeval pydial play TASK`")
         return live_setting(arguments)
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:

@@ -58,7 +58,8 @@ class Report:
     (one per dialogue) behind the additive ones; `meta` says what was scored, how, and with which
     versions. `benchmark` is the name of the benchmark, as after `--benchmark`; `figures` are tables
     of totals, of which some numbers are scores. `references` names what is no system but scored
-    next to it, by what stands before the dot in the names of its scores (`gold`).
+    next to it, by what stands before the dot in the names of its scores (`gold`). `aliases` are
+    short names of scores for gates, such as `bleu`.
 
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}
@@ -77,6 +78,7 @@ class Report:
     benchmark: str
     figures: tuple[Sheet, ...] = ()
     references: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON report, in plain values: the metrics, and all else under `meta`."""

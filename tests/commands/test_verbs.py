@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.benchmark import benchmark_named, benchmarks, names_of
+from mwzeval.benchmark import benchmark_named, benchmarks
 from mwzeval.cli import main
 from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
@@ -22,8 +22,8 @@ OVERLAP, RANDOM = (
 
 def test_a_benchmark_is_found_by_each_of_its_names() -> None:
     for benchmark in benchmarks(external=False):
-        for name in names_of(benchmark):
-            assert name.startswith(benchmark.name)
+        for name in benchmark.names:
+            assert name.startswith(benchmark.info.name)
             assert benchmark_named(name) is benchmark
     for name in ("dstc8", "dstc7-ubuntu-3", "", "multiwoz-2.2"):
         with pytest.raises(UsageError, match=rf'"{name}".*(dstc7|multiwoz)'):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.benchmark import benchmark_named, names_of
+from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.metrics.measure import Resampling, named
@@ -52,7 +52,7 @@ def written(*lines: Any, name: str = "mine.jsonl") -> str:
 
 
 def test_it_is_found_by_each_of_its_names() -> None:
-    assert len(names_of(benchmark_named("pydial"))) == 37
+    assert len(benchmark_named("pydial").names) == 37
 
 
 def test_scores_of_a_run_are_those_of_its_tables(runs: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.reasons import kinds
 from tests.places import ROOT, read_json, sample_predictions
 from tests.report.pages import data_of, readable
 
@@ -228,6 +228,6 @@ def test_reasons_are_explained_where_they_are_counted(tmp_path: Path) -> None:
     counted = page[page.index('id="page-reasons"') : page.index('id="page-warnings"')]
     codes = re.findall('<span class="reason-code">([a-z-]+)<span', counted)
     meanings = re.findall('<span class="reason-meaning">(.*?)</span>', counted)
-    reasons = benchmark_named("multiwoz").reasons
+    reasons = {code: kind.meaning for code, kind in kinds().items()}
     assert codes
     assert [unescape(text) for text in meanings] == [reasons[code] for code in codes]

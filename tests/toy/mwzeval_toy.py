@@ -3,7 +3,7 @@
 from functools import cached_property
 from types import MappingProxyType
 
-from mwzeval.benchmark import Benchmark, ScoredFile
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, FileScorer, ScoredFile
 from mwzeval.errors import InputError, Problem
 from mwzeval.files.reading import read_json
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
@@ -16,11 +16,14 @@ GOLD = {f"q{number}": "yes" if number % 3 else "no" for number in range(20)}
 
 
 class Toy(Benchmark):
-    api, name, title = 1, "toy", "Toy"
-    words = Words("question", "questions", "topic", "answer")
-    headline = ("accuracy",)
-    input_help = 'A correct file: {"answers": {"q0": "yes", …}}\nREADME.md describes it.'
-    reasons = MappingProxyType({"wrong": "The answer is not the right one."})
+    api = 1
+    info = BenchmarkInfo(
+        "toy",
+        "Toy",
+        input_help='A correct file: {"answers": {"q0": "yes", …}}\nREADME.md describes it.',
+        words=Words("question", "questions", "topic", "answer"),
+        headline=("accuracy",),
+    )
 
     def recognises(self, raw):
         return isinstance(raw, dict) and "answers" in raw
@@ -32,7 +35,9 @@ class Toy(Benchmark):
         return Scorer(arguments.maybe)
 
 
-class Scorer:
+class Scorer(FileScorer):
+    reasons = MappingProxyType({"wrong": "The answer is not the right one."})
+
     def __init__(self, maybe):
         self.maybe = maybe
 

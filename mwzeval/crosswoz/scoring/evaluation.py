@@ -30,6 +30,7 @@ from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.version import __version__, library_version
 
+ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
 SAMPLE_NOTE = "The sample's town is invented: these are not CrossWOZ scores."
 """Shown wherever the embedded sample was scored."""
 MAIN_SCOPES = (WHOLE, USER, SYSTEM)
@@ -68,6 +69,7 @@ class ScoredPredictions:
             meta=_meta(self.checked),
             benchmark=NAME,
             references=BESIDE,
+            aliases=ALIASES,
         )
 
     def beside(self) -> dict[str, tuple[Score, ...]]:

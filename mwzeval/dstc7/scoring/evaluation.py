@@ -22,6 +22,7 @@ from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score
 from mwzeval.version import __version__, library_version
 
+ALIASES = {"recall10": "recall@10", "recall1": "recall@1"}
 DEPENDENCIES = ("numpy", "ijson")
 
 
@@ -43,6 +44,7 @@ class ScoredSubmission:
             warnings=self.warnings,
             meta=_meta(self.loaded),
             benchmark=NAME,
+            aliases=ALIASES,
         )
 
     def units(self) -> Sequence[str]:

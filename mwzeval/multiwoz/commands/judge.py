@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     file = file_of(arguments)
     if Path(file).is_file() and not is_header(beginning_value(file)):
         raise UsageError(f"{file} has no live dialogues: `mwzeval evaluate` scores predictions")
-    system = scorer_of(arguments).score(file, progress=not arguments.quiet)
+    scorer = scorer_of(arguments)
+    system = scorer.score(file, progress=not arguments.quiet)
     report = system.report(Resampling(arguments.ci) if arguments.ci else None)
-    return finish_report(arguments, MultiWoz(), report)
+    return finish_report(arguments, scorer, report)

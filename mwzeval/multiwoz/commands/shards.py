@@ -59,11 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
     files = files_of(arguments)
     if STANDARD_INPUT in files:
         arguments.parser.error("standard input is scored by `mwzeval evaluate`")
-    report = scorer_of(arguments).score_shards(
+    scorer = scorer_of(arguments)
+    report = scorer.score_shards(
         files,
         dask=arguments.dask,
         workers=arguments.workers,
         skip_bad=arguments.skip_bad,
         progress=not arguments.quiet,
     )
-    return finish_report(arguments, MultiWoz(), report)
+    return finish_report(arguments, scorer, report)

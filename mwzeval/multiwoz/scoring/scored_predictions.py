@@ -222,6 +222,7 @@ class ScoredPredictions:
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
             benchmark=NAME,
+            aliases={"bleu": f"bleu.{scorer.gold.reference_set}"},
         )
 
     def units(self) -> Sequence[str]:

@@ -22,7 +22,7 @@ from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold
 from tests.report.pages import readable
 
-WORDS = benchmark_named("crosswoz").words
+WORDS = benchmark_named("crosswoz").info.words
 
 GOLD = small_gold()
 FIELDS = {

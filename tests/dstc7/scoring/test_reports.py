@@ -44,7 +44,7 @@ from tests.dstc7.cases import (
 from tests.places import read_json, shared
 from tests.report.pages import readable
 
-WORDS = benchmark_named("dstc7").words
+WORDS = benchmark_named("dstc7").info.words
 
 
 def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
