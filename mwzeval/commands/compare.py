@@ -48,16 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help="with --items: scores that are better when lower, such as error rates",
     )
     parser.add_argument(
-        "--scopes",
-        action="store_true",
-        help=f"also compare the scores of each {benchmark.info.words.scope}",
-    )
-    parser.add_argument(
         "--all",
         action="store_true",
         help="compare all scores (default: those of the headline)",
     )
-    parser.add_argument(
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
+        "--scopes",
+        action="store_true",
+        help=f"also compare the scores of each {benchmark.info.words.scope}",
+    )
+    either.add_argument(
         "--table",
         choices=INTERVALS,
         help="one table for a paper instead: systems × scores, the best bold or starred, a dagger "
@@ -91,8 +92,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.comparison.items import directions
     from mwzeval.scores.sheets import printed, render
 
-    if arguments.table and arguments.scopes:
-        arguments.parser.error("--table is of scores of the whole: leave --scopes out")
     systems = named_systems(arguments)
     given = Counter(run for runs in systems.values() for run in runs)
     for file in given:

@@ -27,7 +27,7 @@ from mwzeval.scores.sheets import (
     plural,
     sheet,
     to_frame,
-    to_markdown,
+    to_html,
     to_text,
 )
 from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, AcrossRuns, across_runs
@@ -284,8 +284,8 @@ class Comparison:
     def __str__(self) -> str:
         return to_text(comparison_document(self)).rstrip("\n")
 
-    def _repr_markdown_(self) -> str:
-        return to_markdown(comparison_document(self))
+    def _repr_html_(self) -> str:
+        return to_html(comparison_document(self))
 
 
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:

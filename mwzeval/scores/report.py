@@ -20,7 +20,7 @@ from mwzeval.scores.sheets import (
     plain_number,
     sheet,
     to_frame,
-    to_markdown,
+    to_html,
     to_text,
 )
 from mwzeval.scores.table import Table
@@ -109,8 +109,8 @@ class Report:
     def __str__(self) -> str:
         return to_text(summary(self)).rstrip("\n")
 
-    def _repr_markdown_(self) -> str:
-        return to_markdown(summary(self))
+    def _repr_html_(self) -> str:
+        return to_html(summary(self))
 
     def score(self, name: str, scope: str = WHOLE) -> Score:
         """Return a score by its name, over everything or over a part such as a domain.

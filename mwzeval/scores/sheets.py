@@ -1,14 +1,15 @@
 """Tables for people, as sheets of cells, and the formats in which they are written.
 
 Whatever is reported (scores, a comparison, a leaderboard) becomes a `Document` once, and each
-format renders documents: text for a terminal, Markdown (GitHub's) for an issue and a notebook,
-LaTeX (with the package booktabs) for a paper. CSV and JSON Lines have one unrounded number a
-record, JSON everything.
+format renders documents: text for a terminal, Markdown (GitHub's) for an issue, HTML for a
+notebook, LaTeX (with the package booktabs) for a paper. CSV and JSON Lines have one unrounded
+number a record, JSON everything.
 """
 
 from __future__ import annotations
 
 import csv
+import html
 import io
 import os
 import re
@@ -274,6 +275,27 @@ def _caption(sheet: Sheet) -> str:
     is_bold = any(cell.best for row in sheet.rows for cell in row)
     bold = ("Bold: the best of its column.",) if sheet.caption and is_bold else ()
     return " ".join((*sheet.caption, *bold))
+
+
+def to_html(document: Document) -> str:
+    """Return heading, tables and notes as a `div`, which notebooks show; the best are bold."""
+    parts = [f"<p>{'<br/>'.join(map(_html_escaped, document.heading))}</p>"]
+    for sheet in document.sheets:
+        rows = [[_marked(cell, _html_escaped, "<b>{}</b>") for cell in row] for row in sheet.rows]
+        lines = [_html_line(map(_html_escaped, sheet.header), "th"), *map(_html_line, rows)]
+        title = f"<caption>{_html_escaped(sheet.title)}</caption>" if sheet.title else ""
+        parts.append(f"<table>{title}{''.join(lines)}</table>")
+        parts += [f"<p>{_html_escaped(_caption(sheet))}</p>"] if sheet.caption else []
+    notes = "<br/>".join(f"<code>{_html_escaped(note)}</code>" for note in document.notes)
+    return f"<div>{''.join(parts)}<p>{notes}</p></div>"
+
+
+def _html_line(cells: Iterable[str], tag: str = "td") -> str:
+    return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
+
+
+def _html_escaped(text: str) -> str:
+    return html.escape(printable(text))
 
 
 _LATEX_ESCAPES = {

@@ -16,7 +16,7 @@ from mwzeval.scores.sheets import (
     plain_number,
     plural,
     sheet,
-    to_markdown,
+    to_html,
     to_text,
 )
 
@@ -151,8 +151,8 @@ class Table:
     def __str__(self) -> str:
         return to_text(self._document()).rstrip("\n")
 
-    def _repr_markdown_(self) -> str:
-        return to_markdown(self._document())
+    def _repr_html_(self) -> str:
+        return to_html(self._document())
 
     def _document(self) -> Document:
         header = [UNIT, *_ends(self.columns, "…")]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import pickle
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.report import Report, summary
 from mwzeval.scores.score import Score, Signature
-from mwzeval.scores.sheets import to_markdown, to_text
+from mwzeval.scores.sheets import to_html, to_text
 from mwzeval.scores.table import Table
 from mwzeval.text import to_json
 from tests.command_lines import parser_of
@@ -72,7 +72,7 @@ def test_every_benchmark_has_frames_tables_and_a_name(name: str, tmp_path: Path)
     assert len(report.table.to_frame()) == len(report.table.units)
     # A share from 0 to 1 is not in percent.
     assert not [s.name for s in report.scores if s.unit == "%" and 0 < s.value <= 1]
-    assert report._repr_markdown_() == to_markdown(summary(report))
+    assert report._repr_html_() == to_html(summary(report))
 
 
 def test_a_report_has_the_dict_that_is_written_as_json(report: Report) -> None:
@@ -124,7 +124,7 @@ def test_results_are_shown_as_the_command_line_prints_them(
     document = comparison_document(comparison)
     assert f"{report}\n" == to_text(summary(report))
     assert f"{comparison}\n" == to_text(document)
-    assert comparison._repr_markdown_() == to_markdown(document)
+    assert comparison._repr_html_() == to_html(document)
     assert "\n" not in repr(report)
     assert len(repr(report)) < 400
     assert len(repr(report.table)) < 100
@@ -159,31 +159,40 @@ def test_without_pandas_the_extra_is_named(report: Report, monkeypatch: pytest.M
         report.to_frame()
 
 
-def rows(markdown: str) -> list[list[str]]:
-    lines = [line for line in markdown.splitlines() if line.startswith("| ")]
-    return [line.strip("| ").split(" | ") for line in (lines[0], *lines[2:])]
+def rows(shown: str) -> list[list[str]]:
+    """Return the texts of cells; the HTML has to be well-formed."""
+    found = ElementTree.fromstring(shown).iter("tr")
+    return [["".join(cell.itertext()) for cell in row] for row in found]
 
 
 def test_notebooks_show_the_ends_of_a_large_table_and_say_how_large_it_is() -> None:
     columns = tuple(f"c{number}" for number in range(20))
     table = Table(tuple(f"u{n}" for n in range(50)), columns, np.arange(1000.0).reshape(50, 20))
-    shown = table._repr_markdown_()
+    shown = table._repr_html_()
     assert "50 units × 20 columns" in shown
     assert [row[0] for row in rows(shown)] == ["unit", *(f"u{n}" for n in range(5)), "…"] + [
         f"u{n}" for n in range(45, 50)
     ]
     assert rows(shown)[1] == ["u0", "0", "1", "2", "3", "4", "…", "15", "16", "17", "18", "19"]
     small = Table.from_rows(("a",), [("x", {"a": 0.5})])
-    assert rows(small._repr_markdown_()) == [["unit", "a"], ["x", "0.5"]]
+    assert rows(small._repr_html_()) == [["unit", "a"], ["x", "0.5"]]
 
 
-def test_what_notebooks_show_has_no_tag_and_no_open_code(report: Report) -> None:
+def test_what_notebooks_show_has_tags_of_tables_only(
+    report: Report, comparison: Comparison
+) -> None:
     hostile = Score(HOSTILE, HOSTILE, math.pi, 1, Signature.of(HOSTILE, {"a": HOSTILE}))
     table = Table.from_rows((HOSTILE,), [(HOSTILE, {HOSTILE: 1})])
     meta = {**report.meta, "corpus": HOSTILE, "note": HOSTILE}
-    for result in (Report({}, (hostile,), table, (), meta, "multiwoz"), table):
-        shown = result._repr_markdown_()
-        without_code = re.sub("`[^`\\n]*`", "", shown)
-        assert not re.search(r"(?<!\\)<", without_code)
-        assert HOSTILE[1:7] in without_code
+    of_hostile = Report({}, (hostile,), table, (), meta, "multiwoz")
+    for result in (of_hostile, table, report, comparison):
+        shown = result._repr_html_()
+        root = ElementTree.fromstring(shown)
+        tags = {element.tag for element in root.iter()}
+        assert tags <= {"div", "p", "br", "table", "caption", "tr", "th", "td", "b", "code"}
+        assert not any(element.attrib for element in root.iter())
         assert "\x1b" not in shown
+        if result in (of_hostile, table):
+            assert HOSTILE[1:7] in "".join(root.itertext())
+    best = list(ElementTree.fromstring(comparison._repr_html_()).iter("b"))
+    assert best
