@@ -32,7 +32,6 @@ from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights
-from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 
 ROOT = Path(__file__).parent.parent
@@ -189,7 +188,7 @@ def reward_rows(data: Path) -> Iterator[Row]:
 
 def _delexicalization(human: Predictions, evaluator: Evaluator) -> Row:
     checked = evaluator.checked(human)
-    scorer, sources = checked.scorer, Sources.of(checked.dialogues.values())
+    scorer, sources = checked.scorer, checked.sources
     situations = []
     for name, turns in checked.dialogues.items():
         normal = scorer.normalize(name, turns, sources).turns

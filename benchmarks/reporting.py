@@ -25,8 +25,7 @@ from benchmarks.multiwoz import yardstick
 from mwzeval import Evaluator
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.plugin import MultiWoz
-from mwzeval.multiwoz.scoring.scored_predictions import explain
-from mwzeval.multiwoz.scoring.scorer import Sources
+from mwzeval.multiwoz.scoring.explanation import explain
 from mwzeval.report.html import to_html
 from mwzeval.report.systems import scored_system
 
@@ -63,15 +62,13 @@ def rows(data: Path) -> Iterator[Row]:
     yield at_most_times(f"{SYSTEM}: `--ci`, intervals of all metrics", pairs, 0.2)
     yield from _comparison(folder, corpus_bleu)
 
-    checked = evaluated.checked
-    sources = Sources.of(checked.dialogues.values())
     # The garbage collector does not search the objects of this benchmark.
     gc.collect()
     gc.freeze()
     times = []
-    for name, turns in checked.dialogues.items():
-        dialogue = checked.scorer.normalize(name, turns, sources)
-        times.append(1000 * seconds(functools.partial(explain, checked.scorer, dialogue)))
+    for name, turns in evaluated.dialogues.items():
+        dialogue = evaluated.scorer.normalize(name, turns, evaluated.sources)
+        times.append(1000 * seconds(functools.partial(explain, evaluated.scorer, dialogue)))
     what = f"explaining a dialogue: median {statistics.median(times):.1f} ms, slowest"
     yield at_most(what, max(times), "ms", 50, 1)
 

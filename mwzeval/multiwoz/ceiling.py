@@ -75,8 +75,8 @@ def ceiling_of(
         metrics, dialogues = like.metrics, None
         corpus = DEFAULT_CORPUS if like.corpus == AUTO else like.corpus
     else:
-        metrics, dialogues = system.rows.metrics, system.checked.dialogues
-        corpus = system.checked.scorer.gold.corpus
+        metrics, dialogues = system.scorer.metrics, system.dialogues
+        corpus = system.scorer.gold.corpus
     arguments = {**scorer.arguments, "corpus": corpus, "input_format": OWN_FORMAT}
     arguments |= {"tools": None, "unfilled": (), "dst_rules": ()}
     reports = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, replace
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -60,12 +61,8 @@ from mwzeval.multiwoz.predictions.reading import (
 )
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, Reward, RewardWeights
-from mwzeval.multiwoz.scoring.rows import Metrics, Rows, scored_table
-from mwzeval.multiwoz.scoring.scored_predictions import (
-    CheckedPredictions,
-    ScoredPredictions,
-)
-from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
+from mwzeval.multiwoz.scoring.scored_predictions import Rows, ScoredPredictions
+from mwzeval.multiwoz.scoring.scorer import Metrics, NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.states import parse_rules
 from mwzeval.output import followed
 from mwzeval.scores.findings import Findings
@@ -185,10 +182,8 @@ class Evaluator:
         with no_garbage_collection():
             checked = self.checked(predictions, file=file)
             names = followed(checked.dialogues, "dialogues", shown=progress)
-            sources = Sources.of_census(checked.census)
-            rows = Rows.of(checked.scorer, checked.dialogues, self.metrics, sources, names)
-            table = scored_table(checked.scorer, rows)
-            return ScoredPredictions(checked, rows, table, self.resampling)
+            rows = Rows.of(checked.scorer, checked.dialogues, checked.sources, names)
+            return checked.with_rows(rows)
 
     def check_metrics(self) -> None:
         """Raise `UsageError` when no metric was asked for."""
@@ -196,8 +191,8 @@ class Evaluator:
             names = ", ".join(metric.name for metric in fields(Metrics))
             raise UsageError(f"no metric was asked for: choose among {names}")
 
-    def checked(self, predictions: Predictions, *, file: str | None = None) -> CheckedPredictions:
-        """Return predictions that can be scored, with what scores them.
+    def checked(self, predictions: Predictions, *, file: str | None = None) -> ScoredPredictions:
+        """Return predictions that can be scored, with what scores them when they are asked to.
 
         Raises `InputError` with every problem when they cannot be scored.
         """
@@ -216,7 +211,7 @@ class Evaluator:
         checked = self._check(predictions, findings)
         if checked is None:
             return findings.problems
-        lexicalized = checked.scorer.delexicalizes(Sources.of_census(checked.census))
+        lexicalized = checked.scorer.delexicalizes(checked.sources)
         return [*findings.problems, *check_each_turn(checked.dialogues, lexicalized, findings)]
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
@@ -275,59 +270,27 @@ class Evaluator:
                 'words: say Evaluator(responses="lexicalized")'
             )
 
-    def _normalized(
-        self, dialogue_id: str, turns: Turns, file: str | None = None
-    ) -> tuple[Scorer, NormalizedDialogue]:
-        """Return one checked dialogue in normal form, with its scorer. Raises `InputError`."""
-        findings = Findings(file)
-        raw = adapt_dialogue(dialogue_id, turns, self.input_format, findings, self.tools)
-        dialogues = filled(check_dialogues(raw, findings, need_responses=True), self.unfilled)
-        scorer, dialogues = self._fitted(dialogues, findings)
-        findings.check()
-        ((name, checked),) = dialogues.items()
-        return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
-
-    def _fitted(self, dialogues: Dialogues, findings: Findings) -> tuple[Scorer, Dialogues]:
-        """Return dialogues under the ids of the fold, and the scorer of their corpus."""
-        corpus = self.corpus
-        if corpus == AUTO:
-            of_sample = all(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
-            corpus = SAMPLE if of_sample else DEFAULT_CORPUS
-        scorer = self.scorer(corpus)
-        dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
-        check_fit(dialogues, scorer.gold, findings)
-        return scorer, dialogues
-
-    def _check(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
-        part = self.part(predictions, findings)
-        if part is None:
-            return None
-        findings.sort_warnings()
-        check_whole(part.census, part.scorer, self.metrics, findings)
-        return replace(part, warnings=tuple(findings.warnings))
-
-    def part(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
-        """Check what can be said of a part of an input as of the whole; None when it is empty."""
-        raw = adapt(predictions, self.input_format, findings, self.tools)
-        if raw is None and findings.errors:
-            return None
-        need_responses = self.metrics.need_responses
-        dialogues = check_dialogues(raw, findings, need_responses=need_responses)
-        if not dialogues:
-            return None
-        scorer, dialogues = self._fitted(filled(dialogues, self.unfilled), findings)
-        check_turns(dialogues, self.rules, findings)
-        census = Census.of(
-            dialogues, scorer.reference_sets, scorer.gold, self.rules, findings.positions
-        )
-        return CheckedPredictions(dialogues, scorer, census)
-
     def scorer(self, corpus: str) -> Scorer:
         """Return what scores dialogues of a corpus; its gold data are read when first needed."""
-        scorer = self._scorers.get(corpus)
-        if scorer is None:
-            scorer = self._scorers[corpus] = self._load(corpus)
-        return scorer
+        if corpus not in self._scorers:
+            root = corpus_root(corpus, self.data, offline=self.offline)
+            gold = replace(load_fold(corpus, self.fold, root), rollouts=self.rollouts)
+            own, names = gold.reference_set, self.references
+            if names is None:
+                names = (own, *available_references(root))
+            self._scorers[corpus] = Scorer(
+                gold,
+                self.rules,
+                self.metrics,
+                {
+                    n: own_references(gold) if n == own else load_references(n, self.fold, root)
+                    for n in (names if self.metrics.bleu else ())
+                },
+                self.responses,
+                self.unfilled,
+                self.tools.checksum,
+            )
+        return self._scorers[corpus]
 
     def unloaded(self) -> Evaluator:
         """Return a copy that reads its gold data itself, fit to be sent to another machine."""
@@ -353,39 +316,51 @@ class Evaluator:
                 declared[name] = known == "predicted"
         return IncrementalEvaluator(self, declared)
 
-    def _load(self, corpus: str) -> Scorer:
-        root = corpus_root(corpus, self.data, offline=self.offline)
-        gold = replace(load_fold(corpus, self.fold, root), rollouts=self.rollouts)
-        names: Sequence[str] = ()
-        if self.metrics.bleu:
-            known = (gold.reference_set, *available_references(root))
-            names = known if self.references is None else self.references
-        own = gold.reference_set
-        sets = {
-            name: own_references(gold) if name == own else load_references(name, self.fold, root)
-            for name in names
-        }
-        return Scorer(
-            gold,
-            self.rules,
-            sets,
-            self.metrics.dst_rules,
-            self.responses,
-            self.unfilled,
-            self.tools.checksum,
+    def part(self, predictions: Any, findings: Findings) -> ScoredPredictions | None:
+        """Check what can be said of a part of an input as of the whole; None when it is empty."""
+        raw = adapt(predictions, self.input_format, findings, self.tools)
+        if raw is None and findings.errors:
+            return None
+        need_responses = self.metrics.need_responses
+        dialogues = check_dialogues(raw, findings, need_responses=need_responses)
+        if not dialogues:
+            return None
+        scorer, dialogues = self._fitted(filled(dialogues, self.unfilled), findings)
+        check_turns(dialogues, self.rules, findings)
+        census = Census.of(
+            dialogues, scorer.reference_sets, scorer.gold, self.rules, findings.positions
         )
+        return ScoredPredictions(dialogues, scorer, census, resampling=self.resampling)
 
+    def _check(self, predictions: Any, findings: Findings) -> ScoredPredictions | None:
+        checked = self.part(predictions, findings)
+        if checked is not None:
+            check_whole(checked.census, checked.scorer, findings)
+            checked.warnings = tuple(findings.warnings)
+        return checked
 
-def possible_sources(census: Census, responses: Responses = AUTO) -> tuple[Sources, ...]:
-    """Return the sources that an input with such a part may lead to, the part's own first."""
-    own = Sources.of_census(census)
-    kinds = (own.lexicalized, not own.lexicalized) if responses == AUTO else (False,)
-    return tuple(
-        Sources(predicted_states=states, predicted_domains=domains, lexicalized=lexicalized)
-        for states in ((True, False) if own.predicted_states else (False,))
-        for domains in ((True, False) if own.predicted_domains else (False,))
-        for lexicalized in kinds
-    )
+    def _normalized(
+        self, dialogue_id: str, turns: Turns, file: str | None = None
+    ) -> tuple[Scorer, NormalizedDialogue]:
+        """Return one checked dialogue in normal form, with its scorer. Raises `InputError`."""
+        findings = Findings(file)
+        raw = adapt_dialogue(dialogue_id, turns, self.input_format, findings, self.tools)
+        dialogues = filled(check_dialogues(raw, findings, need_responses=True), self.unfilled)
+        scorer, dialogues = self._fitted(dialogues, findings)
+        findings.check()
+        ((name, checked),) = dialogues.items()
+        return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
+
+    def _fitted(self, dialogues: Dialogues, findings: Findings) -> tuple[Scorer, Dialogues]:
+        """Return dialogues under the ids of the fold, and the scorer of their corpus."""
+        corpus = self.corpus
+        if corpus == AUTO:
+            of_sample = all(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
+            corpus = SAMPLE if of_sample else DEFAULT_CORPUS
+        scorer = self.scorer(corpus)
+        dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
+        check_fit(dialogues, scorer.gold, findings)
+        return scorer, dialogues
 
 
 OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses", "bookings"})
@@ -444,27 +419,25 @@ class IncrementalEvaluator:
         Raises `InputError` with every problem of the part, which is then left out.
         """
         with no_garbage_collection():
-            part = self.blank()
-            part._findings = findings = Findings(file)
-            checked = self._evaluator.part(predictions, findings)
-            if checked is None or findings.errors:
+            later = self.blank()
+            later._findings = findings = Findings(file)
+            part = self._evaluator.part(predictions, findings)
+            if part is None or findings.errors:
                 raise InputError(findings.errors)
-            part.census, scorer = checked.census, checked.scorer
-            part._corpus = scorer.gold.corpus
-            possible = part._possible()
-            self._check(part, possible)
+            later.census, later._corpus = part.census, part.scorer.gold.corpus
+            possible = later._possible()
+            self._check(later, possible)
             for sources in possible:
                 if self._corpus is None or sources in self._rows:
-                    rows = Rows.of(scorer, checked.dialogues, self._evaluator.metrics, sources)
-                    part._rows[sources] = rows
-            part._signed = self._signed or {
+                    later._rows[sources] = Rows.of(part.scorer, part.dialogues, sources)
+            later._signed = self._signed or {
                 (measure.name, key): value
-                for rows in part._rows.values()
-                for measure in scored_table(scorer, rows).measures
+                for rows in later._rows.values()
+                for measure in part.with_rows(rows).measures()
                 for key, value in measure.signature.choices
                 if key not in OF_THE_INPUT
             }
-            self._add(part)
+            self._add(later)
 
     def merge(self, later: IncrementalEvaluator) -> None:
         """Add the parts of another one, as if they had come after those of this one.
@@ -485,28 +458,39 @@ class IncrementalEvaluator:
         """
         if self._corpus is None:
             raise InputError([Problem("empty", "there is no dialogue in it")])
-        lexicalized = Sources.of_census(self.census).lexicalized
+        scorer = self._evaluator.scorer(self._corpus)
+        findings = Findings(file)
+        findings.merge(self._findings)
+        check_whole(self.census, scorer, findings)
+        scored = ScoredPredictions({}, scorer, self.census, tuple(findings.warnings))
         # Predicted states and domains as long as no turn has lacked them.
         sources = max(
             self._rows,
-            key=lambda s: (s.lexicalized == lexicalized, s.predicted_states, s.predicted_domains),
+            key=lambda s: (
+                s.lexicalized == scored.sources.lexicalized,
+                s.predicted_states,
+                s.predicted_domains,
+            ),
         )
-        scorer, rows = self._evaluator.scorer(self._corpus), self._rows[sources].with_windows()
-        findings = Findings(file)
-        findings.merge(self._findings)
-        findings.sort_warnings()
-        check_whole(self.census, scorer, self._evaluator.metrics, findings)
-        checked = CheckedPredictions({}, scorer, self.census, tuple(findings.warnings))
-        return ScoredPredictions(checked, rows, scored_table(scorer, rows)).report()
+        return scored.with_rows(self._rows[sources].with_windows()).report()
 
     def _possible(self) -> Sequence[Sources]:
-        """Return the sources that this part may be scored with. Raises `InputError` if none."""
+        """Return the sources that this part may be scored with, its own first.
+
+        Raises `InputError` if there are none.
+        """
         if self._sources is not None:
             return (self._sources,)
-        census = self.census
+        census, own = self.census, Sources.of_census(self.census)
+        both, kinds = (True, False), (own.lexicalized, not own.lexicalized)
+        choices = product(
+            both if own.predicted_states else (False,),
+            both if own.predicted_domains else (False,),
+            kinds if self._evaluator.responses == AUTO else (False,),
+        )
         possible = [
             sources
-            for sources in possible_sources(census, self._evaluator.responses)
+            for sources in (Sources(*choice) for choice in choices)
             if all(getattr(sources, name) == value for name, value in self._declared.items())
         ]
         if not possible:

@@ -95,8 +95,8 @@ def test_claims_in_logs(log: str, flagged: int, names: int, inform: float, succe
         messages = {name: {"messages": row["messages"]} for name, row in chosen.items()}
         scored = evaluator().score(messages)
         reports[which] = scored.report()
-        scorer = scored.checked.scorer
-        for name, turns in scored.checked.dialogues.items():
+        scorer = scored.scorer
+        for name, turns in scored.dialogues.items():
             dialogue = scorer.normalize(name, turns, scored.rows.sources)
             reading.add(chosen[name]["facts"], scorer.grounded(dialogue).judged)
     true, false, invented = (

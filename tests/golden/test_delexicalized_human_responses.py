@@ -10,7 +10,6 @@ import pytest
 
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.scores.report import Report
 from tests.golden.annotated_spans import SpanScore, annotated_turns, count
 from tests.places import shared
@@ -39,7 +38,7 @@ def span_scores() -> dict[str, SpanScore]:
     turns = annotated_turns(FOLD)
     predictions = {name: [{"response": turn.response} for turn in of] for name, of in turns.items()}
     checked = evaluator().checked(predictions)
-    sources = Sources.of(checked.dialogues.values())
+    sources = checked.sources
     scores: dict[str, SpanScore] = {}
     for name, of in checked.dialogues.items():
         found = checked.scorer.delexicalized(name, of, sources)

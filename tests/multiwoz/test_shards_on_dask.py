@@ -73,9 +73,9 @@ def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path)
     paths = write_shards(tmp_path, cut(sample_predictions("good"), range(1, 62)))
 
     def pretend(version: str) -> None:
-        import mwzeval.multiwoz.scoring.rows
+        import mwzeval.multiwoz.scoring.scored_predictions
 
-        mwzeval.multiwoz.scoring.rows.__version__ = version  # type: ignore[attr-defined]
+        mwzeval.multiwoz.scoring.scored_predictions.__version__ = version  # type: ignore[attr-defined]
 
     from mwzeval.version import __version__
 

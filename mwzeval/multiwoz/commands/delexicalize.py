@@ -18,7 +18,6 @@ from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_format, file_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled
 from mwzeval.multiwoz.placeholders import known_placeholders
-from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.words.text import Delexicalized
 from mwzeval.output import warnings_behind, write_output, write_result
 
@@ -90,9 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     checked = evaluator.checked(raw, file=file)
     if arguments.strict and checked.warnings:
         raise InputError(checked.warnings)
-    scorer, sources = checked.scorer, Sources.of(checked.dialogues.values())
     delexicalized = {
-        name: scorer.delexicalized(name, turns, sources)
+        name: checked.scorer.delexicalized(name, turns, checked.sources)
         for name, turns in checked.dialogues.items()
     }
     if arguments.mentions:

@@ -62,8 +62,8 @@ from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import ALL_DOMAINS, UNANSWERED_VALUES
+from mwzeval.multiwoz.scoring.explanation import spelled
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates
-from mwzeval.multiwoz.scoring.reasons import spelled
 from mwzeval.scores.explanation import (
     CANNOT_BE,
     NOT_JUDGED,

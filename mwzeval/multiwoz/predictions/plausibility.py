@@ -21,8 +21,7 @@ from mwzeval.multiwoz.placeholders import PLACEHOLDERS, known_placeholders
 from mwzeval.multiwoz.predictions.census import AFTER, BEFORE, OTHER, TIME, Census, Key, shapes
 from mwzeval.multiwoz.predictions.reading import UNFILLED, Dialogues, bare, spelling, visible
 from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS
-from mwzeval.multiwoz.scoring.rows import Metrics
-from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
+from mwzeval.multiwoz.scoring.scorer import Metrics, Scorer, Sources
 from mwzeval.multiwoz.words.numbers import has_identifier
 from mwzeval.scores.findings import Findings
 
@@ -432,9 +431,11 @@ def check_references(
             )
 
 
-def check_whole(census: Census, scorer: Scorer, metrics: Metrics, findings: Findings) -> None:
-    """Warn about what only the counts of a whole input show."""
+def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
+    """Warn about what only the counts of a whole input show, after the other warnings in order."""
     gold, stated, turns, wording = scorer.gold, scorer.responses, census.turns, census.wording
+    metrics = scorer.metrics
+    findings.sort_warnings()
     findings.other_files(gold.corpus, gold.checksum, gold.other_files)
 
     def warn(kind: str, is_so: object, message: str) -> None:

@@ -1,223 +1,259 @@
-"""Predictions that are checked, then scored: for reports, comparisons and explanations."""
+"""Checked predictions and their scores: rows, measures over their sums, reports, explanations.
+
+Functions of measures have a place in a module, so that they can be sent to other processes.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mwzeval.errors import Problem, UsageError
 from mwzeval.libraries import no_garbage_collection
-from mwzeval.metrics.measure import Resampling, ScoredTable
+from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
+from mwzeval.metrics.bleu import tokenize as segment
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
+from mwzeval.metrics.types import TypeCounts
 from mwzeval.multiwoz import NAME, SCORING_REVISION
-from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
-from mwzeval.multiwoz.grounding.claims import Claim, claims_of
-from mwzeval.multiwoz.grounding.scores import Words
-from mwzeval.multiwoz.placeholders import natural_spacing
+from mwzeval.multiwoz.corpus import References
+from mwzeval.multiwoz.database import FUZZY_THRESHOLD
+from mwzeval.multiwoz.grounding.claims import Claim
+from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
+from mwzeval.multiwoz.grounding.scores import (
+    Computed,
+    grounded_columns,
+    grounded_measures,
+    grounded_view,
+)
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.plausibility import coverage
-from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
-from mwzeval.multiwoz.scoring.goal_success import (
-    DialogueOutcome,
-    DomainOutcome,
-    NeedsOffer,
-    Progress,
+from mwzeval.multiwoz.predictions.reading import Dialogues, spelling
+from mwzeval.multiwoz.scoring.explanation import explain
+from mwzeval.multiwoz.scoring.goal_success import GOAL_SUCCESS, goal_row
+from mwzeval.multiwoz.scoring.richness import (
+    MSTTR_WINDOW,
+    RICHNESS_COLUMNS,
+    DialogueWords,
+    Richness,
+    richness_rows,
+    tokenize,
 )
-from mwzeval.multiwoz.scoring.reasons import Case, failures, spelled
-from mwzeval.multiwoz.scoring.rows import Rows, plain_metrics
-from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
+from mwzeval.multiwoz.scoring.scorer import Metrics, Scorer, Sources
 from mwzeval.multiwoz.tracking.errors import with_state_errors
-from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, TurnView, Utterance
+from mwzeval.multiwoz.tracking.joint_goals import DST_COLUMNS, Confusion, JointGoals, dst_measures
+from mwzeval.multiwoz.tracking.states import DST_THRESHOLD
+from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.table import Table
+from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import __version__, library_version
 
-SHOWN_VENUES = 3
-"""How many venues are named before they are only counted."""
-
-
-def explain(
-    scorer: Scorer, dialogue: NormalizedDialogue, predicted: Sequence[Turn] = ()
-) -> Explanation:
-    """Return the outcomes of a dialogue, what each turn did, and why Inform or Success failed.
-
-    With the turns as they were `predicted`, responses are shown as they were written, with calls
-    and bookings; of a response with placeholders a fact tells as what it was scored.
-    """
-    case = Case.of(scorer, dialogue)
-    outcome = case.outcome()
-    results: dict[str, DialogueOutcome | DomainOutcome] = {WHOLE: outcome, **outcome.domains}
-    outcomes = {scope: {"inform": r.inform, "success": r.success} for scope, r in results.items()}
-    views = list(_turn_views(case, scorer.gold.dialogues[dialogue.name], predicted))
-    reasons = [failure.reason() for failure in failures(case)]
-    if dialogue.mentions is not None:
-        words = words_of(scorer, dialogue)
-        for scope, of_scope in words.outcomes().items():
-            outcomes[scope or WHOLE].update(of_scope)
-        for index, view in enumerate(views):
-            claims = tuple(claim for claim in words.claims if claim.turn == index)
-            facts = (*view.facts, *words.turn_facts(index))
-            views[index] = view._replace(facts=facts, claims=claims)
-        reasons += words.reasons()
-    goal = tuple(_goal_facts(case))
-    return Explanation(dialogue.name, outcomes, goal, tuple(views), tuple(reasons))
-
-
-def words_of(scorer: Scorer, dialogue: NormalizedDialogue) -> Words:
-    """Return what was made of the words of a dialogue, and what they are judged by."""
-    gold = scorer.gold.dialogues[dialogue.name]
-    grounded = scorer.grounded(dialogue)
-    mentions = scorer.all_mentions(dialogue)
-    of_log = scorer.log_claims(dialogue, grounded)
-    facts = scorer.grounding.facts
-    return Words(
-        grounded=grounded,
-        mentions=mentions,
-        booked=gold.booked,
-        facts=facts,
-        constraints={domain: wanted.informable for domain, wanted in gold.goal.items()},
-        database=scorer.database,
-        claims=claims_of(dialogue.words, mentions, grounded, of_log, facts),
-    )
-
-
-def _calls_and_bookings(turn: Turn) -> Iterator[Fact]:
-    for call in turn.calls:
-        arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
-        yield Fact("called", f"{call.function}({arguments})")
-    if not turn.calls:
-        for domain, slots in turn.bookings or ():
-            yield Fact("booked", spelled(slots), domain)
-
-
-def _goal_facts(case: Case) -> Iterator[Fact]:
-    for domain, wanted in case.goal.items():
-        constraints = case.constraints[domain]
-        yield Fact("wants", spelled(constraints), domain)
-        if wanted.needs_offer is not NeedsOffer.NEVER:
-            satisfying = case.database.find(domain, constraints)
-            yield Fact("satisfied by", _venues(case, domain, satisfying), domain)
-        if wanted.requested:
-            yield Fact("asks for", ", ".join(sorted(wanted.requested)), domain)
-
-
-def _turn_views(case: Case, gold: GoldDialogue, predicted: Sequence[Turn]) -> Iterator[TurnView]:
-    progress = Progress(case.goal)
-    has_offered: set[str] = set()
-    states: dict[str, tuple[Mapping[str, str], Fact]] = {}
-    for index, acts in enumerate(case.acts()):
-        turn = case.turns[index]
-        scored = natural_spacing(turn.response)
-        response: str | None = scored
-        facts = []
-        if predicted:
-            response = predicted[index].response
-            if response is not None and response != scored and not case.in_words:
-                facts.append(Fact("scored as", scored))
-            facts += _calls_and_bookings(predicted[index])
-        before = {domain: frozenset(slots) for domain, slots in progress.provided.items()}
-        progress.advance(acts)
-        facts.append(Fact("active", ", ".join(turn.active_domains) or "none"))
-        for domain, slots in turn.state.items():
-            # Most slots are those of the turn before, the very same object.
-            if domain not in states or states[domain][0] is not slots:
-                states[domain] = slots, Fact("state", spelled(slots), domain)
-            facts.append(states[domain][1])
-        for domain, act in acts.items():
-            if act.found is not None:
-                has_offered.add(domain)
-                facts.append(Fact("matched", _venues(case, domain, act.found), domain))
-        for domain in case.goal:
-            if domain in has_offered:
-                facts.append(_offer(case, domain, progress.offered[domain]))
-            if new := progress.provided[domain] - before[domain]:
-                facts.append(Fact("provided", ", ".join(sorted(new)), domain))
-        utterances = [Utterance("user", gold.user_utterances[index])]
-        if response is not None:
-            utterances.append(Utterance(SYSTEM, response))
-        utterances.append(Utterance("reference", gold.references[index]))
-        yield TurnView(tuple(utterances), tuple(facts))
-
-
-def _offer(case: Case, domain: str, offered: tuple[str, ...]) -> Fact:
-    goal, remark = case.goal[domain], ""
-    if offered and goal.needs_offer is not NeedsOffer.NEVER:
-        satisfying = len(goal.satisfying.intersection(offered))
-        share = {0: "none", len(offered): "all"}.get(satisfying, str(satisfying))
-        remark = f" (satisfying the goal: {share})"
-    return Fact("on offer", _venues(case, domain, offered, remark), domain)
-
-
-def _venues(case: Case, domain: str, ids: Sequence[str], remark: str = "") -> str:
-    """Return the number of venues, a remark, and the first of their names."""
-    if not ids:
-        return "no venue"
-    shown = [case.database.names.get((domain, venue), venue) for venue in ids[:SHOWN_VENUES]]
-    rest = ", …" if len(ids) > SHOWN_VENUES else ""
-    kind = "venue" if len(ids) == 1 else "venues"
-    return f"{len(ids)} {kind}{remark}: {', '.join(shown)}{rest}"
-
-
+FOLDED = "all"
+"""The unit of the one row that is left of many."""
+RICHNESS = (
+    *("entropy", "cond_entropy", "avg_lengths", "msttr"),
+    *("num_unigrams", "num_bigrams", "num_trigrams"),
+)
+# In the units of the original evaluator.
+STATE_TRACKING = {"joint_accuracy": 1, "slot_f1": 1, "slot_precision": 100, "slot_recall": 100}
 DEPENDENCIES = (
     *("sacrebleu", "sacremoses", "fuzzywuzzy", "python-Levenshtein"),
     *("lexical-diversity", "numpy"),
 )
-
 SAMPLE_NOTE = "The sample corpus is an invented town: these are not MultiWOZ scores."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CheckedPredictions:
+@dataclass(slots=True, eq=False)
+class Rows:
+    """The rows of scored dialogues, and what is not additive: richness and confusions.
+
+    `words` are those of each dialogue; `confusions` are the wrong values of state tracking by rule,
+    each with its number of turns.
+    """
+
+    sources: Sources
+    table: Table
+    turns: int
+    richness: Richness
+    confusions: Mapping[str, Counter[Confusion]]
+    words: Sequence[DialogueWords] = ()
+
+    @classmethod
+    def of(
+        cls,
+        scorer: Scorer,
+        dialogues: Dialogues,
+        sources: Sources,
+        names: Iterable[str] | None = None,
+    ) -> Rows:
+        """Score checked dialogues, in the order of `names` (default: their own).
+
+        State tracking needs predicted states; without them it is not scored.
+        """
+        metrics = scorer.metrics
+        has_dst = metrics.dst and sources.predicted_states
+        rules = scorer.joint_goals if sources.predicted_states else ()
+        bleus = scorer.bleus.values() if metrics.bleu else ()
+        columns = (
+            *(GOAL_SUCCESS.columns if metrics.success else ()),
+            *(DST_COLUMNS if has_dst else ()),
+            *(column for rule in rules for column in rule.columns),
+            *(column for bleu in bleus for column in bleu.columns),
+            *(grounded_columns(scorer.delexicalizes(sources)) if metrics.grounded else ()),
+            *(RICHNESS_COLUMNS if metrics.richness else ()),
+        )
+        confusions = {rule.name: Counter[Confusion]() for rule in rules}
+        segments: list[tuple[str, list[str]]] = []
+        words: list[DialogueWords] = []
+        rows: list[tuple[str, dict[str, float]]] = []
+        need_normalizing = replace(metrics, dst_rules=()) != Metrics()
+        for name in dialogues if names is None else names:
+            row: dict[str, float] = {}
+            rows.append((name, row))
+            turns = dialogues[name]
+            for rule in rules:
+                in_corpus = scorer.gold.name_of(name)
+                states = rule.states(in_corpus, scorer.gold.dialogues[in_corpus], turns)
+                row.update(rule.row(states, confusions[rule.name]))
+            if not need_normalizing:
+                continue
+            dialogue = scorer.normalize(name, turns, sources)
+            if metrics.success:
+                row.update(goal_row(scorer.outcome(dialogue)))
+            if has_dst:
+                row.update(scorer.state_row(dialogue))
+            if metrics.grounded:
+                row.update(scorer.grounded_row(dialogue, turns, sources))
+            if metrics.bleu or metrics.richness:
+                responses = dialogue.responses
+                if metrics.richness:
+                    words.append([tokenize(response) for response in responses])
+                if metrics.bleu:
+                    segments.append((dialogue.name, [segment(text) for text in responses]))
+        for counts in (*(bleu.rows(segments) for bleu in bleus), richness_rows(words)):
+            for (_, row), more in zip(rows, counts, strict=False):
+                row.update(more)
+        richness = Richness()
+        richness.update(words)
+        number = sum(len(dialogues[name]) for name, _ in rows)
+        return cls(sources, Table.from_rows(columns, rows), number, richness, confusions, words)
+
+    def folded(self) -> Rows:
+        """Return a copy whose table has one row, the sums."""
+        richness = Richness()
+        richness.merge(self.richness)
+        confusions = {rule: Counter(counts) for rule, counts in self.confusions.items()}
+        table = self.table.folded_into(FOLDED)
+        return replace(self, table=table, richness=richness, confusions=confusions, words=())
+
+    def merge(self, later: Rows) -> None:
+        """Add the sums of rows that come after these, which are folded."""
+        self.table = (self.table + later.table).folded_into(FOLDED)
+        self.turns += later.turns
+        self.richness.merge(later.richness)
+        for rule, counts in later.confusions.items():
+            self.confusions[rule].update(counts)
+
+    def with_windows(self) -> Rows:
+        """Return the folded rows of a whole input with its windows of MSTTR, which no part knew."""
+        values = self.table.values.copy()
+        for column, total in self.richness.totals().items():
+            if column in self.table.columns:
+                values[:, self.table.columns.index(column)] = total
+        return replace(self, table=replace(self.table, values=values))
+
+
+@dataclass(eq=False)
+class ScoredPredictions:
     """Predictions that can be scored, what scores them, their counts, and warnings.
 
-    `dialogues` is empty where they came in parts, of which sums are kept.
+    Rows and measures are computed when they are first needed. `dialogues` is empty where they came
+    in parts, of which sums are kept. Reports have intervals as `resampling` says; none by default.
     """
 
     dialogues: Dialogues
     scorer: Scorer
     census: Census
     warnings: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredPredictions:
-    """An input that has been scored: its rows, and the measures over these.
-
-    Its report has intervals as `resampling` says; none by default.
-    """
-
-    checked: CheckedPredictions
-    rows: Rows
-    scored_table: ScoredTable
     resampling: Resampling | None = None
 
-    @property
-    def warnings(self) -> Sequence[Problem]:
-        """What was noticed and did not prevent scoring."""
-        return self.checked.warnings
+    @cached_property
+    def sources(self) -> Sources:
+        """Where states and active domains come from."""
+        return Sources.of_census(self.census)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows of the dialogues."""
+        return Rows.of(self.scorer, self.dialogues, self.sources)
+
+    def with_rows(self, rows: Rows) -> ScoredPredictions:
+        """Return a copy with rows that were scored apart."""
+        other = replace(self)
+        other.rows = rows
+        return other
+
+    @cached_property
+    def scored_table(self) -> ScoredTable:
+        """The rows with all their measures."""
+        table, words = self.rows.table, self.rows.words
+        measures = tuple(self.measures())
+        if not self.scorer.metrics.richness:
+            return ScoredTable(table, measures)
+        return ScoredTable(table, measures, partial(_count_types, table.units, words))
+
+    def measures(self) -> Iterator[Measure]:
+        """Yield all measures, in the order of a report."""
+        scorer, rows, metrics = self.scorer, self.rows, self.scorer.metrics
+        sums, sign = rows.table.sums(), cache(self._signature)
+        if metrics.success:
+            yield from GOAL_SUCCESS.measures(sums, sign)
+        for name, references in scorer.reference_sets.items() if metrics.bleu else ():
+            yield from scorer.bleus[name].measures(self._signature("bleu", references))
+        own = scorer.reference_sets.get(scorer.gold.reference_set)
+        if metrics.bleu and metrics.success and own is not None:
+            combined = partial(_combined, scorer.bleus[own.name].of)
+            signed = self._signature("combined", own)
+            yield Measure("combined", "Combined", signed, combined, unit="points")
+        if metrics.dst and rows.sources.predicted_states:
+            yield from dst_measures(sign("dst"))
+        for rule in scorer.joint_goals if rows.sources.predicted_states else ():
+            yield from rule.measures(partial(sign, "dst", None, rule), sums)
+        if metrics.grounded:
+            yield from grounded_measures(self._computed(sums), sums, sign)
+        if metrics.richness:
+            yield from rows.richness.measures(sign("richness"))
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the report, with intervals as `resampling` or else the evaluator says."""
-        checked, scorer = self.checked, self.checked.scorer
+        scorer, gold = self.scorer, self.scorer.gold
         with no_garbage_collection():
             scores = self.scored_table.scores(resampling or self.resampling)
         return Report(
-            metrics=plain_metrics(scorer, self.rows, scores),
+            metrics=self._plain(scores),
             scores=scores,
             table=self.scored_table.table,
-            warnings=checked.warnings,
+            warnings=self.warnings,
             meta={
-                "corpus": scorer.gold.corpus,
-                "note": SAMPLE_NOTE if scorer.gold.corpus == SAMPLE else None,
-                "fold": scorer.gold.fold,
-                "sources": scorer.gold.checksum,
+                "corpus": gold.corpus,
+                "note": SAMPLE_NOTE if gold.corpus == SAMPLE else None,
+                "fold": gold.fold,
+                "sources": gold.checksum,
                 "rules": scorer.rules,
                 "responses": {
                     "taken_as": scorer.kind(self.rows.sources),
                     "said": scorer.responses != AUTO,
-                    **checked.census.wording._asdict(),
+                    **self.census.wording._asdict(),
                 },
-                "coverage": coverage(checked.census, scorer.gold),
+                "coverage": coverage(self.census, gold),
                 "versions": {name: library_version(name) for name in DEPENDENCIES}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
@@ -227,11 +263,18 @@ class ScoredPredictions:
 
     def units(self) -> Sequence[str]:
         """Return the ids of the dialogues, in order."""
-        return tuple(self.checked.dialogues)
+        return tuple(self.dialogues)
 
     def explain(self, unit: str) -> Explanation:
         """Return what became of a dialogue. Raises `KeyError` for an unknown one."""
-        return next(self._explained([unit]))
+        turns, metrics = self.dialogues[unit], self.scorer.metrics
+        explanation = explain(self.scorer, self.scorer.normalize(unit, turns, self.sources), turns)
+        if metrics.tracking and self.sources.predicted_states:
+            tracked = self.scorer.tracked(explanation.unit, turns)
+            return with_state_errors(explanation, *tracked, alone=not self._with_responses)
+        return (
+            explanation if self._with_responses else replace(explanation, outcomes={}, reasons=())
+        )
 
     def explain_all(self) -> Iterator[Explanation]:
         """Yield what became of every dialogue.
@@ -239,37 +282,134 @@ class ScoredPredictions:
         Where state tracking is scored, turns tell what is wrong with their states. Where nothing
         else is, as of predictions without any response, outcomes and reasons are those of states.
         """
-        return self._explained(self.units())
+        return map(self.explain, self.units())
 
     def claims(self) -> Iterator[tuple[str, Claim]]:
         """Yield (dialogue id, claim) for all claims of responses in words.
 
         Raises `UsageError` if responses were read as text with placeholders.
         """
-        if not self.checked.scorer.delexicalizes(self.rows.sources):
+        if not self.scorer.delexicalizes(self.sources):
             raise UsageError(
                 "claims are read in responses in words, and these were taken to have placeholders "
                 "(--responses lexicalized says otherwise)"
             )
-        scorer, sources = self.checked.scorer, self.rows.sources
-        for unit in self.units():
-            dialogue = scorer.normalize(unit, self.checked.dialogues[unit], sources)
-            for claim in words_of(scorer, dialogue).claims:
+        for unit, turns in self.dialogues.items():
+            dialogue = self.scorer.normalize(unit, turns, self.sources)
+            for claim in self.scorer.words(dialogue).claims:
                 yield unit, claim
 
-    def _explained(self, units: Iterable[str]) -> Iterator[Explanation]:
-        scorer, dialogues = self.checked.scorer, self.checked.dialogues
-        sources, metrics = self.rows.sources, self.rows.metrics
-        with_responses = metrics.need_responses and any(
-            turn.response is not None for turns in dialogues.values() for turn in turns
+    @cached_property
+    def _with_responses(self) -> bool:
+        return self.scorer.metrics.need_responses and any(
+            turn.response is not None for turns in self.dialogues.values() for turn in turns
         )
-        for unit in units:
-            turns = dialogues[unit]
-            explanation = explain(scorer, scorer.normalize(unit, turns, sources), turns)
-            if metrics.tracking and sources.predicted_states:
-                tracked = scorer.tracked(explanation.unit, turns)
-                yield with_state_errors(explanation, *tracked, alone=not with_responses)
+
+    def _computed(self, sums: Mapping[str, float]) -> Computed:
+        sources = self.rows.sources
+        return Computed.of(
+            sums,
+            lexicalized=self.scorer.delexicalizes(sources),
+            predicted_states=sources.predicted_states,
+        )
+
+    def _plain(self, scores: Iterable[Score]) -> dict[str, Any]:
+        """Return the scores as the JSON report has them, unrounded; None if not computed."""
+        scorer, rows, metrics = self.scorer, self.rows, self.scorer.metrics
+        sums = rows.table.sums()
+        values: dict[str, dict[str, float]] = {}
+        for score in scores:
+            # What is shown without decimals is a count.
+            value = score.value if score.places else int(score.value)
+            values.setdefault(score.name, {})[score.scope] = value
+
+        def whole(metric: str, names: Iterable[str]) -> dict[str, float]:
+            return {name: values[f"{metric}.{name}"][WHOLE] for name in names}
+
+        plain: dict[str, Any] = dict.fromkeys(("bleu", "success", "richness", "dst"))
+        if metrics.bleu:
+            plain["bleu"] = whole("bleu", scorer.bleus)
+        if metrics.success:
+            plain["success"] = {name: values.get(name, {}) for name in ("inform", "success")}
+        if metrics.richness:
+            plain["richness"] = whole("richness", RICHNESS)
+        if metrics.dst and rows.sources.predicted_states:
+            percent = whole("dst", STATE_TRACKING)
+            plain["dst"] = {name: value / STATE_TRACKING[name] for name, value in percent.items()}
+        if metrics.dst_rules:
+            plain["dst_rules"] = None
+            if rows.sources.predicted_states:
+                plain["dst_rules"] = {
+                    rule.name: rule.view(values, sums, rows.confusions.get(rule.name, Counter()))
+                    for rule in scorer.joint_goals
+                }
+        if metrics.grounded:
+            plain["grounded"] = grounded_view(self._computed(sums), sums, values)
+        return plain
+
+    def _signature(
+        self,
+        metric: str,
+        references: References | None = None,
+        rule: JointGoals | None = None,
+        score: str = "",
+    ) -> Signature:
+        """Return everything that was chosen and moves the scores of a metric.
+
+        Under a rule of state tracking scores have signatures of their own, by their names.
+        """
+        scorer, rows, sources = self.scorer, self.rows, self.rows.sources
+        choices: dict[str, object] = {
+            "corpus": f"{scorer.gold.corpus}@{scorer.gold.checksum}",
+            "fold": scorer.gold.fold,
+            "n": rows.table.count,
+            "turns": rows.turns,
+        }
+        if scorer.gold.rollouts:
+            choices["rollouts"] = "yes"
+        if scorer.unfilled:
+            choices["unfilled"] = ",".join(map(spelling, scorer.unfilled))
+        if scorer.tools is not None:
+            choices["tools"] = scorer.tools
+        if metric in ("inform", "success", "combined", *GROUNDED_CHOICES):
+            choices["state"] = "predicted" if sources.predicted_states else "gold"
+            if metric == "booking":
+                choices["bookings"] = self._computed(rows.table.sums()).bookings
             else:
-                yield (
-                    explanation if with_responses else replace(explanation, outcomes={}, reasons=())
-                )
+                choices["domains"] = "predicted" if sources.predicted_domains else "estimated"
+            choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD}
+            choices |= GROUNDED_CHOICES.get(metric, {})
+        if metric not in ("dst", "booking"):
+            choices["responses"] = scorer.kind(sources)
+            if scorer.delexicalizes(sources):
+                choices["rapidfuzz"] = library_version("rapidfuzz")
+        if rule is not None:
+            choices |= rule.choices(score)
+        elif metric == "dst":
+            choices |= {"rules": scorer.rules, "fuzzy": f">{DST_THRESHOLD}"}
+        if "fuzzy" in choices and rule is None:
+            choices["levenshtein"] = library_version("python-Levenshtein")
+        if references is not None:
+            choices |= {"references": f"{references.name}@{references.checksum}", **BLEU_SIGNATURE}
+            choices["sacrebleu"] = library_version("sacrebleu")
+        if metric == "richness":
+            choices |= {"msttr": MSTTR_WINDOW, "lexdiv": library_version("lexical-diversity")}
+        if metric in ("bleu", "combined", "richness"):
+            choices["moses"] = library_version("sacremoses")
+        choices |= {"rev": SCORING_REVISION, "version": __version__}
+        return Signature.of(metric, choices)
+
+
+def _count_types(units: Sequence[str], dialogues: Sequence[DialogueWords]) -> TypeCounts:
+    return TypeCounts.of(zip(units, dialogues, strict=True))
+
+
+def _combined(bleu: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
+    """Return (Inform + Success) / 2 + BLEU, the leaderboard's combined score.
+
+    Source: Mehri et al., "Structured Fusion Networks for Dialog", SIGDIAL 2019.
+    """
+    inform, success = (
+        percentage(f"{name}.{WHOLE}", of=f"goals.{WHOLE}")(sums) for name in ("inform", "success")
+    )
+    return (inform + success) / 2 + bleu(sums)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from mwzeval.metrics.bleu import Bleu
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
@@ -12,16 +13,21 @@ from mwzeval.multiwoz.corpus import GoldFold, References
 from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
-    BookingOutcome,
     bookable,
     booked_by_calls,
     booked_in_state,
     has_bookings,
     judge_booking,
 )
-from mwzeval.multiwoz.grounding.claims import Grounded, Grounding, LogClaim, with_named_venues
+from mwzeval.multiwoz.grounding.claims import (
+    Grounded,
+    Grounding,
+    LogClaim,
+    claims_of,
+    with_named_venues,
+)
 from mwzeval.multiwoz.grounding.log import Said, compare_with_log
-from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
+from mwzeval.multiwoz.grounding.scores import Words, booking_row, grounded_row
 from mwzeval.multiwoz.normalization import State, estimate_active_domains, normalize_states
 from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
 from mwzeval.multiwoz.predictions.census import IDENTIFYING_SLOTS, Census, Wording
@@ -50,10 +56,33 @@ from mwzeval.multiwoz.words.text import Delexicalized, Mention
 
 
 @dataclass(frozen=True, slots=True)
+class Metrics:
+    """The metrics that are requested."""
+
+    bleu: bool = False
+    success: bool = False
+    richness: bool = False
+    dst: bool = False
+    dst_rules: tuple[Convention, ...] = ()
+    grounded: bool = False
+
+    @property
+    def tracking(self) -> bool:
+        """Whether state tracking is scored, under any rule."""
+        return self.dst or bool(self.dst_rules)
+
+    @property
+    def need_responses(self) -> bool:
+        """Whether responses are scored; state tracking alone does without."""
+        return not self.tracking or replace(self, dst=False, dst_rules=()) != Metrics()
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """Where states and active domains come from, for all dialogues of an input alike.
 
-    `lexicalized` is whether responses are in words, as `Wording` decides.
+    What is predicted is used only where no turn of the input lacks it. `lexicalized` is whether
+    responses are in words, as `Wording` decides.
     """
 
     predicted_states: bool
@@ -61,23 +90,8 @@ class Sources:
     lexicalized: bool = False
 
     @classmethod
-    def of(cls, dialogues: Iterable[Sequence[Turn]], *, lexicalized: bool | None = None) -> Sources:
-        """Use what is predicted only where no turn of the input lacks it.
-
-        Responses decide whether they are `lexicalized`, if that is not known.
-        """
-        turns = [turn for dialogue in dialogues for turn in dialogue]
-        if lexicalized is None:
-            lexicalized = Wording.of(turn.response or "" for turn in turns).lexicalized
-        return cls(
-            all(turn.state is not None for turn in turns),
-            all(turn.active_domains is not None for turn in turns),
-            lexicalized,
-        )
-
-    @classmethod
     def of_census(cls, census: Census) -> Sources:
-        """Return what `of` does, for an input that is known by its counts."""
+        """Return the sources of an input that is known by its counts."""
         return cls(
             predicted_states=census.with_state == census.turns,
             predicted_domains=census.with_domains == census.turns,
@@ -118,20 +132,21 @@ class Scorer:
         self,
         gold: GoldFold,
         rules: Rules,
-        reference_sets: Mapping[str, References],
-        dst_rules: Sequence[Convention] = (),
+        metrics: Metrics = Metrics(),
+        reference_sets: Mapping[str, References] = MappingProxyType({}),
         responses: Responses = AUTO,
         unfilled: Sequence[str] = (),
         tools: str | None = None,
     ) -> None:
         self.gold = gold
         self.rules = rules
+        self.metrics = metrics
         self.responses = responses
         self.unfilled = tuple(unfilled)
         self.tools = tools
         self.reference_sets = reference_sets
         self.database = Database(gold.tables, rules)
-        self.joint_goals = tuple(JointGoals(convention, rules) for convention in dst_rules)
+        self.joint_goals = tuple(JointGoals(rule, rules) for rule in metrics.dst_rules)
         self.bleus = {
             name: Bleu(name, references.responses) for name, references in reference_sets.items()
         }
@@ -158,7 +173,10 @@ class Scorer:
         Its few turns may lack what tells words from placeholders by its form, so names of the
         database tell it as well: a placeholder among words makes no other dialogue of it.
         """
-        sources = Sources.of([turns], lexicalized=False)
+        sources = Sources(
+            all(turn.state is not None for turn in turns),
+            all(turn.active_domains is not None for turn in turns),
+        )
         if self.responses != AUTO:
             return sources
         responses = [turn.response or "" for turn in turns]
@@ -296,6 +314,21 @@ class Scorer:
         said = map(Said, dialogue.words, states, self.all_mentions(dialogue), dialogue.calls)
         return compare_with_log([*said], grounded.judged, self.database, self.grounding.facts)
 
+    def words(self, dialogue: NormalizedDialogue) -> Words:
+        """Return what was made of the words of a dialogue, and what they are judged by."""
+        gold, facts = self.gold.dialogues[dialogue.name], self.grounding.facts
+        grounded, mentions = self.grounded(dialogue), self.all_mentions(dialogue)
+        of_log = self.log_claims(dialogue, grounded)
+        return Words(
+            grounded=grounded,
+            mentions=mentions,
+            booked=gold.booked,
+            facts=facts,
+            constraints={domain: goal.informable for domain, goal in gold.goal.items()},
+            database=self.database,
+            claims=claims_of(dialogue.words, mentions, grounded, of_log, facts),
+        )
+
     def all_mentions(self, dialogue: NormalizedDialogue) -> tuple[tuple[Mention, ...], ...]:
         """Return what a dialogue in words mentions, with names that the database does not have."""
         mentions = dialogue.mentions or ((),) * len(dialogue.turns)
@@ -309,35 +342,30 @@ class Scorer:
         goals = self.gold.dialogues[name].goal
         return with_named_venues(self.goal(name), goals, self.grounding.facts)
 
-    def booking_outcomes(
-        self, dialogue: NormalizedDialogue, turns: Sequence[Turn], sources: Sources
-    ) -> dict[str, BookingOutcome]:
-        """Return how each booking of a dialogue's goal ended; `turns` are as predicted."""
-        goal = self.gold.dialogues[dialogue.name].goal
-        domains = bookable(goal)
-        if not domains:
-            return {}
-        booked: Mapping[str, Booked] = {}
-        if has_bookings(turns):
-            made = (booking for turn in turns for booking in turn.bookings or ())
-            booked = booked_by_calls(made, self.database, self.grounding.facts)
-        elif sources.predicted_states:
-            booked = booked_in_state(dialogue.turns[-1].state, self.database, self.grounding.facts)
-        wanted = self._grounded_goal(dialogue.name)
-        return {
-            domain: judge_booking(
-                domain, goal[domain], wanted[domain].satisfying, booked.get(domain), self.rules
-            )
-            for domain in domains
-        }
-
     def grounded_row(
         self, dialogue: NormalizedDialogue, turns: Sequence[Turn], sources: Sources
     ) -> dict[str, float]:
-        """Return the counts of one dialogue for the grounded scores that can be computed."""
+        """Return the counts of one dialogue for the grounded scores that can be computed.
+
+        `turns` are as predicted: they have the bookings.
+        """
         row: dict[str, float] = {}
         if self.delexicalizes(sources):
             grounded = self.grounded(dialogue)
             row = grounded_row(grounded, self.log_claims(dialogue, grounded))
-        outcomes = self.booking_outcomes(dialogue, turns, sources)
-        return {**row, **booking_row(outcomes, by_calls=has_bookings(turns))}
+        goal, outcomes = self.gold.dialogues[dialogue.name].goal, {}
+        by_calls = has_bookings(turns)
+        if domains := bookable(goal):
+            booked: Mapping[str, Booked] = {}
+            facts, state = self.grounding.facts, dialogue.turns[-1].state
+            if by_calls:
+                made = (booking for turn in turns for booking in turn.bookings or ())
+                booked = booked_by_calls(made, self.database, facts)
+            elif sources.predicted_states:
+                booked = booked_in_state(state, self.database, facts)
+            wanted = self._grounded_goal(dialogue.name)
+            for name in domains:
+                outcomes[name] = judge_booking(
+                    name, goal[name], wanted[name].satisfying, booked.get(name), self.rules
+                )
+        return {**row, **booking_row(outcomes, by_calls=by_calls)}

@@ -21,7 +21,6 @@ from mwzeval.multiwoz.grounding.claims import Claim, LogClaim
 from mwzeval.multiwoz.grounding.log import returned_by
 from mwzeval.multiwoz.grounding.statements import compare_counts, counts_in
 from mwzeval.multiwoz.predictions.reading import ToolCall
-from mwzeval.multiwoz.scoring.scorer import Sources
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN, mention
 from tests.multiwoz.worlds import Tables
@@ -59,7 +58,7 @@ def turn(response: str, *calls: dict[str, Any], **state: dict[str, str]) -> dict
 def claims(*turns: dict[str, Any], of: Evaluator | None = None) -> list[LogClaim]:
     checked = (of or evaluator()).checked({ID: list(turns)})
     ((name, typed),) = checked.dialogues.items()
-    dialogue = checked.scorer.normalize(name, typed, Sources.of([typed]))
+    dialogue = checked.scorer.normalize(name, typed, checked.sources)
     return list(checked.scorer.log_claims(dialogue, checked.scorer.grounded(dialogue)))
 
 
@@ -210,7 +209,7 @@ def test_nothing_true_is_flagged_in_real_logs_and_mutations_are(file: Path) -> N
         checked = real.checked({row["dialogue"]: mutate(row["messages"]) for row in rows[:40]})
         found: dict[str, list[bool]] = {"reference": [], "booking": [], "choice": []}
         for name, turns in checked.dialogues.items():
-            dialogue = checked.scorer.normalize(name, turns, Sources.of([turns]))
+            dialogue = checked.scorer.normalize(name, turns, checked.sources)
             grounded = checked.scorer.grounded(dialogue)
             for claim in checked.scorer.log_claims(dialogue, grounded):
                 found.setdefault(claim.mention.slot, []).append(claim.agrees)

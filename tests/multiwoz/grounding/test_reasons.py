@@ -16,8 +16,7 @@ from mwzeval.multiwoz.grounding.scores import INFORM, Words
 from mwzeval.multiwoz.reasons import kinds
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
-from mwzeval.multiwoz.scoring.scored_predictions import words_of
-from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.explanation import Reason, explanation_text
 from tests.multiwoz.grounding.test_scores import WORDS, evaluator, respoken, rows
@@ -88,7 +87,7 @@ def assert_unmet(words: Words, reason: Reason) -> None:
 
 
 def assert_reasons_are_causes(scorer: Scorer, dialogue: NormalizedDialogue) -> Iterator[Reason]:
-    words = words_of(scorer, dialogue)
+    words = scorer.words(dialogue)
     before = words.grounded.outcome
     for reason in words.reasons():
         kind, _, slot = reason.code.partition(":")
@@ -110,9 +109,8 @@ def normalized(
     made: Evaluator, predictions: Mapping[str, Any]
 ) -> Iterator[tuple[Scorer, NormalizedDialogue]]:
     checked = made.checked(dict(predictions))
-    sources = Sources.of(checked.dialogues.values())
     for name, turns in checked.dialogues.items():
-        yield checked.scorer, checked.scorer.normalize(name, turns, sources)
+        yield checked.scorer, checked.scorer.normalize(name, turns, checked.sources)
 
 
 def told(made: Evaluator, predictions: Mapping[str, Any]) -> set[str]:

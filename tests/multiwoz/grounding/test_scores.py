@@ -20,7 +20,6 @@ from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.reasons import kinds
-from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import WHOLE
@@ -220,7 +219,6 @@ def test_a_venue_that_an_alias_hides_is_what_its_name_asks_for() -> None:
     scorer = Scorer(
         replace(gold, tables=tables, dialogues={name: replace(gold.dialogues[name], goal=goal)}),
         "2021",
-        {},
     )
     sources = Sources(predicted_states=True, predicted_domains=True, lexicalized=True)
     for response, inform in (("How about the Junction?", True), ("Any wishes?", True)):
@@ -282,21 +280,12 @@ def test_less_hallucination_is_better() -> None:
     assert not better
 
 
-def explanations(checked: CheckedPredictions) -> list[Explanation]:
-    scorer, sources = checked.scorer, Sources.of(checked.dialogues.values())
-    return [
-        explain(scorer, scorer.normalize(name, turns, sources))
-        for name, turns in checked.dialogues.items()
-    ]
-
-
 @pytest.fixture(scope="module")
 def explained() -> dict[str, Explanation]:
     predictions = respoken(
         sample_predictions(WORDS), lambda said: said.replace("01632960132", "01632960640")
     )
-    checked = evaluator().checked(predictions)
-    found = {e.unit: e for e in explanations(checked)}
+    found = {e.unit: e for e in evaluator().checked(predictions).explain_all()}
     assert len(found) == len(predictions)
     return found
 
@@ -331,8 +320,7 @@ def test_a_wrong_number_is_told_with_the_right_one(explained: dict[str, Explanat
 
 
 def test_predictions_with_placeholders_are_explained_as_before() -> None:
-    checked = evaluator().checked(sample_predictions("good"))
-    for explanation in explanations(checked):
+    for explanation in evaluator().checked(sample_predictions("good")).explain_all():
         assert set(explanation.outcomes[WHOLE]) == {"inform", "success"}
 
 

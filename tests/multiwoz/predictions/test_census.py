@@ -7,8 +7,8 @@ from dataclasses import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.evaluator import Evaluator, possible_sources
-from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions.census import Census, Wording
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring.scorer import Sources
 from tests.examples import examples
@@ -48,16 +48,15 @@ def test_parts_add_up(evaluator: Evaluator, dialogues: dict[str, list[Turn]], pl
 
 @examples(40)
 @given(st.lists(few, min_size=1, max_size=3))
-def test_the_choice_of_the_whole_is_among_those_that_remain(
+def test_sources_are_what_all_turns_have(
     evaluator: Evaluator, parts: list[dict[str, list[Turn]]]
 ) -> None:
-    everything = [turns for part in parts for turns in part.values()]
-    remaining = set.intersection(
-        *(set(possible_sources(census(evaluator, part))) for part in parts)
-    )
+    turns = [turn for part in parts for dialogue in part.values() for turn in dialogue]
     total = Census()
     for part in parts:
         total.merge(census(evaluator, part))
-    assert Sources.of_census(total) == Sources.of(everything) in remaining
-    alone = possible_sources(census(evaluator, parts[0]))
-    assert alone[0] == Sources.of(parts[0].values())
+    assert Sources.of_census(total) == Sources(
+        all(turn.state is not None for turn in turns),
+        all(turn.active_domains is not None for turn in turns),
+        Wording.of(turn.response or "" for turn in turns).lexicalized,
+    )

@@ -14,10 +14,17 @@ from hypothesis import strategies as st
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.scoring.explanation import (
+    SLOT_NAMES,
+    Case,
+    Failure,
+    explain,
+    failures,
+    repaired,
+)
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer, NormalizedTurn
-from mwzeval.multiwoz.scoring.reasons import SLOT_NAMES, Case, Failure, failures, repaired
-from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain
-from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Sources
+from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue
 from mwzeval.scores.explanation import Explanation, Fact
 from tests.examples import examples
 from tests.multiwoz.scoring.test_scorer import predicted
@@ -65,15 +72,13 @@ def assert_complete_and_true(case: Case) -> list[Failure]:
     return found
 
 
-def cases(checked: CheckedPredictions) -> Iterable[Case]:
+def cases(checked: ScoredPredictions) -> Iterable[Case]:
     return (Case.of(checked.scorer, dialogue) for dialogue in normalized(checked))
 
 
-def normalized(checked: CheckedPredictions) -> list[NormalizedDialogue]:
-    sources = Sources.of(checked.dialogues.values())
-    return [
-        checked.scorer.normalize(name, turns, sources) for name, turns in checked.dialogues.items()
-    ]
+def normalized(checked: ScoredPredictions) -> list[NormalizedDialogue]:
+    normalize, sources = checked.scorer.normalize, checked.sources
+    return [normalize(name, turns, sources) for name, turns in checked.dialogues.items()]
 
 
 @cache

@@ -7,17 +7,21 @@ have won a domain, the turn that lacks least is reported (docs/reasons.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
+from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.placeholders import natural_spacing
+from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.scoring.goal_success import (
     OFFERED_BY,
     DialogueOutcome,
     DomainGoal,
+    DomainOutcome,
     DomainTurn,
     NeedsOffer,
     NormalizedTurn,
@@ -27,7 +31,8 @@ from mwzeval.multiwoz.scoring.goal_success import (
     replaces,
 )
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
-from mwzeval.scores.explanation import Reason
+from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.score import WHOLE
 
 SLOT_NAMES = {"POST": "postcode"}
 """Canonical placeholders whose lower-case name is not what they are called."""
@@ -440,3 +445,111 @@ def _slot_failures(case: Case, domain: str, slot: str) -> list[Failure]:
 def spelled(slots: Mapping[str, str]) -> str:
     """Return slots and their values in one line."""
     return ", ".join(f"{slot}={value}" for slot, value in slots.items()) or "anything"
+
+
+SHOWN_VENUES = 3
+"""How many venues are named before they are only counted."""
+
+
+def explain(
+    scorer: Scorer, dialogue: NormalizedDialogue, predicted: Sequence[Turn] = ()
+) -> Explanation:
+    """Return the outcomes of a dialogue, what each turn did, and why Inform or Success failed.
+
+    With the turns as they were `predicted`, responses are shown as they were written, with calls
+    and bookings; of a response with placeholders a fact tells as what it was scored.
+    """
+    case = Case.of(scorer, dialogue)
+    outcome = case.outcome()
+    results: dict[str, DialogueOutcome | DomainOutcome] = {WHOLE: outcome, **outcome.domains}
+    outcomes = {scope: {"inform": r.inform, "success": r.success} for scope, r in results.items()}
+    views = list(_turn_views(case, scorer.gold.dialogues[dialogue.name], predicted))
+    reasons = [failure.reason() for failure in failures(case)]
+    if dialogue.mentions is not None:
+        words = scorer.words(dialogue)
+        for scope, of_scope in words.outcomes().items():
+            outcomes[scope or WHOLE].update(of_scope)
+        for index, view in enumerate(views):
+            claims = tuple(claim for claim in words.claims if claim.turn == index)
+            facts = (*view.facts, *words.turn_facts(index))
+            views[index] = view._replace(facts=facts, claims=claims)
+        reasons += words.reasons()
+    goal = tuple(_goal_facts(case))
+    return Explanation(dialogue.name, outcomes, goal, tuple(views), tuple(reasons))
+
+
+def _calls_and_bookings(turn: Turn) -> Iterator[Fact]:
+    for call in turn.calls:
+        arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
+        yield Fact("called", f"{call.function}({arguments})")
+    if not turn.calls:
+        for domain, slots in turn.bookings or ():
+            yield Fact("booked", spelled(slots), domain)
+
+
+def _goal_facts(case: Case) -> Iterator[Fact]:
+    for domain, wanted in case.goal.items():
+        constraints = case.constraints[domain]
+        yield Fact("wants", spelled(constraints), domain)
+        if wanted.needs_offer is not NeedsOffer.NEVER:
+            satisfying = case.database.find(domain, constraints)
+            yield Fact("satisfied by", _venues(case, domain, satisfying), domain)
+        if wanted.requested:
+            yield Fact("asks for", ", ".join(sorted(wanted.requested)), domain)
+
+
+def _turn_views(case: Case, gold: GoldDialogue, predicted: Sequence[Turn]) -> Iterator[TurnView]:
+    progress = Progress(case.goal)
+    has_offered: set[str] = set()
+    states: dict[str, tuple[Mapping[str, str], Fact]] = {}
+    for index, acts in enumerate(case.acts()):
+        turn = case.turns[index]
+        scored = natural_spacing(turn.response)
+        response: str | None = scored
+        facts = []
+        if predicted:
+            response = predicted[index].response
+            if response is not None and response != scored and not case.in_words:
+                facts.append(Fact("scored as", scored))
+            facts += _calls_and_bookings(predicted[index])
+        before = {domain: frozenset(slots) for domain, slots in progress.provided.items()}
+        progress.advance(acts)
+        facts.append(Fact("active", ", ".join(turn.active_domains) or "none"))
+        for domain, slots in turn.state.items():
+            # Most slots are those of the turn before, the very same object.
+            if domain not in states or states[domain][0] is not slots:
+                states[domain] = slots, Fact("state", spelled(slots), domain)
+            facts.append(states[domain][1])
+        for domain, act in acts.items():
+            if act.found is not None:
+                has_offered.add(domain)
+                facts.append(Fact("matched", _venues(case, domain, act.found), domain))
+        for domain in case.goal:
+            if domain in has_offered:
+                facts.append(_offer(case, domain, progress.offered[domain]))
+            if new := progress.provided[domain] - before[domain]:
+                facts.append(Fact("provided", ", ".join(sorted(new)), domain))
+        utterances = [Utterance("user", gold.user_utterances[index])]
+        if response is not None:
+            utterances.append(Utterance(SYSTEM, response))
+        utterances.append(Utterance("reference", gold.references[index]))
+        yield TurnView(tuple(utterances), tuple(facts))
+
+
+def _offer(case: Case, domain: str, offered: tuple[str, ...]) -> Fact:
+    goal, remark = case.goal[domain], ""
+    if offered and goal.needs_offer is not NeedsOffer.NEVER:
+        satisfying = len(goal.satisfying.intersection(offered))
+        share = {0: "none", len(offered): "all"}.get(satisfying, str(satisfying))
+        remark = f" (satisfying the goal: {share})"
+    return Fact("on offer", _venues(case, domain, offered, remark), domain)
+
+
+def _venues(case: Case, domain: str, ids: Sequence[str], remark: str = "") -> str:
+    """Return the number of venues, a remark, and the first of their names."""
+    if not ids:
+        return "no venue"
+    shown = [case.database.names.get((domain, venue), venue) for venue in ids[:SHOWN_VENUES]]
+    rest = ", …" if len(ids) > SHOWN_VENUES else ""
+    kind = "venue" if len(ids) == 1 else "venues"
+    return f"{len(ids)} {kind}{remark}: {', '.join(shown)}{rest}"
