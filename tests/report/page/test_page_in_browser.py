@@ -488,3 +488,21 @@ def test_the_summary_is_printed_and_needs_no_script(opened: Opener) -> None:
     for part in ("Found", "railway", "never-gave", "looks odd", "first", "wilson"):
         assert part in text
     assert "JavaScript" in page.inner_text("noscript")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("three", ""), ("large", "#talk0007"), ("live", ""), ("claims", ""), ("states", "")],
+)
+def test_axe_core_finds_no_accessibility_problem(
+    name: str, place: str, scheme: str, opened: Opener
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    for size in (WIDE, NARROW):
+        page = opened(name, place, size, color_scheme=scheme)
+        if not place:
+            page.evaluate("document.querySelectorAll('details').forEach((box) => box.open = true)")
+        result = axe.Axe().run(page)
+        assert result.violations_count == 0, result.generate_report()
+        assert result.response["passes"]
