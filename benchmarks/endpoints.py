@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.measure import Row, seconds
 from mwzeval.conversation.completions import Client, Endpoint
-from mwzeval.conversation.loop import hold
+from mwzeval.conversation.loop import converse
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.models import endpoint_agent
 from mwzeval.conversation.protocols import Ending
@@ -85,7 +85,7 @@ class ScriptedSetting:
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         tools = ScriptedTools()
-        return hold(ScriptedUser, lambda: self._agent(planned, tools, record), record)
+        return converse(ScriptedUser, lambda: self._agent(planned, tools, record), record=record)
 
     def stop(self) -> None:
         self._client.close()

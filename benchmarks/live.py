@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.measure import REPETITIONS, Row, at_least, at_most, cpu_seconds, median_rate
-from mwzeval.conversation.messages import calls_in
+from mwzeval.conversation.messages import read_messages
 from mwzeval.conversation.runs import run
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.files.downloads import DataRoot
@@ -80,7 +80,7 @@ def tool_calls(setting: WordSetting, root: DataRoot) -> Row:
     for item, goal in setting.items[:GOALS]:
         record = Record()
         setting.hold(Planned(item, goal), record)
-        made = chain.from_iterable(map(calls_in, record.messages))
+        made = chain.from_iterable(message.calls for message in read_messages(record.messages))
         calls.append([(call.name, json.loads(call.arguments)) for call in made])
     tables = read_tables(root)
 

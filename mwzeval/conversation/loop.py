@@ -1,7 +1,7 @@
 """One dialogue: a user and an agent take turns until the user stops, a limit is met, or one fails.
 
-The loop does not look into turns. `converse` and `hold` drive both sides; in an `Episode` a harness
-asks the agent in a way of its own. Limits, ends and the record are the same in both. `ToolSession`
+The loop does not look into turns. `converse` drives both sides; in an `Episode` a harness asks the
+agent in a way of its own. Limits, ends and the record are the same in both. `ToolSession`
 is an agent that talks in words and may call tools.
 """
 
@@ -158,7 +158,8 @@ def converse(
 
     A dialogue in which one of them raises one of the `failures` ends with that and says so. The
     last message of a user is answered, too, because an agent may still do something then; but
-    whether that fails does not matter any more. To leave without a word is no turn.
+    whether that fails does not matter any more. To leave without a word is no turn. The `record`
+    gets what the user reports at the end, and before each turn of an agent that may not return.
     """
     side = UserSide(make_user, user_turns=user_turns, record=record, note=note, failures=failures)
     try:
@@ -175,20 +176,6 @@ def converse(
         else:
             said = side.next(heard)
     return side.ending
-
-
-def hold(
-    make_user: Callable[[], User],
-    make_partner: Callable[[], Partner],
-    record: Record,
-    *,
-    user_turns: int = USER_TURNS,
-) -> Ending:
-    """Hold a dialogue as `converse` does, and keep what the user reports in the record.
-
-    That is kept at the end, and before each turn of an agent that may not return.
-    """
-    return converse(make_user, make_partner, user_turns=user_turns, record=record)
 
 
 def result_of(tools: Tools, name: str, arguments: str) -> Any:

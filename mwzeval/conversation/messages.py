@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.errors import Problem, did_you_mean, shorten
-from mwzeval.scores.findings import OBJECT, Findings, Place, check_repeated, found
+from mwzeval.scores.findings import LIST, OBJECT, Findings, Place, check_repeated, expect
 
 Message = dict[str, Any]
 """`role` (user, assistant or tool) and `content`; an assistant's may have `tool_calls`, the one of
@@ -55,8 +55,8 @@ class AgentTurn:
 class ToolCall(NamedTuple):
     """A call in a message, and where its parts stand there.
 
-    `arguments` is the JSON text of an object where `answer_messages` has checked it; of other
-    programs all may be anything.
+    `arguments` is the JSON text of an object where `answer_messages` has checked it; in messages of
+    other programs every field may be anything.
     """
 
     id: Any
@@ -77,9 +77,10 @@ class Result(NamedTuple):
 
 
 class ChatMessage(NamedTuple):
-    """A message as it was read; `has_other`: its content has parts of other kinds.
+    """A message of any program.
 
-    `text` is empty when there is none or only white space.
+    `text` is empty when there is none or only white space. `has_other` says that the content has
+    parts of other kinds. `raw` is the message as it was written.
     """
 
     role: str
@@ -87,6 +88,7 @@ class ChatMessage(NamedTuple):
     calls: Sequence[ToolCall] = ()
     results: Sequence[Result] = ()
     has_other: bool = False
+    raw: Mapping[str, Any] = {}
 
     @property
     def is_user(self) -> bool:
@@ -104,19 +106,23 @@ NOWHERE = Place(_Unnoted(), "", 0)
 
 def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
     """Note what of role, content and calls has a wrong shape; return whether the role is known."""
-    role, content, calls = raw.get("role"), raw.get("content"), raw.get("tool_calls")
-    if not isinstance(role, str):
-        place.error("shape", f"a role is text, {found(role)}", f"{path}.role")
-    elif role not in ROLES:
+    role: Any = raw.get("role")
+    content, calls = raw.get("content"), raw.get("tool_calls")
+    if expect(role, str, "a role is text", place, f"{path}.role") and role not in ROLES:
         close = did_you_mean(role.lower(), ROLES) or f" (known: {', '.join(ROLES)})"
         message = f'unknown role "{shorten(role)}"{close}'
         place.error("unknown-role", message, f"{path}.role")
-    if content is not None and not isinstance(content, (str, list, tuple)):
-        message = f"content is text or a list of parts, {found(content)}"
-        place.error("shape", message, f"{path}.content")
-    if calls is not None and not isinstance(calls, (list, tuple)):
-        place.error("shape", f"expected a list of calls, {found(calls)}", f"{path}.tool_calls")
+    if content is not None:
+        expected = "content is text or a list of parts"
+        expect(content, (str, list, tuple), expected, place, f"{path}.content")
+    if calls is not None:
+        expect(calls, LIST, "expected a list of calls", place, f"{path}.tool_calls")
     return role in ROLES
+
+
+def read_messages(messages: Iterable[Mapping[str, Any]]) -> tuple[ChatMessage, ...]:
+    """Return messages of any program; those of an unknown role are left out."""
+    return tuple(filter(None, map(read_message, messages)))
 
 
 def read_message(
@@ -127,10 +133,10 @@ def read_message(
     What is wrong with it is noted at its `place`, and left out.
     """
     check_repeated(raw, place)
-    role = raw.get("role")
-    if isinstance(role, str) and role in INSTRUCTIONS:
-        return ChatMessage(role)
-    if not check_message(raw, place, path) or not isinstance(role, str):
+    role: Any = raw.get("role")
+    if role in INSTRUCTIONS:
+        return ChatMessage(role, raw=raw)
+    if not check_message(raw, place, path):
         return None
     content = raw.get("content")
     if content is None and isinstance(refusal := raw.get("refusal"), str):
@@ -140,7 +146,7 @@ def read_message(
     text, has_other = "", False
     if isinstance(content, str):
         text = content
-    elif isinstance(content, list | tuple):
+    elif isinstance(content, LIST):
         text, has_other = _read_parts(content, calls, results, place, f"{path}.content")
     else:
         has_other = content is not None
@@ -150,7 +156,7 @@ def read_message(
         results.insert(0, Result(raw.get("tool_call_id"), text, False, f"{path}.tool_call_id"))
     if "tool_calls" in raw or "function_call" in raw:
         calls[:0] = _read_calls(raw, place, path)
-    return ChatMessage(role, text, calls, results, has_other)
+    return ChatMessage(role, text, calls, results, has_other, raw)
 
 
 def _read_parts(
@@ -161,36 +167,30 @@ def _read_parts(
     has_other = False
     for index, part in enumerate(parts):
         at = f"{path}[{index}]"
-        if not isinstance(part, OBJECT):
-            place.error("shape", f"a part of the content is an object, {found(part)}", at)
-            has_other = True
-            continue
-        check_repeated(part, place)
-        kind = part.get("type")
-        if not isinstance(kind, str):
-            place.error("shape", f"a part's type is text, {found(kind)}", f"{at}.type")
-            has_other = True
-        elif kind in TEXTS:
-            text = part.get(TEXTS[kind])
-            if isinstance(text, str):
-                texts.append(text)
-            else:
-                place.error("shape", f"expected text, {found(text)}", f"{at}.{TEXTS[kind]}")
-                has_other = True
-        elif kind == CALL_PART:
-            made = (part.get("id"), part.get("name"), part.get("input"))
-            calls.append(ToolCall(*made, at, f"{at}.name", f"{at}.input"))
-        elif kind == RESULT_PART:
-            value = part.get("content")
-            if isinstance(value, list | tuple) and all(isinstance(item, OBJECT) for item in value):
-                value = " ".join(str(item.get("text", "")) for item in value)
-            is_error = part.get("is_error") is True
-            results.append(Result(part.get("tool_use_id"), value, is_error, f"{at}.tool_use_id"))
-        elif kind not in UNSAID:
-            known = (*TEXTS, CALL_PART, RESULT_PART, *UNSAID)
-            message = f'a part of type "{shorten(kind)}" is not used{did_you_mean(kind, known)}'
-            place.warning("unknown-part", message, f"{at}.type")
-            has_other = True
+        is_read = expect(part, OBJECT, "a part of the content is an object", place, at)
+        if is_read and (
+            is_read := expect(part.get("type"), str, "a part's type is text", place, f"{at}.type")
+        ):
+            kind = part["type"]
+            if kind in TEXTS:
+                text, key = part.get(TEXTS[kind]), f"{at}.{TEXTS[kind]}"
+                if is_read := expect(text, str, "expected text", place, key):
+                    texts.append(text)
+            elif kind == CALL_PART:
+                made = (part.get("id"), part.get("name"), part.get("input"))
+                calls.append(ToolCall(*made, at, f"{at}.name", f"{at}.input"))
+            elif kind == RESULT_PART:
+                value = part.get("content")
+                if isinstance(value, LIST) and all(isinstance(item, OBJECT) for item in value):
+                    value = " ".join(str(item.get("text", "")) for item in value)
+                failed = part.get("is_error") is True
+                results.append(Result(part.get("tool_use_id"), value, failed, f"{at}.tool_use_id"))
+            elif kind not in UNSAID:
+                known = (*TEXTS, CALL_PART, RESULT_PART, *UNSAID)
+                message = f'a part of type "{shorten(kind)}" is not used{did_you_mean(kind, known)}'
+                place.warning("unknown-part", message, f"{at}.type")
+                is_read = False
+        has_other = has_other or not is_read
     return " ".join(texts), has_other
 
 
@@ -198,66 +198,64 @@ def _read_calls(raw: Mapping[str, Any], place: Place, path: str) -> Iterator[Too
     """Yield calls in `tool_calls`, and in the older `function_call`."""
     calls = raw.get("tool_calls")
     functions: list[tuple[Any, Any, str, str]] = []
-    for index, call in enumerate(calls if isinstance(calls, (list, tuple)) else ()):
+    for index, call in enumerate(calls if isinstance(calls, LIST) else ()):
         at = f"{path}.tool_calls[{index}]"
-        if isinstance(call, OBJECT):
-            check_repeated(call, place)
+        if expect(call, OBJECT, "expected an object", place, at):
             functions.append((call.get("id"), call.get("function"), at, f"{at}.function"))
-        else:
-            place.error("shape", f"expected an object, {found(call)}", at)
     if raw.get("function_call") is not None:
         at = f"{path}.function_call"
         functions.append((None, raw["function_call"], at, at))
     for call_id, function, at, inner in functions:
-        if isinstance(function, OBJECT):
-            check_repeated(function, place)
+        if expect(function, OBJECT, 'expected {"name": …, "arguments": …}', place, inner):
             name, arguments = function.get("name"), function.get("arguments")
             yield ToolCall(call_id, name, arguments, at, f"{inner}.name", f"{inner}.arguments")
-        else:
-            expected = 'expected {"name": …, "arguments": …}'
-            place.error("shape", f"{expected}, {found(function)}", inner)
 
 
-CALLED, RETURNED, SAID = "called", "returned", "said"
+@dataclass(slots=True)
+class ExecutedCall:
+    """A call as it was written, and the text that it returned, "" for none.
 
-
-class Step(NamedTuple):
-    """What an agent does before it answers: `called` a function, said something, or was `returned`
-    something.
-
-    `text` are the arguments or the result as they were written; `is_error` is of results.
+    `name` is None for a result without a call.
     """
 
-    kind: str
-    name: str
-    text: str
+    name: str | None
+    arguments: str = ""
+    result: str | None = None
     is_error: bool = False
 
 
 @dataclass(slots=True)
 class Turn:
-    """What the user says, what the agent does, and what it answers; None where it does not."""
+    """What the user says, and what the agent does and answers; None where it does not answer.
+
+    `remarks` are what the agent says before its answer.
+    """
 
     user: str = ""
-    steps: list[Step] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    calls: list[ExecutedCall] = field(default_factory=list)
     agent: str | None = None
 
 
-def turns_of(messages: Iterable[Message]) -> list[Turn]:
+def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
     """Return the turns of messages: each message of the user begins one.
 
-    An agent that speaks first has a turn of its own.
+    An agent that speaks first has a turn of its own. Results are of the calls before them that have
+    none, in the order of these.
     """
     turns: list[Turn] = []
-    for message in filter(None, map(read_message, messages)):
+    for message in messages:
         if message.role in INSTRUCTIONS:
             continue
         if not turns or (message.is_user and not message.results):
             turns.append(Turn())
         for result in message.results:
             text = result.value if isinstance(result.value, str) else ""
-            failed = result.is_error or _is_error_text(text)
-            turns[-1].steps.append(Step(RETURNED, "", text, failed))
+            calls = turns[-1].calls
+            call = next((call for call in calls if call.result is None), None)
+            if call is None:
+                calls.append(call := ExecutedCall(None))
+            call.result, call.is_error = text, result.is_error or _is_error_text(text)
         if message.is_user:
             if message.results:
                 turns.append(Turn())
@@ -266,26 +264,18 @@ def turns_of(messages: Iterable[Message]) -> list[Turn]:
             continue
         turn = turns[-1]
         if turn.agent is not None:  # it goes on: what it has said was not its answer
-            turn.steps.append(Step(SAID, "", turn.agent))
+            turn.remarks.append(turn.agent)
             turn.agent = None
         if message.text and message.calls:
-            turn.steps.append(Step(SAID, "", message.text))
+            turn.remarks.append(message.text)
         elif message.text:
             turn.agent = message.text
-        for call in message.calls:
-            arguments = call.arguments
+        for made in message.calls:
+            arguments = made.arguments
             if not isinstance(arguments, str):
                 arguments = json.dumps(arguments or {}, ensure_ascii=False)
-            turn.steps.append(Step(CALLED, str(call.name), arguments))
+            turn.calls.append(ExecutedCall(str(made.name), arguments))
     return turns
-
-
-def is_user_message(raw: Message) -> bool:
-    """Tell whether the user speaks in a message."""
-    if raw.get("role") != USER_ROLE or isinstance(raw.get("content"), str):
-        return raw.get("role") == USER_ROLE
-    message = read_message(raw)
-    return message is not None and message.is_user
 
 
 def is_error(result: Any) -> bool:
@@ -343,33 +333,29 @@ def answer_messages(answer: Any, calls_before: int) -> list[Message]:
         if not isinstance(raw, Mapping):
             raise AnswerError(f"a message is an object, found {_kind(raw)}")
         role = raw.get("role", ASSISTANT_ROLE)
-        is_result = role == TOOL_ROLE
-        if not is_result and role != ASSISTANT_ROLE:
-            raise AnswerError(
-                f'an agent sends messages of role assistant, not "{shorten(str(role))}"'
-            )
-        message: Message = {"role": TOOL_ROLE if is_result else ASSISTANT_ROLE}
-        if is_result:
+        if role == TOOL_ROLE:
             asked = _hashable(raw.get("tool_call_id"))
             if asked not in new_ids:
                 raise AnswerError(f'the result of a call "{shorten(str(asked))}" that was not made')
-            message["tool_call_id"] = new_ids[asked]
-        message["content"] = _text(raw.get("content"))
-        messages.append(message)
-        if is_result:
+            content = _text(raw.get("content"))
+            messages.append({"role": role, "tool_call_id": new_ids[asked], "content": content})
             continue
+        if role != ASSISTANT_ROLE:
+            raise AnswerError(
+                f'an agent sends messages of role assistant, not "{shorten(str(role))}"'
+            )
+        message: Message = {"role": ASSISTANT_ROLE, "content": _text(raw.get("content"))}
         calls = raw.get("tool_calls") or ()
         if not isinstance(calls, Sequence) or isinstance(calls, str | bytes):
             raise AnswerError(f"tool_calls is a list, found {_kind(calls)}")
-        if calls:
-            message["tool_calls"] = []
         for call in calls:
             calls_before += 1
             function = _called(call)
             new_id = new_ids[_hashable(call.get("id"))] = f"call_{calls_before}"
             plain = {"id": new_id, "type": "function", "function": function}
-            message["tool_calls"].append(plain)
+            message.setdefault("tool_calls", []).append(plain)
         message |= {key: plain_json(raw[key], key) for key in KEPT if raw.get(key) is not None}
+        messages.append(message)
     return messages
 
 

@@ -19,10 +19,11 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeGuard
 
-from mwzeval.conversation.messages import Message, check_message
+from mwzeval.conversation.messages import ChatMessage, Message, check_message, read_messages
 from mwzeval.conversation.protocols import (
     ENDS,
     INFRASTRUCTURE,
@@ -42,7 +43,7 @@ from mwzeval.files.reading import (
     parse_json,
 )
 from mwzeval.files.writing import named_where_unwritable, written_atomically
-from mwzeval.scores.findings import Findings, Place, found, repeated
+from mwzeval.scores.findings import LIST, Findings, Place, found, repeated
 from mwzeval.statistics.trials import item_and_trial, trial_name
 
 fcntl: Any
@@ -57,38 +58,37 @@ FORMAT_VERSION = 1
 DIALOGUE, GOAL, MESSAGES, ACTS, END = "dialogue", "goal", "messages", "acts", "end"
 EXPECTED = f'expected {{"{DIALOGUE}": id, "{GOAL}": …, "{MESSAGES}": […]}}'
 _KNOWN = (DIALOGUE, "trial", GOAL, MESSAGES, ACTS, END, "problem", "turns")
+MOST = 1_000_000
+"""Of turns and trials: more is no number of them."""
 
 
 def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
+    return type(value) is int and 0 <= value <= MOST
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple)
+def _is_messages(value: Any) -> bool:
+    return isinstance(value, LIST) and all(isinstance(item, Mapping) for item in value)
 
 
 _SHAPES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    ("trial", lambda value: _is_count(value) and value > 0, "a whole number from 1 on"),
+    ("trial", lambda value: _is_count(value) and value > 0, f"a whole number from 1 to {MOST:,}"),
     (END, lambda value: value in ENDS, f"one of {', '.join(ENDS)}"),
-    ("turns", _is_count, "a whole number"),
+    ("turns", _is_count, f"a whole number up to {MOST:,}"),
     ("problem", lambda value: isinstance(value, str | None), "text"),
-    (ACTS, _is_list, "a list of exchanges"),
-    (
-        MESSAGES,
-        lambda value: _is_list(value) and all(isinstance(item, Mapping) for item in value),
-        "a list of objects",
-    ),
+    (ACTS, lambda value: isinstance(value, LIST), "a list of exchanges"),
+    (MESSAGES, _is_messages, "a list of objects"),
 )
 """Which values the keys of a line have: key, check, and what is expected."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trajectory:
     """One dialogue: its goal, its messages and calls, and how it ended.
 
     `item` names the goal, which several `trial`s (from 1) may have in common; `messages` are those
-    of dialogues in words, `acts` the exchanges of those in acts, `[user's, agent's]` each. `turns`
-    counts the user's. `more` has the other keys of the line.
+    of dialogues in words, as they were written, and `talk` the same as they were read; `acts` are
+    the exchanges of dialogues in acts, `[user's, agent's]` each. `turns` counts the user's. `more`
+    has the other keys of the line.
     """
 
     item: str
@@ -106,6 +106,17 @@ class Trajectory:
     def name(self) -> str:
         """The name of the dialogue: its goal, with the number of the trial if there are more."""
         return trial_name(self.item, self.trial if self.is_numbered else None)
+
+    @cached_property
+    def talk(self) -> tuple[ChatMessage, ...]:
+        """The messages as they were read."""
+        return read_messages(self.messages)
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """What the user reports at the end; empty where it does not."""
+        report = self.more.get("user")
+        return report if isinstance(report, Mapping) else {}
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as a JSON object."""
@@ -246,15 +257,12 @@ def check_live(text: str, findings: Findings) -> LiveFile:
                     f"known (known: {FORMAT_VERSION})",
                     key=FORMAT,
                 )
-            if first or dialogues:
-                if raw != first:
-                    message = f"line {number}: another header: two runs are not scored together"
-                    findings.error("other-header", message, key=FORMAT)
-            else:
+            if not (first or dialogues):
                 first = raw
-        elif not is_dialogue(raw):
-            findings.error("shape", f"line {number}: {EXPECTED}, {_lacking(raw)}")
-        else:
+            elif raw != first:
+                message = f"line {number}: another header: two runs are not scored together"
+                findings.error("other-header", message, key=FORMAT)
+        elif is_dialogue(raw):
             dialogue = _checked(number, raw, findings)
             if dialogue is not None and dialogue.name in dialogues:
                 message = f"line {number}: the dialogue was given before"
@@ -263,6 +271,13 @@ def check_live(text: str, findings: Findings) -> LiveFile:
                 dialogues[dialogue.name] = dialogue
                 if END not in raw:
                     without_end.append(dialogue.name)
+        else:
+            lacking = f'found neither "{MESSAGES}" nor "{ACTS}"'
+            if not isinstance(raw, Mapping):
+                lacking = found(raw)
+            elif not isinstance(raw.get(DIALOGUE), str):
+                lacking = f'found no "{DIALOGUE}" that is text'
+            findings.error("shape", f"line {number}: {EXPECTED}, {lacking}")
     if not dialogues and not findings.errors:
         findings.error("empty", "there is no dialogue in it")
     for name in without_end:
@@ -295,18 +310,10 @@ def _checked(number: int, raw: Mapping[str, Any], findings: Findings) -> Traject
     for position, message in enumerate(dialogue.messages):
         check_message(message, Place(findings, name, position), f"{MESSAGES}[{position}]")
     for position, turn in enumerate(dialogue.acts):
-        if not (_is_list(turn) and len(turn) == 2):
+        if not (isinstance(turn, LIST) and len(turn) == 2):
             expected = f"an exchange is [acts of the user, acts of the agent], {found(turn)}"
             error("shape", expected, f"{ACTS}[{position}]")
     return dialogue
-
-
-def _lacking(raw: Any) -> str:
-    if not isinstance(raw, Mapping):
-        return found(raw)
-    if not isinstance(raw.get(DIALOGUE), str):
-        return f'found no "{DIALOGUE}" that is text'
-    return f'found neither "{MESSAGES}" nor "{ACTS}"'
 
 
 class Planned(NamedTuple):
@@ -417,18 +424,10 @@ class Record:
 
     def trajectory(self, planned: Planned, ending: Ending) -> Trajectory:
         """Return the dialogue that has ended so."""
-        return Trajectory(
-            planned.item,
-            planned.goal,
-            tuple(self.messages),
-            tuple(self.acts),
-            ending.end,
-            ending.problem,
-            ending.user_turns,
-            planned.trial,
-            planned.is_numbered,
-            dict(self.more),
-        )
+        item, goal, trial, is_numbered, _ = planned
+        messages, acts, more = tuple(self.messages), tuple(self.acts), dict(self.more)
+        end, turns, problem = ending
+        return Trajectory(item, goal, messages, acts, end, problem, turns, trial, is_numbered, more)
 
     def _notify(self, method: str, value: Any) -> None:
         if self._on_event is not None:
@@ -482,7 +481,7 @@ class TrajectoryLog:
                 try:
                     self._path.open("xb").close()
                 except FileExistsError:
-                    raise self._is_written() from None
+                    raise UsageError(self._is_written) from None
             self._open()
         if not self._size:
             self._append(self._first_line)
@@ -541,10 +540,11 @@ class TrajectoryLog:
         if fcntl is not None:
             try:
                 fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_ours = os.path.samestat(os.fstat(stream.fileno()), self._path.stat())
             except OSError:
-                raise self._is_written() from None
-            if not os.path.samestat(os.fstat(stream.fileno()), self._path.stat()):
-                raise self._is_written()
+                is_ours = False
+            if not is_ours:
+                raise UsageError(self._is_written)
         self.close()
         self._stream = stream
         return stream
@@ -595,10 +595,9 @@ class TrajectoryLog:
             "and its dialogue is held again, or name another file"
         )
 
-    def _is_written(self) -> UsageError:
-        return UsageError(
-            f"{self._name} is being written by another run: wait for it, or name another file"
-        )
+    @property
+    def _is_written(self) -> str:
+        return f"{self._name} is being written by another run: wait for it, or name another file"
 
     def _append(self, line: bytes) -> None:
         assert self._stream is not None

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.conversation.completions import CUT_OFF, PREFIX
-from mwzeval.conversation.messages import ASSISTANT_ROLE, Message, is_user_message
+from mwzeval.conversation.messages import ASSISTANT_ROLE, ChatMessage
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.reading import RepeatedKeys, read_json
@@ -41,9 +41,8 @@ from mwzeval.statistics.bootstrap import Sums
 AGENT, USER, BOTH = "agent", "user", "both"
 SIDES = (AGENT, USER)
 USAGE = "usage"
-_TOKENS_IN = ("in", "prompt_tokens", "input_tokens")
-_TOKENS_OUT = ("out", "completion_tokens", "output_tokens")
-_REQUESTS = ("requests", "calls")
+TOKENS_IN = ("in", "prompt_tokens", "input_tokens")
+TOKENS_OUT = ("out", "completion_tokens", "output_tokens")
 _MOST = 1e12
 """More of anything in a dialogue is no number that was counted."""
 
@@ -89,15 +88,17 @@ def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]
 
     Where a side has usage in some dialogues, its messages in others are requests not counted.
     """
+
+    def uncounted(dialogue: Trajectory, side: str) -> Usage:
+        count = len(_messages_of(dialogue, side))
+        return Usage(count, uncounted=count)
+
     used = {name: usage_of(dialogue) for name, dialogue in dialogues.items()}
-    usages: dict[str, dict[str, Usage]] = {}
-    for side in SIDES:
-        if any(side in sides for sides in used.values()):
-            usages[side] = {}
-            for name, sides in used.items():
-                count = 0 if side in sides else len(_messages_of(dialogues[name].messages, side))
-                usages[side][name] = sides.get(side, Usage(count, uncounted=count))
-    return usages
+    return {
+        side: {name: of.get(side) or uncounted(dialogues[name], side) for name, of in used.items()}
+        for side in SIDES
+        if any(side in sides for sides in used.values())
+    }
 
 
 def usage_of(dialogue: Trajectory) -> dict[str, Usage]:
@@ -107,12 +108,12 @@ def usage_of(dialogue: Trajectory) -> dict[str, Usage]:
     """
     usages: dict[str, Usage] = {}
     for side in SIDES:
-        messages = _messages_of(dialogue.messages, side)
-        cut_off = sum(message.get("finish_reason") == CUT_OFF for message in messages)
-        requests = [message for message in messages if isinstance(message.get(USAGE), Mapping)]
+        messages = _messages_of(dialogue, side)
+        cut_off = sum(message.raw.get("finish_reason") == CUT_OFF for message in messages)
+        requests = [used for message in messages if isinstance(used := _used(message), Mapping)]
         if requests:
-            turns = _milliseconds(dialogue.messages, requests)
-            parts = (_of_tokens(message[USAGE], 1) for message in requests)
+            turns = _milliseconds(dialogue, side)
+            parts = (_of_tokens(used, 1) for used in requests)
             usages[side] = Usage.total((*parts, Usage(cut_off=cut_off, turns=turns)))
             continue
         line = dialogue.more.get(USAGE)
@@ -120,54 +121,57 @@ def usage_of(dialogue: Trajectory) -> dict[str, Usage]:
             line = line.get(side)
         elif side != AGENT:
             continue
-        if isinstance(line, Mapping) and None not in (
-            _first(line, names) for names in (_TOKENS_IN, _TOKENS_OUT)
-        ):
-            count = _first(line, _REQUESTS)
+        if isinstance(line, Mapping):
+            count = _count(line, "requests", "calls")
             used = _of_tokens(line, len(messages) if count is None else count)
-            usages[side] = used._replace(cut_off=cut_off)
+            if None not in (_count(line, *TOKENS_IN), _count(line, *TOKENS_OUT)):
+                usages[side] = used._replace(cut_off=cut_off)
     return usages
 
 
-def _messages_of(messages: Iterable[Message], side: str) -> list[Message]:
-    if side == USER:
-        return [message for message in messages if is_user_message(message)]
-    return [message for message in messages if message.get("role") == ASSISTANT_ROLE]
+def _used(message: ChatMessage) -> Any:
+    return message.raw.get(USAGE)
+
+
+def _is_of(side: str, message: ChatMessage) -> bool:
+    return message.is_user if side == USER else message.role == ASSISTANT_ROLE
+
+
+def _messages_of(dialogue: Trajectory, side: str) -> list[ChatMessage]:
+    return [message for message in dialogue.talk if _is_of(side, message)]
 
 
 def _of_tokens(raw: Mapping[str, Any], requests: int) -> Usage:
-    tokens_in, tokens_out = _first(raw, _TOKENS_IN), _first(raw, _TOKENS_OUT)
-    retries = _count(raw.get("retries")) or 0
+    tokens_in, tokens_out = _count(raw, *TOKENS_IN), _count(raw, *TOKENS_OUT)
+    retries = _count(raw, "retries") or 0
     if tokens_in is None or tokens_out is None:
         return Usage(requests, uncounted=requests, retries=retries)
     details = raw.get("prompt_tokens_details")
-    cached = _count(raw.get("cached"))
+    cached = _count(raw, "cached")
     if cached is None and isinstance(details, Mapping):
-        cached = _count(details.get("cached_tokens"))
+        cached = _count(details, "cached_tokens")
     return Usage(requests, 0, tokens_in, tokens_out, min(cached or 0, tokens_in), retries)
 
 
-def _milliseconds(messages: Sequence[Message], requests: Sequence[Message]) -> tuple[float, ...]:
-    """Return the time of each turn in which all requests say it."""
-    asked = {id(message) for message in requests}
+def _count(raw: Mapping[str, Any], *names: str) -> int | None:
+    """Return the first count that has one of these names."""
+    values = (raw.get(name) for name in names)
+    return next((n for n in values if type(n) is int and 0 <= n <= _MOST), None)
+
+
+def _milliseconds(dialogue: Trajectory, side: str) -> tuple[float, ...]:
+    """Return the time of each turn in which all requests of a side say it."""
     turns: list[list[float]] = [[]]
-    for message in messages:
-        if is_user_message(message):
+    for message in dialogue.talk:
+        if message.is_user:
             turns.append([])
-        if id(message) in asked:
-            ms = message[USAGE].get("ms", message.get("ms"))
+        used = _used(message)
+        if _is_of(side, message) and isinstance(used, Mapping):
+            ms = used.get("ms", message.raw.get("ms"))
             is_known = type(ms) in (int, float) and 0 <= ms <= _MOST
             turns[-1].append(ms if is_known else math.nan)
     sums = (math.fsum(turn) for turn in turns if turn)
     return tuple(ms for ms in sums if not math.isnan(ms))
-
-
-def _first(raw: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    return next((count for name in names if (count := _count(raw.get(name))) is not None), None)
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value <= _MOST else None
 
 
 KEYS = IN, OUT, CACHED = "in", "out", "cached_in"
@@ -207,7 +211,20 @@ def read_prices(path: str | Path) -> Prices:
     if isinstance(raw, RepeatedKeys):
         findings.error("repeated-key", repeated(raw))
     for model, price in raw.items():
-        _check_price(model, price, findings)
+        if not isinstance(price, dict) or not {IN, OUT} <= price.keys():
+            expected = 'expected {"in": USD per million tokens, "out": …}'
+            findings.error("shape", f"{expected}, found {shorten(json.dumps(price))}", key=model)
+            continue
+        if isinstance(price, RepeatedKeys):
+            findings.error("repeated-key", repeated(price), key=model)
+        for key, value in price.items():
+            if key not in KEYS:
+                known = did_you_mean(key, KEYS) or f" (known: {', '.join(KEYS)})"
+                findings.error("unknown-key", f'unknown key "{shorten(key)}"{known}', key=model)
+            elif not (type(value) in (int, float) and 0 <= value <= _MILLION):
+                most = f"{_MILLION:,.0f} US dollars per million tokens"
+                message = f"a price is a number from 0 to {most}, not {shorten(json.dumps(value))}"
+                findings.error("price", message, key=f"{model}.{key}")
     findings.check()
     models = {
         model: Price(price[IN], price[OUT], price.get(CACHED, price[IN]))
@@ -215,23 +232,6 @@ def read_prices(path: str | Path) -> Prices:
     }
     text = json.dumps(raw, sort_keys=True).encode()
     return Prices(models, sha256(text).hexdigest()[:8])
-
-
-def _check_price(model: str, raw: Any, findings: Findings) -> None:
-    if not isinstance(raw, dict) or not {IN, OUT} <= raw.keys():
-        expected = 'expected {"in": USD per million tokens, "out": …}'
-        findings.error("shape", f"{expected}, found {shorten(json.dumps(raw))}", key=model)
-        return
-    if isinstance(raw, RepeatedKeys):
-        findings.error("repeated-key", repeated(raw), key=model)
-    for key, value in raw.items():
-        if key not in KEYS:
-            known = did_you_mean(key, KEYS) or f" (known: {', '.join(KEYS)})"
-            findings.error("unknown-key", f'unknown key "{shorten(key)}"{known}', key=model)
-        elif not (type(value) in (int, float) and 0 <= value <= _MILLION):
-            message = f"a price is a number from 0 to {_MILLION:,.0f} US dollars per million tokens"
-            shown = shorten(json.dumps(value))
-            findings.error("price", f"{message}, not {shown}", key=f"{model}.{key}")
 
 
 DIALOGUES, SUCCESSES = "accounted", "succeeded"
@@ -328,8 +328,14 @@ class Accounts:
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         """Yield the scores that have a value for these sums of columns; less is always better."""
 
-        def ratio(
-            name: str, label: str, part: str, whole: str, unit: str, places: int, cases: str = ""
+        def quotient(
+            name: str,
+            label: str,
+            whole: str,
+            unit: str,
+            places: int,
+            cases: str = "",
+            part: str = "",
         ) -> Measure:
             signature = sign(name)
             if unit == "USD":
@@ -338,7 +344,7 @@ class Accounts:
                 name,
                 label,
                 signature,
-                partial(_quotients, part, whole),
+                partial(_quotients, part or name, whole),
                 places,
                 cases=cases or whole,
                 lower_is_better=True,
@@ -348,25 +354,24 @@ class Accounts:
 
         def cost(whose: str, label: str) -> Iterator[Measure]:
             usd, counted, successes = f"{whose}_usd", f"{whose}_counted", f"{whose}_successes"
-            if not sums[counted]:
-                return
-            places = _places(sums[usd] / sums[counted])
-            yield ratio(usd, f"{label}, USD", usd, counted, "USD", places)
-            if sums[successes]:
-                name, shown = f"{usd}_per_success", f"{label} a success, USD"
-                yield ratio(name, shown, usd, successes, "USD", places, counted)
+            if sums[counted]:
+                places = _places(sums[usd] / sums[counted])
+                yield quotient(usd, f"{label}, USD", counted, "USD", places)
+                if sums[successes]:
+                    name, shown = f"{usd}_per_success", f"{label} a success, USD"
+                    yield quotient(name, shown, successes, "USD", places, counted, usd)
 
         for account in self.sides:
             side, label = account.side, account.label
-            requests, counted, timed = f"{side}_requests", f"{side}_counted", f"{side}_timed"
+            counted, timed = f"{side}_counted", f"{side}_timed"
             if sums[DIALOGUES]:
-                yield ratio(requests, f"{label}: requests", requests, DIALOGUES, "requests", 2)
+                name = f"{side}_requests"
+                yield quotient(name, f"{label}: requests", DIALOGUES, "requests", 2)
             for part in ("tokens_in", "tokens_out") if sums[counted] else ():
-                name = f"{side}_{part}"
-                yield ratio(name, f"{label}: {LABELS[part]}", name, counted, "tokens", 1)
+                yield quotient(f"{side}_{part}", f"{label}: {LABELS[part]}", counted, "tokens", 1)
             if side == AGENT and sums[timed]:
-                name = f"{side}_seconds"
-                yield ratio(name, f"{label}: seconds a turn", name, timed, "s", 2, DIALOGUES)
+                shown = f"{label}: seconds a turn"
+                yield quotient(f"{side}_seconds", shown, timed, "s", 2, DIALOGUES)
             if account.price is not None:
                 yield from cost(side, f"{label}: cost")
         if self.is_priced:
@@ -397,26 +402,24 @@ class Accounts:
             form = f",.{score.places}f"
             return Cell(score.value, form=form, interval=score.interval, score=name)
 
-        def add(label: str, mean: Cell, success: Cell, amount: float | None, places: int) -> None:
-            rows.append((label, mean, success, _cell(amount, places)))
+        def cost(label: str, whose: str, usd: float | None) -> None:
+            name, a_success = f"{whose}_usd", f"{whose}_usd_per_success"
+            rows.append((f"{label}: cost, USD", scored(name), scored(a_success), _cell(usd, 4)))
 
         for account in self.sides:
             side, label, total = account.side, account.label, account.total
             count = len(account.usages)
             for name, amount, a_success in _amounts(account, sums):
                 shown = f"{label}: {LABELS[name]}"
-                add(shown, scored(f"{side}_{name}"), _cell(a_success, 1), amount, 0)
+                rows.append((shown, scored(f"{side}_{name}"), _cell(a_success, 1), _cell(amount)))
                 if name == "tokens_in" and total.cached:
-                    mean = _cell(total.cached / count, 1)
-                    add(f"{shown} from the server's cache", mean, Cell(None), total.cached, 0)
+                    shown, mean = f"{shown} from the server's cache", total.cached / count
+                    rows.append((shown, _cell(mean, 1), Cell(None), _cell(total.cached)))
             for what, amount in (("retries", total.retries), ("messages cut off", total.cut_off)):
-                mean, success = (
-                    _cell(_quotient(amount, whole), 2) for whole in (count, sums[SUCCESSES])
-                )
-                add(f"{label}: {what}", mean, success, amount, 0)
+                means = (_cell(_quotient(amount, whole), 2) for whole in (count, sums[SUCCESSES]))
+                rows.append((f"{label}: {what}", *means, _cell(amount)))
             if account.price is not None:
-                cells = scored(f"{side}_usd"), scored(f"{side}_usd_per_success")
-                add(f"{label}: cost, USD", *cells, account.usd(total), 4)
+                cost(label, side, account.usd(total))
             if side == AGENT and total.turns:
                 percentiles = scored(f"{side}_seconds"), *(_cell(s, 2) for s in _percentiles(total))
                 times.append((f"{label}: seconds a turn", *percentiles))
@@ -429,8 +432,7 @@ class Accounts:
                     "those in all of the requests that are counted."
                 )
         if self.is_priced:
-            cells = scored(f"{BOTH}_usd"), scored(f"{BOTH}_usd_per_success")
-            add("Both: cost, USD", *cells, self._usd, 4)
+            cost("Both", BOTH, self._usd)
         models = (f"{account.side}: {account.model or 'unnamed'}" for account in self.sides)
         title = f"What it cost ({'; '.join(models)})"
         used = sheet(title, ("", "a dialogue", "a success", "in all"), rows, notes)
@@ -448,9 +450,7 @@ class Accounts:
         plain: dict[str, Any] = {}
         for account in self.sides:
             side, total = account.side, account.total
-            amounts = list(_amounts(account, sums))
-            in_all = {name: amount for name, amount, _ in amounts}
-            a_success = {name: ratio for name, _, ratio in amounts}
+            a_success = {name: ratio for name, _, ratio in _amounts(account, sums)}
             usd = {}
             if account.price is not None:
                 usd["usd"] = account.usd(total)
@@ -460,8 +460,8 @@ class Accounts:
                 "dialogues": len(account.usages),
                 "requests": total.requests,
                 "not_counted": total.uncounted,
-                "tokens_in": in_all["tokens_in"],
-                "tokens_out": in_all["tokens_out"],
+                "tokens_in": total.tokens_in if total.is_known else None,
+                "tokens_out": total.tokens_out if total.is_known else None,
                 "cached": total.cached if total.is_known else None,
                 "retries": total.retries,
                 "cut_off": total.cut_off,

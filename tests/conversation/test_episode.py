@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.loop import Episode, ToolSession, hold
+from mwzeval.conversation.loop import Episode, ToolSession, converse
 from mwzeval.conversation.protocols import InfrastructureError
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError
@@ -85,13 +85,13 @@ def driven(agent: Callable[[Messages], Any], item: str, **limits: Any) -> Episod
 @pytest.mark.parametrize("item", ["a", "c", "d"])
 @pytest.mark.parametrize("limits", [{}, {"user_turns": 2}])
 def test_it_is_the_dialogue_that_a_run_holds(
-    agent: Callable[[Messages], Any], item: str, limits: dict[str, int]
+    agent: Callable[[Messages], Any], item: str, limits: dict[str, Any]
 ) -> None:
     planned, record = Planned(item, GOALS[item]), Record()
-    ending = hold(
+    ending = converse(
         lambda: ToyUser(GOALS[item]),
         lambda: ToolSession(agent, Counter(), record.message),
-        record,
+        record=record,
         **limits,
     )
     expected = record.trajectory(planned, ending).to_json()

@@ -93,6 +93,8 @@ def test_a_file_is_told_by_its_first_line(first: Any, expected: bool) -> None:
         ([line(trial=0)], "shape", "trial"),
         ([line(trial=True)], "shape", "trial"),
         ([line(turns=-1)], "shape", "turns"),
+        ([line(turns=10**400)], "shape", "turns"),
+        ([line(trial=10**400)], "shape", "trial"),
         ([line(problem=3)], "shape", "problem"),
         ([line(acts="hi")], "shape", "acts"),
         ([line(messages=[])], "empty", "line 1"),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from mwzeval.conversation.messages import Step, Turn, turns_of
+from mwzeval.conversation.messages import ExecutedCall, Turn, read_messages, turns_of
 
 HI = {"role": "user", "content": "hi"}
 ANSWER = {"role": "assistant", "content": "hello"}
 ARGUMENTS = {"area": "north"}
-CALL = Step("called", "find_hotel", json.dumps(ARGUMENTS))
+CALL = ExecutedCall("find_hotel", json.dumps(ARGUMENTS))
 
 
 def call(arguments: Any) -> dict[str, Any]:
@@ -24,14 +25,15 @@ def call(arguments: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("calling", "expected"),
+    ("calling", "remarks", "calls"),
     [
-        ({"content": None, "tool_calls": [call(json.dumps(ARGUMENTS))]}, [CALL]),
+        ({"content": None, "tool_calls": [call(json.dumps(ARGUMENTS))]}, [], [CALL]),
         (
             {"content": "", "tool_calls": [call(ARGUMENTS), call("")]},
-            [CALL, CALL._replace(text="")],
+            [],
+            [CALL, replace(CALL, arguments="")],
         ),
-        ({"function_call": {"name": "find_hotel", "arguments": json.dumps(ARGUMENTS)}}, [CALL]),
+        ({"function_call": {"name": "find_hotel", "arguments": json.dumps(ARGUMENTS)}}, [], [CALL]),
         (
             {
                 "content": [
@@ -39,16 +41,17 @@ def call(arguments: Any) -> dict[str, Any]:
                     {"type": "tool_use", "name": "find_hotel", "input": ARGUMENTS},
                 ]
             },
-            [Step("said", "", "one moment"), CALL],
+            ["one moment"],
+            [CALL],
         ),
-        ({"content": "one moment"}, [Step("said", "", "one moment")]),
+        ({"content": "one moment"}, ["one moment"], []),
     ],
 )
 def test_what_an_agent_does_before_it_answers(
-    calling: dict[str, Any], expected: list[Step]
+    calling: dict[str, Any], remarks: list[str], calls: list[ExecutedCall]
 ) -> None:
-    turns = turns_of([HI, {"role": "assistant", **calling}, ANSWER])
-    assert turns == [Turn("hi", expected, "hello")]
+    turns = turns_of(read_messages([HI, {"role": "assistant", **calling}, ANSWER]))
+    assert turns == [Turn("hi", remarks, calls, "hello")]
 
 
 @pytest.mark.parametrize(
@@ -69,15 +72,20 @@ def test_what_an_agent_does_before_it_answers(
     ],
 )
 def test_what_tools_return(message: dict[str, Any], result: str, is_error: bool) -> None:
-    turns = turns_of([HI, message, ANSWER])
-    assert turns == [Turn("hi", [Step("returned", "", result, is_error)], "hello")]
+    turns = turns_of(read_messages([HI, message, ANSWER]))
+    assert turns == [Turn("hi", [], [ExecutedCall(None, "", result, is_error)], "hello")]
 
 
 def test_every_message_of_the_user_begins_a_turn_and_instructions_none() -> None:
-    found = turns_of([{"role": "system", "content": "be kind"}, ANSWER, HI, HI, ANSWER, HI])
-    assert found == [
-        Turn("", [], "hello"),
-        Turn("hi"),
-        Turn("hi", [], "hello"),
-        Turn("hi"),
-    ]
+    instruction = {"role": "system", "content": "be kind"}
+    found = turns_of(read_messages([instruction, ANSWER, HI, HI, ANSWER, HI]))
+    answered = Turn("hi", agent="hello")
+    assert found == [Turn("", agent="hello"), Turn("hi"), answered, Turn("hi")]
+
+
+def test_results_belong_to_calls_in_their_order() -> None:
+    calls = {"role": "assistant", "tool_calls": [call("1"), call("2")]}
+    results = [{"role": "tool", "content": text} for text in "ab"]
+    (turn,) = turns_of(read_messages([HI, calls, *results, results[0]]))
+    found = [(made.name, made.arguments, made.result) for made in turn.calls]
+    assert found == [("find_hotel", "1", "a"), ("find_hotel", "2", "b"), (None, "", "a")]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.agents import MakeAgent, own_agent
-from mwzeval.conversation.loop import hold
+from mwzeval.conversation.loop import converse
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.pool import TimeLimits
 from mwzeval.conversation.protocols import ConversationError, Ending, InfrastructureError
@@ -135,10 +135,10 @@ class ToySetting:
     def hold(self, planned: Planned, record: Record) -> Ending:
         agent = self.agent
         assert agent is not None
-        return hold(
+        return converse(
             lambda: ToyUser(planned.goal),
             lambda: agent(planned, None, record),
-            record,
+            record=record,
             user_turns=4,
         )
 

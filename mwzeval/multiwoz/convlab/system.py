@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from mwzeval.conversation.loop import hold
+from mwzeval.conversation.loop import converse
 from mwzeval.conversation.protocols import Ending, User
 from mwzeval.conversation.trajectory import Record as DialogueRecord
 from mwzeval.multiwoz.acts import (
@@ -289,4 +289,6 @@ def hold_in_acts(
     What is said goes to the `record`, with the user's report. Nothing that the system does is an
     error here: see `conversation.loop.converse`.
     """
-    return hold(make_user, lambda: _Recorded(make_system(), record), record, user_turns=user_turns)
+    return converse(
+        make_user, lambda: _Recorded(make_system(), record), user_turns=user_turns, record=record
+    )

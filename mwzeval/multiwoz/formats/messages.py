@@ -93,15 +93,23 @@ class Conversation:
             path = _path(place)
             if expect(raw, OBJECT, "a message is an object", place, path):
                 message = read_message(raw, place, path)
-                if message is not None and message.role not in INSTRUCTIONS:
-                    self._read(message, place)
+                if message is not None:
+                    self.add(message, position)
+        return self.end()
+
+    def end(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return the turns of all messages that were added."""
         self._close()
         if not self._turns:
-            message_ = "there is no message of the user in it"
-            self._findings.error("empty", message_, dialogue=self._dialogue)
+            message = "there is no message of the user in it"
+            self._findings.error("empty", message, dialogue=self._dialogue)
         return self._turns
 
-    def _read(self, message: ChatMessage, place: Place) -> None:
+    def add(self, message: ChatMessage, position: int) -> None:
+        """Go on with a message at a position."""
+        if message.role in INSTRUCTIONS:
+            return
+        place = Place(self._findings, self._dialogue, position)
         is_assistant = message.role == ASSISTANT_ROLE
         says_nothing = not (message.text or message.has_other)
         calls = [called for call in message.calls if (called := self._understood(call, place))]

@@ -27,9 +27,9 @@ from mwzeval.conversation.agents import (
     own_user,
 )
 from mwzeval.conversation.human import HumanUser, Terminal, human_agent
-from mwzeval.conversation.loop import Episode, Respond, ToolSession, hold
+from mwzeval.conversation.loop import Episode, Respond, ToolSession, converse
 from mwzeval.conversation.mcp import AgentServer, check_installed
-from mwzeval.conversation.messages import Message
+from mwzeval.conversation.messages import Message, read_messages
 from mwzeval.conversation.models import GOAL, ModelUser, endpoint_agent, is_endpoint, read_prompt
 from mwzeval.conversation.pool import RunSetting
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, USER_STOP, End, Ending, Tools
@@ -47,7 +47,7 @@ from mwzeval.multiwoz.goals.goal import Goal
 from mwzeval.multiwoz.goals.selection import RunGoals
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
 from mwzeval.multiwoz.live.judge import Judge, Judgement, end_reasons
-from mwzeval.multiwoz.live.modalities import user_faults, user_report
+from mwzeval.multiwoz.live.modalities import reported_faults
 from mwzeval.multiwoz.live.options import (
     ACTS,
     AGENDA,
@@ -158,8 +158,7 @@ def load_user(
 
         def user(planned: Planned, record: Record) -> ModelUser:
             def faults(messages: Sequence[Message], token: str | None) -> list[Any]:
-                dialogue = {"goal": planned.goal, "messages": messages, "user": {"token": token}}
-                return [fault._asdict() for fault in faults_of(dialogue, reader)]
+                return faults_of(planned.goal, read_messages(messages), {"token": token}, reader)
 
             wishes = "\n".join(f"- {sentence}" for sentence in goals.sentences(planned.item))
             system = prompt.filled(**{GOAL: wishes})
@@ -243,11 +242,11 @@ class WordSetting(TextSetting):
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Hold a dialogue in words."""
-        return hold(
+        return converse(
             lambda: self._user(planned, record),
             lambda: self._agent(planned, self._tools(planned), record),
-            record,
             user_turns=self._options.user_turns,
+            record=record,
         )
 
     def episode(self, planned: Planned) -> Episode:
@@ -269,7 +268,7 @@ class WordSetting(TextSetting):
     def judgement(self, trajectory: Trajectory) -> Judgement:
         """Return what became of a dialogue, domain by domain."""
         bookings = trajectory.more.get("bookings")
-        return self._judge.judge(trajectory.goal, trajectory.messages, bookings)
+        return self._judge.judge(trajectory.goal, trajectory.talk, bookings)
 
 
 class ActSetting:
@@ -402,7 +401,7 @@ class Episodes:
         judgement = self.judgement(dialogue)
         domains = judgement.domains
         bookings = [each.booking for each in domains.values() if each.booking is not None]
-        complete = user_report(dialogue).get("complete")
+        complete = dialogue.report.get("complete")
         reasons = (*end_reasons(dialogue, dialogue.turns), *judgement.reasons)
         losses = () if judgement.success else dict.fromkeys(reason.text for reason in reasons)
         return Outcome(
@@ -412,7 +411,7 @@ class Episodes:
             end=dialogue.end,
             turns=dialogue.turns,
             complete=complete if isinstance(complete, bool) else None,
-            user_faults=len(user_faults(dialogue)),
+            user_faults=len(reported_faults(dialogue)),
             domains={name: domain.done for name, domain in domains.items()},
             losses=tuple(losses),
         )

@@ -24,6 +24,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
+from mwzeval.conversation.messages import ChatMessage
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.choices import RULES, Rules
@@ -209,7 +210,7 @@ class Judge:
         self._tools = tools
 
     def judge(
-        self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object = None
+        self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object = None
     ) -> Judgement:
         """Return what became of a dialogue with these messages, whatever is in them.
 
@@ -232,7 +233,7 @@ class Judge:
         return Judgement(domains, row, len(exchanges), calls)
 
     def claims(
-        self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object = None
+        self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object = None
     ) -> tuple[Claim, ...]:
         """Return what the agent of a dialogue says, and whether it is so; arguments as `judge`."""
         dialogue = self._read(goal, messages, bookings)
@@ -251,7 +252,7 @@ class Judge:
         return DatabaseTools(self._tables, self.rules)
 
     def _read(
-        self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object
+        self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object
     ) -> _Dialogue:
         """Return a dialogue compared with the database: transcript → venues → bookings → words."""
         goals = goals_of(goal)

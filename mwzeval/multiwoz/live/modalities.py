@@ -7,24 +7,15 @@ acts. A dialogue is a row of counts. Definitions are in `docs/live.md`.
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.conversation.messages import (
-    CALLED,
-    RETURNED,
-    SAID,
-    Step,
-    Turn,
-    read_message,
-    turns_of,
-)
+from mwzeval.conversation.messages import Turn, turns_of
 from mwzeval.conversation.protocols import USER_STOP
 from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.errors import did_you_mean, shorten
@@ -75,7 +66,7 @@ from mwzeval.scores.explanation import (
     TurnView,
     Utterance,
 )
-from mwzeval.scores.findings import Findings
+from mwzeval.scores.findings import LIST, Findings
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics.bootstrap import Sums
 
@@ -123,183 +114,166 @@ END_TEXTS = {
 }
 
 
-def user_report(dialogue: Trajectory) -> Mapping[str, Any]:
-    """Return what the user reports; empty where it does not."""
-    report = dialogue.more.get("user")
-    return report if isinstance(report, Mapping) else {}
+class Modality(NamedTuple):
+    """What judges the dialogues of a run.
+
+    `check` notes what cannot be judged, before anything else; `row` returns the additive numbers of
+    a dialogue, and `explain` what became of it, without outcomes unless it is scored. `has_faults`
+    tells whether its user has made a fault, None where that is not known. `measures` yields the
+    scores of sums of columns in the order of a report, and `plain` returns the parts of a report,
+    of name → scope → value.
+    """
+
+    name: str
+    rules: str
+    columns: Sequence[str]
+    check: Callable[[Mapping[str, Trajectory], Mapping[str, Goal], Findings], None]
+    row: Callable[[Trajectory, Goal], Mapping[str, float]]
+    explain: Callable[[Trajectory, Goal, bool], Explanation]
+    has_faults: Callable[[Trajectory, Goal], bool | None]
+    measures: Callable[[Mapping[str, float], Sign], Iterator[Measure]]
+    plain: Callable[[Mapping[str, float], Mapping[str, Mapping[str, float]]], dict[str, Any]]
 
 
-def user_faults(dialogue: Trajectory) -> Sequence[Any]:
+def reported_faults(dialogue: Trajectory) -> Sequence[Any]:
     """Return the faults that the user reports of itself."""
-    faults = user_report(dialogue).get("faults")
-    return faults if isinstance(faults, list | tuple) else ()
+    faults = dialogue.report.get("faults")
+    return faults if isinstance(faults, LIST) else ()
 
 
-class TextLevel:
-    """Judges what is said and booked in the dialogues of a run.
+def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) -> Modality:
+    """Return what judges what is said and booked.
 
     Faults that a user does not report of itself, as other programs' users do not, are found by
     code: values of its own making, and messages that it repeats. `reader` is made when it is
     needed for that.
     """
+    judged: dict[str, Judgement] = {}
+    found_faults: dict[str, Sequence[Any]] = {}
 
-    name = "words"
-    has_words = True
-    columns: Sequence[str] = TEXT_COLUMNS
+    def judgement(dialogue: Trajectory, goal: Goal) -> Judgement:
+        if dialogue.name not in judged:
+            bookings = dialogue.more.get("bookings")
+            judged[dialogue.name] = judge.judge(goal, dialogue.talk, bookings)
+        return judged[dialogue.name]
 
-    def __init__(self, judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) -> None:
-        self.rules: str = judge.rules
-        self._judge = judge
-        self._tools = tools
-        self._reader = reader
-        self._judged: dict[str, Judgement] = {}
-        self._faults: dict[str, list[Mapping[str, Any]]] = {}
+    def faults(dialogue: Trajectory, goal: Goal) -> Sequence[Any]:
+        if "faults" in dialogue.report:
+            return reported_faults(dialogue)
+        if dialogue.name not in found_faults:
+            found = faults_of(goal, dialogue.talk, dialogue.report, reader())
+            found_faults[dialogue.name] = found
+        return found_faults[dialogue.name]
 
     def check(
-        self, dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
+        dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
     ) -> None:
         """Note functions that nobody knows: what they do, and book, is not seen."""
         for name, dialogue in dialogues.items():
-            for message in filter(None, map(read_message, dialogue.messages)):
-                for call in message.calls:
-                    called = str(call.name)
-                    if called not in self._tools.by_name:
-                        text = (
-                            f'the function "{shorten(called)}" is not known and its calls are not '
-                            "used: --tools says what functions of your own do"
-                            f"{did_you_mean(called, self._tools.by_name)}"
-                        )
-                        findings.warning("unknown-function", text, dialogue=name)
+            for call in (call for message in dialogue.talk for call in message.calls):
+                called = str(call.name)
+                if called not in tools.by_name:
+                    text = (
+                        f'the function "{shorten(called)}" is not known and its calls are not '
+                        "used: --tools says what functions of your own do"
+                        f"{did_you_mean(called, tools.by_name)}"
+                    )
+                    findings.warning("unknown-function", text, dialogue=name)
 
-    def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
-        """Return the additive numbers of a dialogue."""
-        judgement = self._judgement(dialogue, goal)
-        domains = judgement.domains
-        whole = (1, judgement.success, judgement.inform)
+    def row(dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
+        found = judgement(dialogue, goal)
+        domains = found.domains
+        whole = (1, found.success, found.inform)
         counted = {WHOLE: whole, SIZES[len(domains) - 1]: whole}
         counted |= {name: (1, domain.done, domain.inform) for name, domain in domains.items()}
-        exchanges = turns_of(dialogue.messages)
-        steps = [step for exchange in exchanges for step in exchange.steps]
-        row = {
+        calls = [call for turn in turns_of(dialogue.talk) for call in turn.calls]
+        numbers = {
             **TASK.row(counted),
-            **judgement.row,
+            **found.row,
             "user_turns": dialogue.turns,
-            "tool_calls": sum(step.kind == CALLED for step in steps),
-            "tool_errors": sum(step.kind == RETURNED and step.is_error for step in steps),
+            "tool_calls": sum(call.name is not None for call in calls),
+            "tool_errors": sum(call.is_error for call in calls),
             dialogue.end: 1,
-            "faults": len(user_faults(self._with_faults(dialogue, goal))),
+            "faults": len(faults(dialogue, goal)),
             "watched_turns": dialogue.turns,
         }
-        if isinstance(complete := user_report(dialogue).get(COMPLETE), bool):
-            row |= {COMPLETE: complete, "telling": 1}
-        return row
+        if isinstance(complete := dialogue.report.get(COMPLETE), bool):
+            numbers |= {COMPLETE: complete, "telling": 1}
+        return numbers
 
-    def has_faults(self, dialogue: Trajectory, goal: Goal) -> bool | None:
-        """Tell whether the user of a dialogue has made a fault."""
-        return bool(user_faults(self._with_faults(dialogue, goal)))
-
-    def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
-        """Return what became of a dialogue; one that is not scored has no outcomes."""
-        exchanges = turns_of(dialogue.messages)
-        claims = self._judge.claims(goal, dialogue.messages, dialogue.more.get("bookings"))
+    def explain(dialogue: Trajectory, goal: Goal, is_scored: bool) -> Explanation:
+        turns = turns_of(dialogue.talk)
+        claims = judge.claims(goal, dialogue.talk, dialogue.more.get("bookings"))
+        views = [_text_view(number, turn, claims) for number, turn in enumerate(turns)]
         wanted = tuple(_goal_facts(goal))
         explained = Explanation(
             unit=dialogue.name,
             outcomes={WHOLE: {SUCCESS: None, INFORM: None}},
             goal=wanted,
-            turns=_with_reports(
-                [_text_view(turn, exchange, claims) for turn, exchange in enumerate(exchanges)],
-                self._with_faults(dialogue, goal),
-            ),
+            turns=_with_reports(views, dialogue, faults(dialogue, goal)),
             reasons=(),
         )
         if not is_scored:
             return explained
-        judgement = self._judgement(dialogue, goal)
+        found = judgement(dialogue, goal)
         # Of what else failed, that the dialogue ended is mostly why.
-        ended = () if judgement.success else end_reasons(dialogue, len(exchanges))
+        ended = () if found.success else end_reasons(dialogue, len(turns))
         return replace(
             explained,
-            outcomes=_outcomes(judgement),
-            reasons=(*ended, *judgement.reasons),
-            reached=tuple(_turn_reached(fact, exchanges, judgement) for fact in wanted),
+            outcomes=_outcomes(found),
+            reasons=(*ended, *found.reasons),
+            reached=tuple(_turn_reached(fact, turns, found) for fact in wanted),
         )
 
-    def _with_faults(self, dialogue: Trajectory, goal: Goal) -> Trajectory:
-        """Return a dialogue whose user reports its faults."""
-        report = user_report(dialogue)
-        if "faults" in report:
-            return dialogue
-        if dialogue.name not in self._faults:
-            plain = {"goal": goal, "messages": dialogue.messages, "user": report}
-            faults = faults_of(plain, self._reader())
-            self._faults[dialogue.name] = [fault._asdict() for fault in faults]
-        report = {**report, "faults": self._faults[dialogue.name]}
-        return replace(dialogue, more={**dialogue.more, "user": report})
+    def has_faults(dialogue: Trajectory, goal: Goal) -> bool:
+        return bool(faults(dialogue, goal))
 
-    def _judgement(self, dialogue: Trajectory, goal: Goal) -> Judgement:
-        if dialogue.name not in self._judged:
-            bookings = dialogue.more.get("bookings")
-            self._judged[dialogue.name] = self._judge.judge(goal, dialogue.messages, bookings)
-        return self._judged[dialogue.name]
+    functions = check, row, explain, has_faults, _text_measures, _text_plain
+    return Modality("words", judge.rules, TEXT_COLUMNS, *functions)
 
-    @staticmethod
-    def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
-        """Yield the scores that these sums of columns have, in the order of a report."""
-        if not sums[ALL]:
-            return
 
-        described = partial(Measure, cases=ALL, is_description=True)
-        yield from TASK.measures(sums, sign)
-        yield from grounded_measures(GROUNDED, sums, sign)
-        yield from act_scores.shares(act_scores.INFORM_SHARES, sums, sign, places=1)
-        if sums["telling"]:
-            yield Measure(
-                COMPLETE,
-                "Complete (as the user believes)",
-                sign(COMPLETE),
-                percentage(COMPLETE, of="telling"),
-                places=1,
-                cases="telling",
-                outcome=COMPLETE,
-            )
-        for name, label, unit in MEANS:
-            mean = partial(_mean, name)
-            yield described(name, label, sign(name), mean, unit=unit, lower_is_better=True)
-        for name, label in SCORED_ENDS.items():
-            yield described(
-                f"end.{name}",
-                label,
-                sign(f"end.{name}"),
-                percentage(name, of=ALL),
-                places=1,
-                outcome=name,
-                lower_is_better=name != USER_STOP,
-            )
-        if sums["watched_turns"]:
-            yield described(
-                "user_faults",
-                "Faults of the user, % of turns",
-                sign("user_faults"),
-                percentage("faults", of="watched_turns"),
-                places=1,
-                lower_is_better=True,
-            )
+def _text_measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+    if not sums[ALL]:
+        return
 
-    @staticmethod
-    def plain(
-        sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
-    ) -> dict[str, Any]:
-        """Return the parts of a report: `success`, `grounded`, `live`, of name → scope → value."""
-        alone = {name: scopes[WHOLE] for name, scopes in values.items() if list(scopes) == [WHOLE]}
-        shares = (name for name, *_ in act_scores.INFORM_SHARES)
-        own = (*shares, COMPLETE, *(name for name, _, _ in MEANS), "user_faults")
-        return {
-            "success": {name: values.get(name, {}) for name in (INFORM, SUCCESS)},
-            "grounded": grounded_view(GROUNDED, sums, values),
-            "live": {name: alone.get(name) for name in own}
-            | {name: value for name, value in alone.items() if "^" in name},
-        }
+    described = partial(Measure, cases=ALL, is_description=True, lower_is_better=True)
+    yield from TASK.measures(sums, sign)
+    yield from grounded_measures(GROUNDED, sums, sign)
+    yield from act_scores.shares(act_scores.INFORM_SHARES, sums, sign, places=1)
+    if sums["telling"]:
+        yield Measure(
+            COMPLETE,
+            "Complete (as the user believes)",
+            sign(COMPLETE),
+            percentage(COMPLETE, of="telling"),
+            places=1,
+            cases="telling",
+            outcome=COMPLETE,
+        )
+    for name, label, unit in MEANS:
+        yield described(name, label, sign(name), partial(_mean, name), unit=unit)
+    for end, label in SCORED_ENDS.items():
+        name, share = f"end.{end}", percentage(end, of=ALL)
+        is_worse = end != USER_STOP
+        measure = described(name, label, sign(name), share, places=1, outcome=end)
+        yield replace(measure, lower_is_better=is_worse)
+    if sums["watched_turns"]:
+        name, label = "user_faults", "Faults of the user, % of turns"
+        yield described(name, label, sign(name), percentage("faults", of="watched_turns"), places=1)
+
+
+def _text_plain(
+    sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
+) -> dict[str, Any]:
+    alone = {name: scopes[WHOLE] for name, scopes in values.items() if list(scopes) == [WHOLE]}
+    shares = (name for name, *_ in act_scores.INFORM_SHARES)
+    own = (*shares, COMPLETE, *(name for name, _, _ in MEANS), "user_faults")
+    return {
+        "success": {name: values.get(name, {}) for name in (INFORM, SUCCESS)},
+        "grounded": grounded_view(GROUNDED, sums, values),
+        "live": {name: alone.get(name) for name in own}
+        | {name: value for name, value in alone.items() if "^" in name},
+    }
 
 
 def _mean(counted: str, sums: Sums) -> NDArray[np.float64]:
@@ -337,30 +311,26 @@ def _goal_facts(goal: Goal) -> Iterator[Fact]:
             yield Fact(ASKS, slot, domain)
 
 
-def _turn_reached(fact: Fact, exchanges: Sequence[Turn], judgement: Judgement) -> int | None:
-    """Return the exchange from which on a line of the goal is met, or the reason of none.
+def _turn_reached(fact: Fact, turns: Sequence[Turn], judgement: Judgement) -> int | None:
+    """Return the turn from which on a line of the goal is met, or the reason of none.
 
     None: the line is not met; `CANNOT_BE`: nobody could meet it; `NOT_JUDGED`: the agent did
     nothing for it that can be judged.
     """
     domain = str(fact.scope)
     judged = judgement.domains[domain]
-    last = len(exchanges) - 1
+    last = len(turns) - 1
     if fact.label == ASKS:
         slot = mention_slot(fact.value)
         answer = next((answer for answer in judged.answers if answer.slot == slot), None)
         if answer is not None and answer.given is None:
             return CANNOT_BE
         return answer.turn if answer is not None and answer.given else None
-    booked = max(
-        (
-            turn
-            for turn, exchange in enumerate(exchanges)
-            for use in _tool_uses(exchange.steps)
-            if use.name == f"book_{domain}" and not use.has_failed
-        ),
-        default=None,
-    )
+    function = f"book_{domain}"
+    booked = None
+    for number, turn in enumerate(turns):
+        if any(call.name == function and not call.is_error for call in turn.calls):
+            booked = number
     if fact.label == BOOKS:
         is_met = judged.booking and judged.reference is not False
         return (last if booked is None else booked) if is_met else None
@@ -368,20 +338,22 @@ def _turn_reached(fact: Fact, exchanges: Sequence[Turn], judgement: Judgement) -
         return None
     if judged.venue:
         called = " ".join(judged.venue.lower().split())
-        texts = (" ".join((exchange.agent or "").lower().split()) for exchange in exchanges)
-        return next((turn for turn, text in enumerate(texts) if called in text), last)
+        texts = (" ".join((turn.agent or "").lower().split()) for turn in turns)
+        return next((number for number, text in enumerate(texts) if called in text), last)
     # Neither a venue nor a booking: the line is met only as far as an answer shows it.
     if booked is not None:
         return booked
-    turns = [a.turn for a in judged.answers if a.given and a.turn is not None]
-    return last if judged.booking else min(turns, default=NOT_JUDGED)
+    answered = [a.turn for a in judged.answers if a.given and a.turn is not None]
+    return last if judged.booking else min(answered, default=NOT_JUDGED)
 
 
-def _with_reports(views: Sequence[TurnView], dialogue: Trajectory) -> tuple[TurnView, ...]:
+def _with_reports(
+    views: Sequence[TurnView], dialogue: Trajectory, faults: Sequence[Any]
+) -> tuple[TurnView, ...]:
     """Return turns with the faults of the user where they were made, and how all has ended."""
     turns = list(views) or [TurnView((), ())]
     facts: list[list[Fact]] = [[] for _ in turns]
-    for fault in user_faults(dialogue):
+    for fault in faults:
         turn, text = None, fault
         if isinstance(fault, Mapping):
             turn, text = fault.get("turn"), f"{fault.get('kind')}: {fault.get('detail')}"
@@ -389,37 +361,27 @@ def _with_reports(views: Sequence[TurnView], dialogue: Trajectory) -> tuple[Turn
         facts[place].append(Fact("fault of the user", str(text)))
     problem = f": {dialogue.problem}" if dialogue.problem else ""
     facts[-1].append(Fact("end", f"{END_TEXTS.get(dialogue.end, dialogue.end)}{problem}"))
-    if isinstance(complete := user_report(dialogue).get(COMPLETE), bool):
+    if isinstance(complete := dialogue.report.get(COMPLETE), bool):
         facts[-1].append(Fact(COMPLETE, "the user believes so" if complete else "not for the user"))
     return tuple(
         view._replace(facts=(*view.facts, *more)) for view, more in zip(turns, facts, strict=True)
     )
 
 
-def _text_view(turn: int, exchange: Turn, claims: Sequence[Claim]) -> TurnView:
-    utterances = [Utterance("user", exchange.user)] if exchange.user else []
-    if exchange.agent is not None:
-        utterances.append(Utterance(SYSTEM, exchange.agent))
-    of_turn = tuple(claim for claim in claims if claim.turn == turn)
+def _text_view(number: int, turn: Turn, claims: Sequence[Claim]) -> TurnView:
+    utterances = [Utterance("user", turn.user)] if turn.user else []
+    if turn.agent is not None:
+        utterances.append(Utterance(SYSTEM, turn.agent))
+    of_turn = tuple(claim for claim in claims if claim.turn == number)
     facts = (
-        *(Fact("said before", step.text) for step in exchange.steps if step.kind == SAID),
+        *(Fact("said before", text) for text in turn.remarks),
         *(Fact(c.verdict, c.line(), c.domain) for c in of_turn if c.is_flagged),
     )
-    uses = tuple(_tool_uses(exchange.steps))
+    uses = tuple(
+        ToolUse(call.name or "?", _arguments(call.arguments), _result(call.result), call.is_error)
+        for call in turn.calls
+    )
     return TurnView(tuple(utterances), facts, calls=uses, claims=of_turn)
-
-
-def _tool_uses(steps: Iterable[Step]) -> Iterator[ToolUse]:
-    """Yield the calls with what they returned, in the order in which results come."""
-    waiting: deque[Step] = deque()
-    for step in steps:
-        if step.kind == CALLED:
-            waiting.append(step)
-        elif step.kind == RETURNED:
-            call = waiting.popleft() if waiting else Step(CALLED, "?", "")
-            yield ToolUse(call.name, _arguments(call.text), _result(step.text), step.is_error)
-    for call in waiting:
-        yield ToolUse(call.name, _arguments(call.text), "")
 
 
 def _arguments(text: str) -> str:
@@ -429,10 +391,10 @@ def _arguments(text: str) -> str:
     return text
 
 
-def _result(text: str) -> str:
+def _result(text: str | None) -> str:
     """Return a result on one line; before a list of venues stands how many, and their names."""
-    value = _value(text)
-    shown = " ".join(text.split())
+    value = _value(text or "")
+    shown = " ".join((text or "").split())
     if isinstance(value, Mapping) and isinstance(rows := value.get("results"), list):
         count = value.get("count", len(rows))
         return f"{count}: {', '.join(map(_row_name, rows))} — {shown}" if rows else f"{count}"
@@ -456,71 +418,62 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-class ActLevel:
-    """Judges acts by corrected rules, or as the public evaluator of ConvLab-2 does."""
-
-    name = "acts"
-    has_words = False
-    columns: Sequence[str] = act_scores.COLUMNS
-    measures = staticmethod(act_scores.measures)
-
-    def __init__(self, tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> None:
-        self.rules: str = CONVLAB2 if as_published else "corrected"
-        self._evaluator = PublicEvaluator if as_published else CorrectedEvaluator
-        self._database = ActDatabase(tables)
-        self._judged: dict[str, Outcome] = {}
+def act_level(tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> Modality:
+    """Return what judges acts by corrected rules, or as the public evaluator of ConvLab-2 does."""
+    database = ActDatabase(tables)
+    evaluator = PublicEvaluator if as_published else CorrectedEvaluator
+    outcomes: dict[str, Outcome] = {}
 
     def check(
-        self, dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
+        dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
     ) -> None:
-        """Note dialogues whose acts are none."""
+        """Judge the dialogues, and note those whose acts are none."""
         for name, goal in goals.items():
             dialogue, more = dialogues[name], dialogues[name].more
-            held = user_report(dialogue).get("goal")
+            held = dialogue.report.get("goal")
             if isinstance(held, Mapping) and ORDERING not in held:
                 in_order = {ORDERING: goal[ORDERING], **held}
-                more = {**more, "user": {**user_report(dialogue), "goal": in_order}}
+                more = {**more, "user": {**dialogue.report, "goal": in_order}}
             about = replace(dialogue, goal=goal, more=more)
             try:
-                self._judged[name] = judged(about, self._database, self._evaluator)
+                outcomes[name] = judged(about, database, evaluator)
             except ValueError as error:
                 findings.error("acts", str(error), dialogue=name, key=ACTS)
 
-    def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
-        """Return the additive numbers of a dialogue."""
-        return act_scores.row(self._judged[dialogue.name])
+    def row(dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
+        return act_scores.row(outcomes[dialogue.name])
 
-    def has_faults(self, dialogue: Trajectory, goal: Goal) -> bool | None:
-        """Tell whether the user reports a fault; None where it reports nothing of that kind."""
-        return bool(user_faults(dialogue)) if "faults" in user_report(dialogue) else None
-
-    def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
-        """Return what became of a dialogue; one that is not scored has no outcomes."""
-        outcome = self._judged[dialogue.name]
-        outcomes: dict[str, dict[str, bool | None]] = {WHOLE: {SUCCESS: None, COMPLETE: None}}
+    def explain(dialogue: Trajectory, goal: Goal, is_scored: bool) -> Explanation:
+        outcome = outcomes[dialogue.name]
+        found: dict[str, dict[str, bool | None]] = {WHOLE: {SUCCESS: None, COMPLETE: None}}
         if is_scored:
-            outcomes = {WHOLE: {SUCCESS: outcome.success, COMPLETE: outcome.complete}}
-            outcomes |= {name: {SUCCESS: met} for name, met in outcome.domain_success.items()}
+            found = {WHOLE: {SUCCESS: outcome.success, COMPLETE: outcome.complete}}
+            found |= {name: {SUCCESS: met} for name, met in outcome.domain_success.items()}
+        views = [_act_view(*turn) for turn in dialogue.acts]
         return Explanation(
             unit=dialogue.name,
-            outcomes=outcomes,
+            outcomes=found,
             goal=tuple(_goal_facts(goal)),
-            turns=_with_reports([_act_view(*turn) for turn in dialogue.acts], dialogue),
+            turns=_with_reports(views, dialogue, reported_faults(dialogue)),
             reasons=tuple(_act_reasons(dialogue, goal, outcome)) if is_scored else (),
         )
 
-    @staticmethod
+    def has_faults(dialogue: Trajectory, goal: Goal) -> bool | None:
+        return bool(reported_faults(dialogue)) if "faults" in dialogue.report else None
+
     def plain(
         sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
     ) -> dict[str, Any]:
-        """Return the parts of a report, of name → scope → value."""
         names = (*act_scores.SHARES, *act_scores.MEANS)
         live = {name: values[name][WHOLE] for name, *_ in names if name in values}
         live |= {name: scopes[WHOLE] for name, scopes in values.items() if "^" in name}
         return {"live": live}
 
+    functions = check, row, explain, has_faults, act_scores.measures, plain
+    rules = CONVLAB2 if as_published else "corrected"
+    return Modality("acts", rules, act_scores.COLUMNS, *functions)
 
-Modality = TextLevel | ActLevel
+
 Acts = Sequence[Sequence[str]]
 
 
@@ -538,7 +491,7 @@ def acts_line(acts: Acts | None) -> str:
 
 
 def _act_reasons(dialogue: Trajectory, goal: Goal, outcome: Outcome) -> Iterator[Reason]:
-    known = user_report(dialogue).get("goal")
+    known = dialogue.report.get("goal")
     for domain in goal[ORDERING]:
         part = known.get(domain, {}) if isinstance(known, Mapping) else {}
         asked = part.get("reqt", dict.fromkeys(goal[domain].get("reqt", ()), "?"))

@@ -43,7 +43,7 @@ from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, corpus_root, database_files, 
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, given_goal
 from mwzeval.multiwoz.live.judge import SUCCESS, Judge
-from mwzeval.multiwoz.live.modalities import ActLevel, Modality, TextLevel
+from mwzeval.multiwoz.live.modalities import Modality, act_level, text_level
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
 from mwzeval.output import followed
@@ -230,9 +230,8 @@ class LiveScorer:
             message = f'the dialogues were held on the database "{shorten(str(held_on))}", and are'
             findings.warning("other-database", f"{message} judged by {base.checksum}")
         if in_acts:
-            modality = ActLevel(base.tables, as_published=self.compat == CONVLAB2)
-            return modality, base.checksum
-        return TextLevel(base.judge(), self.tools, base.reader), base.checksum
+            return act_level(base.tables, as_published=self.compat == CONVLAB2), base.checksum
+        return text_level(base.judge(), self.tools, base.reader), base.checksum
 
     def _scored(
         self, run: LiveRun, names: Sequence[str], shown: Iterable[str], findings: Findings
@@ -339,7 +338,7 @@ class ScoredRun:
             raise UsageError(f'there is no dialogue "{unit}"')
         dialogue = self.run.dialogues[unit]
         is_scored = dialogue.end != INFRASTRUCTURE
-        explained = self.run.modality.explain(dialogue, self.run.goals[unit], is_scored=is_scored)
+        explained = self.run.modality.explain(dialogue, self.run.goals[unit], is_scored)
         if not is_scored:
             return explained
         *before, last = explained.turns
@@ -355,7 +354,7 @@ class ScoredRun:
 
         Raises `UsageError` if the dialogues are in acts.
         """
-        if not self.run.modality.has_words:
+        if self.run.modality.name == "acts":
             raise UsageError("claims are read in words, and these dialogues are judged by acts")
         for explanation in self.explain_all():
             for turn in explanation.turns:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple
 
+from mwzeval.conversation.messages import ChatMessage
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.choices import Rules
@@ -95,7 +96,7 @@ class Transcript(NamedTuple):
 
 
 def read_transcript(
-    messages: Iterable[Any],
+    messages: Iterable[ChatMessage],
     delexicalizer: Delexicalizer,
     rules: Rules,
     bookings: object = None,
@@ -108,7 +109,9 @@ def read_transcript(
     the dialogue is about where there is only one.
     """
     conversation = Conversation("", Findings(), tools)
-    turns = [turn for _, turn in conversation.read(messages)]
+    for position, message in enumerate(messages):
+        conversation.add(message, position)
+    turns = [turn for _, turn in conversation.end()]
     users, agents = conversation.asked, [turn["response"] for turn in turns]
     calls: list[tuple[ToolCall, ...]] = []
     topics: list[tuple[str, ...]] = []

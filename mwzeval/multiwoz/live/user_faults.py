@@ -14,9 +14,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, AgentTurn
+from mwzeval.conversation.messages import ASSISTANT_ROLE, AgentTurn, ChatMessage
 from mwzeval.conversation.models import DONE
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
@@ -71,54 +71,47 @@ _ASKED_WITH = {
 }
 """Slot → words with which it may be asked for, beside its name."""
 
-Message = Mapping[str, Any]
+AgentMessages = list[ChatMessage]
 Effect = tuple[str, ...]
 """What an act changes: a kind, and domain, slot and value as far as they count."""
 
 
-class Fault(NamedTuple):
-    """A fault of a user: what it is, in which of its turns (from 0), and the evidence."""
+def faults_of(
+    goal: Goal, messages: Iterable[ChatMessage], report: Mapping[str, Any], reader: AgentReader
+) -> list[dict[str, Any]]:
+    """Return the faults of the user in a dialogue as JSON, in the order of its turns.
 
-    kind: str
-    turn: int
-    detail: str
-
-
-def faults_of(dialogue: Message, reader: AgentReader) -> list[Fault]:
-    """Return the faults of the user in a dialogue, in the order of its turns.
-
-    `dialogue` is a line of a trajectory file: its `messages`, its `goal` as the user got it, and
-    what it reports at the end as `user`, of which `understood`, `token` and `goal` are used. What
-    is not there is not judged.
+    A fault has a `kind`, the `turn` of the user (from 0), and the `detail`. `goal` is the one that
+    the user got; of what it reports, `understood`, `token` and `goal` are used. What is not there
+    is not judged.
     """
-    goal = begun(dialogue["goal"])
-    report = dialogue.get("user") or {}
+    goal = begun(goal)
     understood = [_lists_in(turn) for turn in _lists_in(report.get("understood"))]
     values = _GoalValues(goal)
-    turns = _turns_of(dialogue["messages"])
-    faults = []
+    turns = _turns_of(messages)
+    faults: list[tuple[str, int, str]] = []
     words_of_agent, last = " ", ""
     named: set[Effect] = set()
     turn = -1
     for agent, text in turns:
         # What the agent means is known where it adds its acts to its messages.
-        added = [message["acts"] for message in agent if isinstance(message.get("acts"), list)]
+        added = [acts for message in agent if isinstance(acts := message.raw.get("acts"), list)]
         if added and 0 <= turn < len(understood):
             meant = [act for acts in added for act in _lists_in(acts)]
             problem = misunderstanding(meant, understood[turn], goal, named)
             named |= {effect for effect in effects(meant, goal) if effect[0] == "named"}
             if problem is not None:
-                faults.append(Fault(MISUNDERSTOOD, turn, problem))
+                faults.append((MISUNDERSTOOD, turn, problem))
         words_of_agent += _padded(_texts_of(agent))
         if text is None:
             continue
         turn += 1
         words = " ".join(fold(text))
         if words and words == last:
-            faults.append(Fault(REPEATED, turn, text))
+            faults.append((REPEATED, turn, text))
         last = words
         invented = values.invented(text, reader.mentions_of(text), words_of_agent)
-        faults += (Fault(INVENTED, turn, value) for value in invented)
+        faults += ((INVENTED, turn, value) for value in invented)
     if report.get("token") == DONE:
         held = report.get("goal")
         if isinstance(held, Mapping):
@@ -126,27 +119,23 @@ def faults_of(dialogue: Message, reader: AgentReader) -> list[Fault]:
         else:
             missing = tuple(_open_in_words(goal, turns, reader))
         if missing:
-            faults.append(Fault(EARLY, turn, listed(missing)))
-    return faults
+            faults.append((EARLY, turn, listed(missing)))
+    return [dict(zip(("kind", "turn", "detail"), fault, strict=True)) for fault in faults]
 
 
-def _turns_of(messages: Iterable[Message]) -> list[tuple[list[Message], str | None]]:
+def _turns_of(messages: Iterable[ChatMessage]) -> list[tuple[AgentMessages, str | None]]:
     """Return what the agent sends before each message of the user, and that, at the end None."""
-    turns: list[tuple[list[Message], str | None]] = []
-    agent: list[Message] = []
+    turns: list[tuple[AgentMessages, str | None]] = [([], None)]
     for message in messages:
-        if message.get("role") != USER_ROLE:
-            agent.append(message)
-            continue
-        text = message.get("content")
-        turns.append((agent, text if isinstance(text, str) else None))
-        agent = []
-    return [*turns, (agent, None)]
+        if message.is_user:
+            turns[-1:] = [(turns[-1][0], message.text), ([], None)]
+        else:
+            turns[-1][0].append(message)
+    return turns
 
 
-def _texts_of(agent: Iterable[Message]) -> list[str]:
-    said = (one.get("content") for one in agent if one.get("role") == ASSISTANT_ROLE)
-    return [text for text in said if isinstance(text, str)]
+def _texts_of(agent: Iterable[ChatMessage]) -> list[str]:
+    return [message.text for message in agent if message.role == ASSISTANT_ROLE]
 
 
 def _padded(texts: Iterable[str]) -> str:
@@ -320,7 +309,7 @@ def _open_in_goal(goal: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _open_in_words(
-    goal: Goal, turns: Sequence[tuple[Sequence[Message], str | None]], reader: AgentReader
+    goal: Goal, turns: Sequence[tuple[AgentMessages, str | None]], reader: AgentReader
 ) -> Iterator[str]:
     """Yield what of a goal was never said, not told or not booked before the user's last message.
 
@@ -333,7 +322,7 @@ def _open_in_words(
     dialogue = _Expressed(goal, reader)
     for agent, text in turns[:-1]:
         if agent:
-            dialogue.hear(agent, "\n".join(filter(None, _texts_of(agent))))
+            dialogue.hear(agent)
         if text is not None:
             dialogue.say(text)
     for domain in goal[ORDERING]:
@@ -368,17 +357,20 @@ class _Expressed:
         """Go on with a message of the user."""
         self._context.said(self._acts(self._note(text), frozenset(fold(text))))
 
-    def hear(self, messages: Sequence[Message], text: str) -> None:
+    def hear(self, messages: AgentMessages) -> None:
         """Go on with a turn of the agent."""
+        text = "\n".join(filter(None, _texts_of(messages)))
         mentions = self._note(text)
-        turn = AgentTurn(tuple(map(dict, messages)), text)
+        turn = AgentTurn(tuple(dict(message.raw) for message in messages), text)
         acts = self._reader.acts_of(turn, self._context)
         for act in heard_acts(acts, self._goal[ORDERING], self._context.domain):
             if act.intent in TELLING and act.value:
                 self.told.add((act.domain, mention_slot(act.slot)))
             if act.intent in BOOKING:
                 self.booked.add(act.domain)
-        self.booked.update(call.domain for call in call_outcomes(messages) if call.booked and text)
+        self.booked.update(
+            call.domain for call in call_outcomes(turn.messages) if call.booked and text
+        )
         for mention in mentions:
             self.told.update(self._slots_of(mention))
 

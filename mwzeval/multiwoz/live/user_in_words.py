@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from mwzeval.conversation.messages import AgentTurn, Message, user_message
+from mwzeval.conversation.messages import AgentTurn, Message, read_messages, user_message
 from mwzeval.conversation.models import DONE, GIVES_UP
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.user import AgendaUser
@@ -74,6 +74,5 @@ class UserInWords:
             "said": [[list(act) for act in acts] for acts in self._said],
             "understood": [[list(act) for act in acts] for acts in self._understood],
         }
-        dialogue = {"goal": self._goal, "messages": self._messages, "user": report}
-        faults = faults_of(dialogue, self._reader)
-        return {**report, "faults": [fault._asdict() for fault in faults]}
+        talk = read_messages(self._messages)
+        return {**report, "faults": faults_of(self._goal, talk, report, self._reader)}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
+from mwzeval.conversation.messages import read_messages
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.user_faults import EARLY, INVENTED, REPEATED, faults_of
@@ -44,8 +45,8 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
 
 def told(goal: Any, messages: list[Any], token: str | None = None) -> list[tuple[str, int, str]]:
     """Return the faults of a user that says nothing of what it holds."""
-    dialogue = {"goal": goal, "messages": messages, "user": {"token": token}}
-    return [(each.kind, each.turn, each.detail) for each in faults_of(dialogue, reader())]
+    found = faults_of(goal, read_messages(messages), {"token": token}, reader())
+    return [(each["kind"], each["turn"], each["detail"]) for each in found]
 
 
 def turns_of_user(line: Line) -> list[int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.conversation.messages import read_messages
 from mwzeval.multiwoz.live.judge import Judge, Judgement
 from mwzeval.multiwoz.live.transcript import domains_in, read_transcript
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
@@ -58,7 +60,8 @@ def called(name: str, result: Any, /, **arguments: str) -> list[dict[str, Any]]:
 
 
 def judged(goal: dict[str, Any], messages: list[dict[str, Any]], bookings: Any = None) -> Judgement:
-    return JUDGE.judge({"domain_ordering": [*goal], **goal}, messages, bookings)
+    talk = read_messages(message for message in messages if isinstance(message, Mapping))
+    return JUDGE.judge({"domain_ordering": [*goal], **goal}, talk, bookings)
 
 
 def codes(judgement: Judgement) -> list[str]:
@@ -303,7 +306,7 @@ def test_the_log_of_tools_counts_where_asked() -> None:
         *booked(),
         {"role": "assistant", "content": "I have booked the Blue Lantern: 7GAWK763."},
     ]
-    with_log = Judge(TOWN, with_log=True).judge({"restaurant": TABLE}, messages)
+    with_log = Judge(TOWN, with_log=True).judge({"restaurant": TABLE}, read_messages(messages))
     without = judged({"restaurant": TABLE}, messages)
     assert with_log.row["logged.total"] == with_log.row["logged_right.total"] > 0
     assert "logged.total" not in without.row
@@ -365,7 +368,7 @@ def test_what_is_said_of_one_domain_changes_no_other(data: st.DataObject) -> Non
 
 
 def states_of(*messages: dict[str, Any]) -> list[Any]:
-    transcript = read_transcript(messages, Delexicalizer(sample_tables()), "2021")
+    transcript = read_transcript(read_messages(messages), Delexicalizer(sample_tables()), "2021")
     return [exchange.state for exchange in transcript.exchanges]
 
 

@@ -11,6 +11,7 @@ from functools import cache
 
 import pytest
 
+from mwzeval.conversation.messages import read_messages
 from mwzeval.multiwoz.live.judge import Judge
 from tests.multiwoz.live.autotod import VERDICTS, dialogues
 from tests.places import ROOT, read_json, shared
@@ -34,7 +35,7 @@ def verdicts() -> list[Verdict]:
     judge = Judge({name: read_json(folder / f"{name}_db.json") for name in names})
     found = []
     for one in dialogues():
-        judgement = judge.judge(one.goal, one.messages, one.bookings)
+        judgement = judge.judge(one.goal, read_messages(one.messages), one.bookings)
         for domain, theirs in one.theirs.items():
             ours = judgement.domains[domain]
             for verdict, value in theirs.items():

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mwzeval.conversation.messages import read_messages
 from mwzeval.errors import InputError
 from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
@@ -32,7 +33,7 @@ def test_sums_of_rows_are_what_counting_gives() -> None:
     counted: dict[str, dict[str, list[float]]] = {}
     for each in lines:
         messages = each["messages"]
-        judgement = judge.judge(each["goal"], messages)
+        judgement = judge.judge(each["goal"], read_messages(messages))
         numbers = {
             "success": 100 * judgement.success,
             "inform": 100 * all(domain.inform for domain in judgement.domains.values()),

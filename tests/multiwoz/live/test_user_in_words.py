@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.conversation.loop import ToolSession, converse
-from mwzeval.conversation.messages import AgentTurn
+from mwzeval.conversation.messages import AgentTurn, read_messages
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.convlab.user import Draws
@@ -93,7 +93,9 @@ def line(*texts: str, **report: Any) -> dict[str, Any]:
 
 
 def kinds(dialogue: dict[str, Any]) -> list[tuple[str, int]]:
-    return [(fault.kind, fault.turn) for fault in faults_of(dialogue, reader())]
+    talk = read_messages(dialogue["messages"])
+    found = faults_of(dialogue["goal"], talk, dialogue["user"], reader())
+    return [(fault["kind"], fault["turn"]) for fault in found]
 
 
 def test_to_be_done_too_early_is_a_fault() -> None:
