@@ -9,7 +9,6 @@ from typing import Any
 
 from mwzeval.benchmark import FileScorer, ScoredFile
 from mwzeval.crosswoz import META, NAME
-from mwzeval.crosswoz.command_simulate import add_live
 from mwzeval.crosswoz.corpus.folds import (
     FOLDS,
     RELEASE,
@@ -30,6 +29,7 @@ from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.log import is_simulation, log_lines, revision_of
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
+from mwzeval.crosswoz.speakers import add_live
 from mwzeval.errors import DataError, Problem, shorten
 
 

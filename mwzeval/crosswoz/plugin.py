@@ -88,7 +88,7 @@ class CrossWoz(Benchmark):
 
     def live(self, arguments: Namespace) -> RunSetting:
         """Return a simulation. Raises `UsageError`, `DataError`, `InputError`."""
-        from mwzeval.crosswoz.command_simulate import live_setting
+        from mwzeval.crosswoz.speakers import live_setting
 
         if arguments.verb == "play":
             raise UsageError(

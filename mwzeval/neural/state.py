@@ -7,20 +7,22 @@ the weights, the moments of the optimizers and the random generator.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import InputError, Problem, shorten
+from mwzeval.errors import DependencyError, InputError, Problem, shorten
 from mwzeval.files.reading import read_model
 from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
+    from torch.nn import Module
     from torch.optim import Optimizer
 
 
@@ -83,6 +85,46 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
 def refused(path: str | Path, reason: str) -> InputError:
     """Return the error of a model file that is not loaded."""
     return InputError([Problem("bad-model", reason, file=str(path))])
+
+
+class HasNetwork(Protocol):
+    """A model with a module of PyTorch."""
+
+    @property
+    def network(self) -> Module:
+        """The module."""
+
+
+Model = TypeVar("Model", bound=HasNetwork)
+
+
+def load_model(
+    path: str | Path, name: str, kind: str, make: Callable[[Any, Arrays], Model]
+) -> Model:
+    """Return the model of a file, or of the file `name` in a folder that training wrote.
+
+    `make` returns the model for a description and its arrays, which then become its weights. Raises
+    `InputError` for anything else, `DependencyError` without PyTorch.
+    """
+    required("torch")
+    file = Path(path, name) if Path(path).is_dir() else Path(path)
+    arrays, about = read_arrays(file, kind)
+    try:
+        model = make(about, arrays)
+        set_weights(model.network.state_dict(), arrays)
+    except DependencyError:
+        raise
+    except Exception as error:  # whatever a damaged description provokes, also in libraries
+        raise refused(file, f"the model is damaged ({shorten(str(error), 300)})") from None
+    return model
+
+
+def fingerprint(items: Iterable[object]) -> str:
+    """Return a checksum of values by their representations, such as examples of training."""
+    digest = blake2b(digest_size=16)
+    for item in items:
+        digest.update(repr(item).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
 
 
 WEIGHT, GENERATOR = "weight", "generator"

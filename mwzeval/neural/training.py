@@ -23,6 +23,7 @@ from mwzeval.neural.state import read_arrays, refused, restore, state_of, traine
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
+    from torch.nn import Module
     from torch.optim import Optimizer
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
@@ -113,6 +114,17 @@ class Learner(ABC):
     """Steps between two points of the curve; None: one after each epoch."""
     patience: int | None = None
     """So many points without a better one end the training; None: the last epoch does."""
+
+    def __init__(
+        self, module: Module, settings: TrainingSettings, examples: int, data: Sequence[str]
+    ) -> None:
+        """Train a module with Adam; the other parameters are the attributes of these names."""
+        from torch.optim import Adam
+
+        self.settings, self.examples, self.data = settings, examples, data
+        self.weights = module.state_dict(keep_vars=True)
+        rate = settings.learning_rate
+        self.optimizers = (Adam(module.parameters(), lr=rate, foreach=False, fused=False),)
 
     @abstractmethod
     def loss(self, chosen: NDArray[np.int64]) -> Tensor:

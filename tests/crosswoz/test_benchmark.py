@@ -320,23 +320,6 @@ def test_a_file_of_val_just_works(
     assert run(*EVALUATE, file, "--fold", "val") == 0
 
 
-@pytest.mark.parametrize("header", [{}, {"split": None}])
-def test_conventions_are_of_the_fold_of_the_file(
-    header: dict[str, None], folds: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = changed(of_fold("val", "gold-dst"), **header)
-    capsys.readouterr()
-    for named in ([], ["--fold", "val"]):
-        assert run("crosswoz", "dst", "conventions", file, *named) == 0
-        (first,) = [line for line in capsys.readouterr().out.splitlines() if "joint_full" in line]
-        assert first.split()[-1] == "100.00"
-    assert run("crosswoz", "dst", "conventions", file, "--fold", "test") == 2
-    assert "val" in capsys.readouterr().err
-    of_sample = ("--revision", "sample", "-o", "sample.json")
-    assert run("crosswoz", "baseline", "gold-dst", *of_sample) == 0
-    assert run("crosswoz", "dst", "conventions", "sample.json") == 0
-
-
 def test_a_fold_that_is_named_must_be_the_files(
     folds: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

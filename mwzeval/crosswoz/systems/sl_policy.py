@@ -20,7 +20,6 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue, State
 from mwzeval.crosswoz.corpus.file_shapes import checked_acts
 from mwzeval.crosswoz.systems.policy_vector import Vector, Vocabulary, lexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
-from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import Arrays, read_arrays, refused, write_arrays
 
 PAPER_ENDS = 2
@@ -73,21 +72,6 @@ def current_results(database: Database, tracker: RuleTracker) -> tuple[Entity, .
     """Return what the current domain's constraints find; nothing without a current domain."""
     domain = tracker.domain
     return database.query(domain, tracker.state.get(domain, {})) if domain is not None else ()
-
-
-def all_turns(
-    dialogues: Iterable[Dialogue],
-    database: Database,
-    vocabulary: Vocabulary,
-    *,
-    paper_compatible: bool = False,
-) -> list[PolicyTurn]:
-    """Return the system turns of dialogues one after the other, as `policy_turns` yields them."""
-    return [
-        turn
-        for dialogue in dialogues
-        for turn in policy_turns(dialogue, database, vocabulary, paper_compatible=paper_compatible)
-    ]
 
 
 MODEL_FILE = "policy.safetensors"
@@ -207,19 +191,3 @@ class SlSystem:
         (acts,) = self._policy.acts([situation])
         self._said = lexicalized(acts, self._tracker.domain, results)
         return self._said
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MakeSlSystem:
-    """Makes the systems of a simulation, also in other processes."""
-
-    policy: SlPolicy
-
-    def __call__(self, database: Database) -> SlSystem:
-        """Return a system for one dialogue."""
-        return SlSystem(self.policy, database)
-
-
-def no_turns(what: str) -> InputError:
-    """Return the error for dialogues without anything to learn from."""
-    return InputError([Problem("empty", f"the {what} dialogues have no system turn")])

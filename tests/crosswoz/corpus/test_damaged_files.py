@@ -24,7 +24,7 @@ from mwzeval.crosswoz.scoring.baselines import gold_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
-from mwzeval.crosswoz.systems.sl_policy import all_turns
+from mwzeval.crosswoz.systems.sl_policy import policy_turns
 from mwzeval.crosswoz.systems.template_reader import spellings
 from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
 from mwzeval.errors import DataError, InputError
@@ -136,7 +136,8 @@ def used_as_gold(gold: Gold) -> None:
     dialogues = gold.fold.dialogues.values()
     to_text(statistics_document(fold_statistics(gold.fold)))
     simulator_file(gold.fold, 1)
-    all_turns(dialogues, gold.database, Vocabulary.mined(dialogues))
+    for each in dialogues:
+        list(policy_turns(each, gold.database, Vocabulary.mined(dialogues)))
     spellings(gold.database)
 
 

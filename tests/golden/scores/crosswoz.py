@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mwzeval.crosswoz import META
-from mwzeval.crosswoz.command_simulate import nlu_named, system_named
 from mwzeval.crosswoz.corpus.folds import Gold, load_gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
@@ -19,6 +18,7 @@ from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation
 from mwzeval.crosswoz.simulation.protocols import as_acts
 from mwzeval.crosswoz.simulation.run import simulate
+from mwzeval.crosswoz.speakers import nlu_named, system_named
 from mwzeval.crosswoz.systems.policy_vector import delexicalized
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 from tests.golden.recorded import Cases, Groups, by_signature
@@ -159,7 +159,7 @@ def _simulations(gold: Gold) -> Iterator[tuple[str, Groups]]:
         for level, more in {"acts": {}, "words": in_words, "three turns": impatient}.items():
             for system in SYSTEMS:
                 log = Path(folder) / f"{level}-{system}.jsonl"
-                make: Any = system_named(system).make
+                make: Any = system_named(system)
                 setting = Setting(gold.database, make_system=make, **more)
                 about = {"system": system, "revision": "sample"}
                 simulate(setting, per_type=2, output=log, about=about, progress=False)

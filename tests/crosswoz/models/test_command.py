@@ -10,24 +10,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from mwzeval.crosswoz import command, command_simulate
-from mwzeval.crosswoz.command_simulate import TrainedNlu, nlu_named, system_named
+from mwzeval.crosswoz import command
 from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold, load_gold
-from mwzeval.crosswoz.nlu.examples import NluSettings, Utterance
-from mwzeval.crosswoz.nlu.model import JointNlu
-from mwzeval.crosswoz.nlu.training import train_tagger
-from mwzeval.crosswoz.sclstm.generator import load_sclstm
-from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
+from mwzeval.crosswoz.models.nlu import JointNlu, Utterance, train_tagger
+from mwzeval.crosswoz.models.sclstm import load_sclstm, train_sclstm
+from mwzeval.crosswoz.models.sl import train_policy
 from mwzeval.crosswoz.scoring.evaluation import evaluate
+from mwzeval.crosswoz.settings import NluSettings, PolicySettings, SclstmSettings
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng
+from mwzeval.crosswoz.speakers import TrainedNlu, nlu_named, system_named
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
-from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
 from mwzeval.crosswoz.systems.templates import load_templates
 from mwzeval.errors import DependencyError, InputError, UsageError
 from tests.crosswoz.logs import read_log
@@ -63,7 +60,7 @@ def models(tmp_path_factory: pytest.TempPathFactory, fold: Fold) -> Models:
     dialogues = list(fold.dialogues.values())
     learned, checked = dialogues[:12], dialogues[12:]
     vocabulary = Vocabulary.mined(dialogues)
-    settings = Settings(hidden=20, epochs=10, learning_rate=0.01)
+    settings = PolicySettings(hidden=20, epochs=10, learning_rate=0.01)
     train_policy(learned, checked, Database(fold.tables), vocabulary, found.policy, settings)
     tagger = NluSettings(
         embedding=16, hidden=16, dropout=0.0, learning_rate=0.01, batch_size=8, epochs=6
@@ -73,16 +70,15 @@ def models(tmp_path_factory: pytest.TempPathFactory, fold: Fold) -> Models:
     return found
 
 
-def run(module: ModuleType, *arguments: str | Path) -> int:
+def run(*arguments: str | Path) -> int:
     parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
-    code: int = module.run(parser.parse_args(list(map(str, arguments))))
-    return code
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(list(map(str, arguments))))
 
 
 def simulate(*arguments: str | Path) -> int:
     fixed = ("--revision", "sample", "--per-type", "1", "--limit", str(LIMIT), "--quiet")
-    return run(command_simulate, *fixed, *arguments)
+    return run("simulate", *fixed, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +100,7 @@ def test_each_side_speaks_with_the_nlg_and_understands_with_the_nlu(
     heard = 0
     for dialogue in dialogues:
         assert dialogue["end"] in ("user_stop", "limit")
-        agent = system_named(models.named(system)).make(database)
+        agent = system_named(models.named(system))(database)
         said: list[str] = []
         for turn in dialogue["acts"]:
             user_acts, system_acts = (parse_acts(turn[f"{of}_acts"]) for of in (USER, SYSTEM))
@@ -222,9 +218,9 @@ def test_a_policy_is_trained_speaks_is_scored_and_simulated(
     folder, file = tmp_path / "policy", tmp_path / "predictions.json"
     sample = ("--revision", "sample")
     chosen = ("--fold", "val", "--hold-out", "4", "--epochs", "3", "--hidden", "20")
-    assert run(command, "policy", "train", "-o", folder, *sample, *chosen) == 0
+    assert run("policy", "train", "-o", folder, *sample, *chosen) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
-    assert run(command, "policy", "predict", folder, "-o", file, *sample) == 0
+    assert run("policy", "predict", folder, "-o", file, *sample) == 0
     evaluated = evaluate(str(file), load_gold("sample"))
     assert evaluated.report().scores
     assert json.loads(file.read_text())["_meta"]["learned_from"] == ["val"]
@@ -234,16 +230,14 @@ def test_a_policy_is_trained_speaks_is_scored_and_simulated(
 def test_a_simulation_does_not_go_on_with_a_model_that_was_trained_anew(tmp_path: Path) -> None:
     folder, log = tmp_path / "policy", tmp_path / "log.jsonl"
     fixed = ("--revision", "sample", "--fold", "val", "--hold-out", "4", "--hidden", "20")
-    assert run(command, "policy", "train", "-o", folder, *fixed, "--epochs", "1") == 0
+    assert run("policy", "train", "-o", folder, *fixed, "--epochs", "1") == 0
     held = ("--system", folder, "--limit", "2", "-o", log, "--resume")
     assert simulate(*held) == 0
     whole = log.read_bytes()
     assert simulate(*held) == 0
     assert log.read_bytes() == whole
     shutil.rmtree(folder)
-    assert (
-        run(command, "policy", "train", "-o", folder, *fixed, "--epochs", "1", "--seed", "1") == 0
-    )
+    assert run("policy", "train", "-o", folder, *fixed, "--epochs", "1", "--seed", "1") == 0
     with pytest.raises(UsageError, match="models"):
         simulate(*held)
 
@@ -261,12 +255,12 @@ def test_generators_are_trained_speak_are_scored_and_simulated(
     folder, file, log = tmp_path / "nlg", tmp_path / "predictions.json", tmp_path / "log.jsonl"
     sample = ("--revision", "sample")
     chosen = ("--fold", "val", "--hold-out", "4", "--epochs", "2", "--hidden", "8")
-    assert run(command, "nlg", "train", "-o", folder, *sample, *chosen) == 0
+    assert run("nlg", "train", "-o", folder, *sample, *chosen) == 0
     sides = [line.split()[:2] for line in capsys.readouterr().out.splitlines()[1:]]
     assert sides == [["user", "1"], ["user", "2"], ["system", "1"], ["system", "2"]]
-    assert run(command, "nlg", "generate", folder, "-o", file, *sample, "--beam", "2") == 0
+    assert run("nlg", "generate", folder, "-o", file, *sample, "--beam", "2") == 0
     with pytest.raises(UsageError, match="--beam"):
-        run(command, "nlg", "generate", folder, "-o", file, *sample, "--beam", "0")
+        run("nlg", "generate", folder, "-o", file, *sample, "--beam", "0")
     plain = json.loads(file.read_text(encoding="utf-8"))
     nlg = load_sclstm(folder, beam=2)
     for name, dialogue in load_gold("sample").fold.dialogues.items():

@@ -13,18 +13,19 @@ from hypothesis import strategies as st
 
 from mwzeval.crosswoz.corpus.acts import Act, general
 from mwzeval.crosswoz.corpus.normalization import comparable
-from mwzeval.crosswoz.nlu.decoding import best_tags
-from mwzeval.crosswoz.nlu.examples import (
+from mwzeval.crosswoz.models.nlu import (
     Labels,
     Utterance,
+    best_tags,
     class_weights,
     example_of,
     examples_of,
     is_tagged,
     lowered,
     spans,
+    values_of,
+    varied,
 )
-from mwzeval.crosswoz.nlu.variation import checksum, values_of, varied
 from tests.crosswoz.real_data import database, fold
 
 
@@ -154,7 +155,6 @@ def test_open_slots_have_the_values_of_the_database_too() -> None:
     assert hotels <= set(both["餐馆", "周边酒店"])
     assert hotels <= set(both["出租", "目的地"])
     assert both["餐馆", "人均消费"] == own["餐馆", "人均消费"]
-    assert checksum(own) == checksum(values_of(examples)) != checksum(both)
 
 
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")

@@ -16,11 +16,18 @@ from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold
 from mwzeval.crosswoz.corpus.normalization import comparable
-from mwzeval.crosswoz.nlu.bert import bert_network, load_bert, train_bert
-from mwzeval.crosswoz.nlu.examples import Labels, NluSettings, Utterance, utterances
-from mwzeval.crosswoz.nlu.loading import load_nlu
-from mwzeval.crosswoz.nlu.model import KIND, MODEL_FILE, JointNlu, load_tagger
-from mwzeval.crosswoz.nlu.training import train_tagger
+from mwzeval.crosswoz.models.bert import BertNetwork, load_bert, load_nlu, train_bert
+from mwzeval.crosswoz.models.nlu import (
+    KIND,
+    MODEL_FILE,
+    JointNlu,
+    Labels,
+    Utterance,
+    load_tagger,
+    train_tagger,
+    utterances,
+)
+from mwzeval.crosswoz.settings import NluSettings
 from mwzeval.errors import InputError, UsageError
 from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, Point, Watch
@@ -296,7 +303,7 @@ def test_each_character_gets_the_logits_of_its_piece(tmp_path: Path) -> None:
     body = transformers.AutoModel.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     labels = Labels(("O", "B-a", "I-a"), ("General+thank+none+none",))
-    network = bert_network(body, tokenizer, labels, SMALL).eval()
+    network = BertNetwork(body, tokenizer, labels, SMALL).eval()
     text, context = "去 A\u0000店\ud800吗", ("你好", "好")
     before = ["用", *"你好|好"]
     pieces = ["去", "a", "店", "吗"]

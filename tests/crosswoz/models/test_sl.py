@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.models.sl import train_policy
+from mwzeval.crosswoz.settings import PolicySettings
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.run import simulate
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary, delexicalized, load_vocabulary
 from mwzeval.crosswoz.systems.sl_policy import (
-    MakeSlSystem,
     SlPolicy,
+    SlSystem,
     policy_turns,
     predicted_acts,
     shapes,
 )
-from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
 from mwzeval.errors import InputError, UsageError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.neural.state import read_arrays, write_arrays
@@ -31,7 +32,7 @@ from tests.places import shared
 
 pytestmark = pytest.mark.integration
 
-SMALL = Settings(hidden=12, epochs=4)
+SMALL = PolicySettings(hidden=12, epochs=4)
 FINISHED = {"S": 0.703, "M": 0.357, "M+T": 0.43, "CM": 0.137, "CM+T": 0.193}
 """What 300 dialogues a type have given with this policy. Policies of eight seeds differ by 0.05
 (docs/crosswoz_simulation.md), so the golden ones, of another policy, are held against the mean."""
@@ -46,7 +47,9 @@ def validation() -> list[Dialogue]:
     return list(fold("val").dialogues.values())
 
 
-def small(folder: Path, settings: Settings = SMALL, stop_after: int | None = None) -> SlPolicy:
+def small(
+    folder: Path, settings: PolicySettings = SMALL, stop_after: int | None = None
+) -> SlPolicy:
     """Train a small policy on a few dialogues; `stop_after` an epoch as if killed."""
     dialogues = validation()
 
@@ -108,7 +111,7 @@ def test_the_paper_takes_every_turn_from_the_third_on_for_the_last() -> None:
 
 
 def test_its_dialogues_finish_about_as_often_as_the_golden_ones(trained: SlPolicy) -> None:
-    setting = Setting(database(), MakeSlSystem(trained))
+    setting = Setting(database(), partial(SlSystem, trained))
     summary = simulate(setting, per_type=100, seed=1, progress=False)
     for code, rate in summary.by_type.items():
         expected = FINISHED[code]
@@ -139,7 +142,7 @@ def test_a_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
     small(tmp_path)
     before = (tmp_path / CHECKPOINT_FILE).read_bytes()
     with pytest.raises(UsageError):
-        small(tmp_path, Settings(hidden=12, epochs=4, seed=3))
+        small(tmp_path, PolicySettings(hidden=12, epochs=4, seed=3))
     assert (tmp_path / CHECKPOINT_FILE).read_bytes() == before
     (tmp_path / CHECKPOINT_FILE).unlink()
     with pytest.raises(UsageError):
@@ -204,7 +207,7 @@ def test_a_file_that_is_no_policy_is_refused(tmp_path: Path, wrong: str) -> None
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        Settings(**wrong)  # type: ignore[arg-type]
+        PolicySettings(**wrong)  # type: ignore[arg-type]
 
 
 def test_without_dialogues_there_is_nothing_to_learn(tmp_path: Path) -> None:

@@ -17,26 +17,23 @@ from numpy.typing import NDArray
 
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.sclstm.generator import (
+from mwzeval.crosswoz.models.sclstm import (
+    END,
     KIND,
     MODEL_FILE,
+    START,
+    SclstmNetwork,
     SclstmNlg,
-    load_sclstm,
-    multi_hot,
-    slot_errors,
-)
-from mwzeval.crosswoz.sclstm.network import (
     State,
-    begin,
-    cell,
-    first_weights,
-    log_probabilities,
-    losses,
-    token_parts,
+    Vocabulary,
+    examples_of,
+    features,
+    load_sclstm,
+    slot_errors,
+    train_sclstm,
 )
-from mwzeval.crosswoz.sclstm.sentences import END, START, examples_of, features
-from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
 from mwzeval.crosswoz.scoring.slot_errors import redundant, value_counts, venue_names
+from mwzeval.crosswoz.settings import SclstmSettings
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng, Side
 from mwzeval.crosswoz.systems.templates import SIDES, turns_of
 from mwzeval.errors import InputError, UsageError
@@ -139,17 +136,17 @@ def test_half_a_surrogate_pair_is_not_learned(tmp_path: Path) -> None:
 
 def test_a_beam_of_one_takes_the_likeliest_token_each_time(trained: Path) -> None:
     model = load_sclstm(trained, beam=1).sides[USER]
-    tokens = model.vocabulary.tokens
+    network, tokens = model.network, model.vocabulary.tokens
     for example in examples_of(some(), USER)[:20]:
         of = example.features
         said: list[str] = []
         with torch.no_grad():
-            state = begin(model.weights, multi_hot([of], model.vocabulary))
+            state = network.begin(model.vocabulary.multi_hot([of]))
             last = START
             while len(said) < 100:
-                embedded = model.weights["embedding"][[tokens.index(last)]]
-                state = cell(model.weights, state, token_parts(model.weights, embedded))
-                scores = log_probabilities(model.weights, state.hidden)[0].tolist()
+                embedded = network.embedding[[tokens.index(last)]]
+                state = network.cell(state, network.token_parts(embedded))
+                scores = network.log_probabilities(state.hidden)[0].tolist()
                 may = [
                     token == END or (token != START and (token[0] != "[" or token[1:-1] in of))
                     for token in tokens
@@ -247,14 +244,14 @@ TOKENS, FEATURES, HIDDEN = 7, 5, 4
 Array = NDArray[np.float64]
 
 
-def drawn(seed: int = 3) -> dict[str, Array]:
+def drawn(seed: int = 3) -> tuple[SclstmNetwork, dict[str, Array]]:
+    """Return a network of double precision, and its weights as arrays."""
     draws = np.random.default_rng(seed)
-    first = first_weights(TOKENS, FEATURES, HIDDEN, seed)
-    return {name: draws.normal(scale=0.7, size=array.shape) for name, array in first.items()}
-
-
-def tensors(arrays: dict[str, Array]) -> dict[str, Any]:
-    return {name: torch.tensor(array, requires_grad=True) for name, array in arrays.items()}
+    known = Vocabulary(tuple("abcde"), (START, END, *"vwxyz"))
+    network = SclstmNetwork(known, SclstmSettings(hidden=HIDDEN)).double()
+    for weight in network.parameters():
+        weight.data = torch.tensor(draws.normal(scale=0.7, size=tuple(weight.shape)))
+    return network, {name: w.detach().numpy() for name, w in network.named_parameters()}
 
 
 def sigmoid(x: Array) -> Array:
@@ -266,9 +263,9 @@ def by_the_paper(
 ) -> tuple[Array, Array, Array]:
     """Equations 4 to 11 of Wen et al. (2015) for one sentence, with α = 0.5."""
     w = of["embedding"][token]
-    pre = of["gates.token"] @ w + of["gates.hidden"] @ h + of["gates.bias"]
+    pre = of["gates_token"] @ w + of["gates_hidden"] @ h + of["gates_bias"]
     i, f, o, new = pre[:HIDDEN], pre[HIDDEN : 2 * HIDDEN], pre[2 * HIDDEN : -HIDDEN], pre[-HIDDEN:]
-    r = sigmoid(of["reading.token"] @ w + 0.5 * (of["reading.hidden"] @ h))
+    r = sigmoid(of["reading_token"] @ w + 0.5 * (of["reading_hidden"] @ h))
     d = r * d
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(new) + np.tanh(of["acts"] @ d)
     return sigmoid(o) * np.tanh(c), c, d
@@ -282,7 +279,7 @@ def losses_by_the_paper(
     for token, following in pairwise(tokens):
         before = d
         h, c, d = by_the_paper(of, token, h, c, d)
-        logits = of["output"] @ h + of["output.bias"]
+        logits = of["output"] @ h + of["output_bias"]
         words -= logits[following] - np.log(np.exp(logits).sum())
         costs += 1e-4 * 100 ** np.linalg.norm(d - before)
     return float(words), float(costs + np.linalg.norm(d))
@@ -294,13 +291,12 @@ def batch(draws: np.random.Generator, sizes: list[int]) -> tuple[Array, list[lis
 
 
 def test_a_step_is_that_of_the_paper() -> None:
-    draws, of = np.random.default_rng(1), drawn()
+    draws, (network, of) = np.random.default_rng(1), drawn()
     h, c = draws.normal(size=(2, HIDDEN)), draws.normal(size=(2, HIDDEN))
     d, numbers = draws.random((2, FEATURES)), [4, 6]
     with torch.no_grad():
-        as_tensors = tensors(of)
-        parts = token_parts(as_tensors, as_tensors["embedding"][numbers])
-        after = cell(as_tensors, State(*map(torch.tensor, (h, c, d))), parts)
+        parts = network.token_parts(network.embedding[numbers])
+        after = network.cell(State(*map(torch.tensor, (h, c, d))), parts)
     for row, token in enumerate(numbers):
         expected = by_the_paper(of, token, h[row], c[row], d[row])
         for found, wanted in zip(after, expected, strict=True):
@@ -308,7 +304,7 @@ def test_a_step_is_that_of_the_paper() -> None:
 
 
 def test_losses_are_those_of_the_paper_and_fillings_count_for_nothing() -> None:
-    of = drawn()
+    network, of = drawn()
     acts, sentences = batch(np.random.default_rng(2), [1, 5, 0, 3])
     acts[2] = 0  # a turn without acts
     longest = max(map(len, sentences))
@@ -318,13 +314,13 @@ def test_losses_are_those_of_the_paper_and_fillings_count_for_nothing() -> None:
     )
     for filling in (0, 5):
         rows = [each + [filling] * (longest - len(each)) for each in sentences]
-        found = losses(tensors(of), torch.tensor(acts), torch.tensor(rows), lengths)
+        found = network.losses(torch.tensor(acts), torch.tensor(rows), lengths)
         assert [found.words.item(), found.acts.item()] == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_turn_without_acts_has_a_gradient() -> None:
-    of = tensors(drawn())
+    network, _ = drawn()
     acts = torch.zeros((1, FEATURES), dtype=torch.float64)
-    found = losses(of, acts, torch.tensor([[0, 3, 1]]), torch.tensor([3]))
-    sum(found).backward()  # type: ignore[union-attr]
-    assert all(torch.isfinite(weight.grad).all() for weight in of.values())
+    words, costs = network.losses(acts, torch.tensor([[0, 3, 1]]), torch.tensor([3]))
+    (words + costs).backward()  # type: ignore[no-untyped-call]
+    assert all(torch.isfinite(weight.grad).all() for weight in network.parameters())

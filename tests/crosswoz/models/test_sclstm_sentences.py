@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 
 from mwzeval.crosswoz.corpus.acts import Act, Acts, is_said, value_of
 from mwzeval.crosswoz.corpus.normalization import words_of
-from mwzeval.crosswoz.sclstm.search import Hypothesis, Model, beam_search, highest
-from mwzeval.crosswoz.sclstm.sentences import (
+from mwzeval.crosswoz.models.sclstm import (
     END,
     START,
     Example,
+    Hypothesis,
+    Model,
     Vocabulary,
+    beam_search,
     examples_of,
     features,
+    highest,
     placeholder_values,
     tokens_of,
 )

@@ -1,0 +1,508 @@
+"""An NLU that learns: tags of characters and classes of utterances.
+
+Values of Inform and Recommend acts that stand in an utterance are tagged character by character
+(B and I); all other acts are classes of the whole utterance. The network is a recurrent layer over
+characters with the context, or a BERT (`bert.py`). Loss: cross-entropy of the tags, and weighted
+cross-entropy of the classes. There are no validation data: the last weights are the model.
+
+Source: BERTNLU of Zhu et al., TACL 2020, section 5.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, SEPARATOR, Act, Acts, parse_act
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, check_characters
+from mwzeval.crosswoz.corpus.file_shapes import ShapeError, checked_acts, is_texts
+from mwzeval.crosswoz.corpus.names import (
+    ADDRESS,
+    DEPARTURE,
+    DEPARTURE_STATION,
+    DESTINATION,
+    DESTINATION_STATION,
+    DISHES,
+    NAME,
+    NEARBY,
+    NOTHING,
+    PHONE,
+    STATION,
+    TRAFFIC_DOMAINS,
+    VENUE_DOMAINS,
+)
+from mwzeval.crosswoz.settings import NluSettings
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
+from mwzeval.errors import InputError, Problem
+from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
+from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
+
+CONTEXT = 3
+"""How many utterances before one belong to it."""
+OUTSIDE = "O"
+BEGIN, INSIDE = "B-", "I-"
+PADDING, UNKNOWN = 0, 1
+SPECIAL = 2
+BETWEEN = "\n"
+"""Stands between the utterances of a context."""
+IGNORED = -100
+RAREST = 2
+"""Characters that occur less often in training are unknown."""
+MODEL_FILE = "nlu.safetensors"
+KIND = "CrossWOZ character tagger"
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """An utterance of one side, and those before it, oldest first."""
+
+    text: str
+    context: tuple[str, ...]
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An utterance with its acts: the tag of each character, and the classes of the whole."""
+
+    utterance: Utterance
+    tags: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The tags and classes that a model knows, each numbered by its place."""
+
+    tags: tuple[str, ...]
+    classes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example]) -> Labels:
+        """Return the labels of training examples."""
+        kinds = {tag[len(BEGIN) :] for example in examples for tag in example.tags if tag[1:]}
+        tags = [OUTSIDE, *(mark + kind for kind in sorted(kinds) for mark in (BEGIN, INSIDE))]
+        classes = {spelling for example in examples for spelling in example.classes}
+        return cls(tuple(tags), tuple(sorted(classes)))
+
+    @classmethod
+    def checked(cls, about: Any) -> Labels:
+        """Return the labels of a description. Raises `ShapeError` for what are none."""
+        tags = about["tags"]
+        if not is_texts(tags) or OUTSIDE not in tags or not all(map(_is_tag, tags)):
+            raise ShapeError(f"tags: expected {OUTSIDE}, and B and I of intent+domain+slot")
+        if len(set(tags)) < len(tags):
+            raise ShapeError("tags: one comes more than once")
+        return cls(tuple(tags), checked_acts(about["classes"]))
+
+    def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
+        """Return the acts of an utterance by the numbers of its tags and classes, in order."""
+        acts = {parse_act(self.classes[number]) for number in classes}
+        for start, end, kind in spans([self.tags[number] for number in tags]):
+            acts.add(parse_act([*kind.split(SEPARATOR, 2), text[start:end]]))
+        return tuple(sorted(acts))
+
+
+def _is_tag(tag: str) -> bool:
+    return tag == OUTSIDE or (tag.startswith((BEGIN, INSIDE)) and tag.count(SEPARATOR) == 2)
+
+
+def utterances(dialogue: Dialogue) -> list[tuple[Utterance, Acts]]:
+    """Return the utterances of a dialogue with their context and gold acts."""
+    before: list[str] = []
+    found = []
+    for exchange in dialogue.exchanges:
+        for side, turn in ((USER, exchange.user), (SYSTEM, exchange.system)):
+            found.append((Utterance(turn.utterance, tuple(before[-CONTEXT:]), side), turn.acts))
+            before.append(turn.utterance)
+    return found
+
+
+def example_of(utterance: Utterance, acts: Acts) -> Example:
+    """Return an utterance with the labels of its acts.
+
+    A value that is not there cannot be learned and is left out; of values inside each other the
+    longest is tagged.
+    """
+    text = lowered(utterance.text)
+    tags = [OUTSIDE] * len(text)
+    classes = []
+    for act in sorted(acts, key=lambda act: -len(act.value)):
+        if not is_tagged(act):
+            classes.append(str(act))
+            continue
+        value, kind = lowered(act.value), SEPARATOR.join(act[:3])
+        start = text.find(value)
+        while start >= 0:
+            end = start + len(value)
+            if all(tag == OUTSIDE for tag in tags[start:end]):
+                tags[start:end] = [BEGIN + kind, *[INSIDE + kind] * (len(value) - 1)]
+                break
+            start = text.find(value, start + 1)
+    return Example(utterance, tuple(tags), tuple(sorted(classes)))
+
+
+def is_tagged(act: Act) -> bool:
+    """Tell whether an act is found by its value, not as a class."""
+    sayable = act.intent in (INFORM, RECOMMEND) and not act.is_service
+    return sayable and act.value not in ("", NOTHING)
+
+
+def lowered(text: str) -> str:
+    """Return a text in lower case, character by character: as long as before."""
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+
+
+def spans(tags: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield where tagged values begin and end, and their kind: intent, domain and slot.
+
+    An I that continues nothing begins a value, too.
+    """
+    start, kind = 0, ""
+    for place, tag in enumerate([*tags, OUTSIDE]):
+        if kind and tag != INSIDE + kind:
+            yield start, place, kind
+            kind = ""
+        if not kind and tag != OUTSIDE:
+            start, kind = place, tag[len(BEGIN) :]
+
+
+def examples_of(dialogues: Iterable[Dialogue]) -> list[Example]:
+    """Return the examples of dialogues, one for each utterance."""
+    return [example_of(*utterance) for of in dialogues for utterance in utterances(of)]
+
+
+def class_weights(examples: Sequence[Example], labels: Labels) -> list[float]:
+    """Return the weight of a positive case of each class: log10(negative / positive), 1 at least.
+
+    Source: the public code of BERTNLU.
+    """
+    counts = Counter(spelling for example in examples for spelling in example.classes)
+    ratios = ((len(examples) - counts[name]) / counts[name] for name in labels.classes)
+    return [max(1.0, math.log10(ratio)) if ratio else 1.0 for ratio in ratios]
+
+
+Values = Mapping[tuple[str, str], Sequence[str]]
+"""(domain, slot) → what may stand there; what occurs more often is more likely."""
+
+
+def values_of(examples: Iterable[Example], database: Database | None = None) -> Values:
+    """Return the values of tagged characters, and those of a database for open slots.
+
+    With them training examples get other values than their own (`varied`), so that names are not
+    learned by heart: a sentence is as natural with the name of another venue.
+    """
+    values: dict[tuple[str, str], list[str]] = {}
+    for example in examples:
+        for start, end, kind in spans(example.tags):
+            _, domain, slot = kind.split(SEPARATOR, 2)
+            values.setdefault((domain, slot), []).append(example.utterance.text[start:end])
+    for place, value in _open_values(database) if database is not None else ():
+        values.setdefault(place, []).append(value)
+    return values
+
+
+def _open_values(database: Database) -> Iterator[tuple[tuple[str, str], str]]:
+    for domain in VENUE_DOMAINS:
+        for name, record in database.entities(domain):
+            for slot in (NAME, ADDRESS, PHONE):
+                if isinstance(text := record.get(slot), str) and text:
+                    yield (domain, slot), text
+            for dish in record.get(DISHES) or ():
+                yield (domain, DISHES), dish
+            for near in VENUE_DOMAINS:
+                yield (near, NEARBY[domain]), name
+            for trip in TRAFFIC_DOMAINS:
+                yield (trip, DEPARTURE), name
+                yield (trip, DESTINATION), name
+            if isinstance(station := record.get(STATION), str) and station:
+                yield (TRAFFIC_DOMAINS[0], DEPARTURE_STATION), station
+                yield (TRAFFIC_DOMAINS[0], DESTINATION_STATION), station
+
+
+def varied(example: Example, values: Values, share: float, draw: Iterator[float]) -> Example:
+    """Return an example with a share of its values replaced by others of their slot.
+
+    `draw` are random numbers in [0, 1). The context stays.
+    """
+    text, tags = example.utterance.text, example.tags
+    pieces: list[str] = []
+    marks: list[str] = []
+    before = 0
+    for start, end, kind in spans(tags):
+        if next(draw) >= share:
+            continue
+        _, domain, slot = kind.split(SEPARATOR, 2)
+        choice = values[domain, slot]
+        value = choice[int(next(draw) * len(choice))]
+        pieces += [text[before:start], value]
+        marks += [*tags[before:start], BEGIN + kind, *[INSIDE + kind] * (len(value) - 1)]
+        before = end
+    if not before:
+        return example
+    utterance = replace(example.utterance, text="".join([*pieces, text[before:]]))
+    return replace(example, utterance=utterance, tags=(*marks, *tags[before:]))
+
+
+def best_tags(
+    logits: NDArray[Any], lengths: Sequence[int], tags: Sequence[str]
+) -> list[NDArray[np.int64]]:
+    """Return the numbers of the likeliest tags of each utterance, as many as it has characters.
+
+    Tagged one by one, a name falls apart where one character is doubtful: the likeliest whole
+    sequence is found (Viterbi), in which an I follows the B or I of its kind. `logits` have the
+    shape (utterances, characters, tags), of which the first `lengths` count.
+    """
+    places = {tag: number for number, tag in enumerate(tags)}
+    pairs = [
+        (places[BEGIN + tag[len(INSIDE) :]], number)
+        for tag, number in places.items()
+        if tag.startswith(INSIDE) and BEGIN + tag[len(INSIDE) :] in places
+    ]
+    begins, insides = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    scores = np.asarray(logits, dtype=np.float64)
+    scores = scores - np.logaddexp.reduce(scores, axis=2, keepdims=True)
+    over = np.arange(scores.shape[1]) >= np.asarray(lengths)[:, None]
+    scores[over] = -np.inf
+    scores[over, places[OUTSIDE]] = 0.0  # behind the end of an utterance, whatever its tags
+    total = scores[:, 0].copy()
+    total[:, insides] = -np.inf
+    before = np.empty(scores.shape, dtype=np.int64)
+    for place in range(1, scores.shape[1]):
+        before[:, place] = total.argmax(axis=1)[:, None]
+        reached = np.repeat(total.max(axis=1, keepdims=True), len(tags), axis=1)
+        goes_on = total[:, insides] >= total[:, begins]
+        before[:, place, insides] = np.where(goes_on, insides, begins)
+        reached[:, insides] = np.maximum(total[:, insides], total[:, begins])
+        total = reached + scores[:, place]
+    best = np.empty(scores.shape[:2], dtype=np.int64)
+    best[:, -1] = total.argmax(axis=1)
+    rows = np.arange(len(best))
+    for place in range(scores.shape[1] - 1, 0, -1):
+        best[:, place - 1] = before[rows, place, best[:, place]]
+    return [row[:length] for row, length in zip(best, lengths, strict=True)]
+
+
+class CharacterNetwork(nn.Module):
+    """Turns utterances into logits of tags (utterances, characters, tags) and of classes."""
+
+    def __init__(self, characters: str, labels: Labels, settings: NluSettings) -> None:
+        super().__init__()
+        size, width = settings.embedding, settings.hidden
+        self._numbers = {char: number for number, char in enumerate(characters, start=SPECIAL)}
+        self._longest = settings.longest
+        self.characters = nn.Embedding(SPECIAL + len(characters), size, padding_idx=PADDING)
+        self.sides = nn.Embedding(2, size)
+        self.context = nn.Conv1d(size, width, 3, padding=1) if settings.context else None
+        self.onwards = nn.GRU(size, width, batch_first=True)
+        self.backwards = nn.GRU(size, width, batch_first=True)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.mix = nn.Linear((3 if settings.context else 2) * width + size, 2 * width)
+        self.tags = nn.Linear(2 * width, len(labels.tags))
+        self.tags_of_all = nn.Linear(2 * width, len(labels.tags), bias=False)
+        self.classes = nn.Linear(2 * width, len(labels.classes))
+
+    def forward(self, utterances: Sequence[Utterance]) -> tuple[Tensor, Tensor]:
+        """Return the logits."""
+        texts = self._tensor([utterance.text[: self._longest] for utterance in utterances])
+        sides = self.sides(torch.tensor([int(utterance.side == USER) for utterance in utterances]))
+        read = self._dropped(self.characters(texts) + sides.unsqueeze(1))
+        # Backwards from the last character: padding must not be read before it, or the length of
+        # a neighbour in the batch would change what is understood.
+        places, lengths = torch.arange(texts.shape[1]), (texts != PADDING).sum(dim=1, keepdim=True)
+        turned = torch.where(places < lengths, lengths - 1 - places, places).unsqueeze(2)
+        onwards, _ = self.onwards(read)
+        back, _ = self.backwards(read.gather(1, turned.expand_as(read)))
+        states = torch.cat([onwards, back.gather(1, turned.expand_as(back))], dim=2)
+        hidden = (texts == PADDING).unsqueeze(2)
+        known = [states.masked_fill(hidden, -1.0).amax(dim=1), sides]
+        if self.context is not None:
+            before = [BETWEEN.join(each.context)[-self._longest :] for each in utterances]
+            read = self._dropped(self.characters(self._tensor(before)))
+            known.append(self.context(read.transpose(1, 2)).amax(dim=2).relu())
+        mixed = self.dropout(self.mix(self.dropout(torch.cat(known, dim=1))).relu())
+        tags = self.tags(self._dropped(states)) + self.tags_of_all(mixed).unsqueeze(1)
+        return tags, self.classes(mixed)
+
+    def _dropped(self, states: Tensor) -> Tensor:
+        """Return states with the same numbers left out at all characters of an utterance."""
+        kept: Tensor = self.dropout(torch.ones_like(states[:, :1]))
+        return states * kept
+
+    def _tensor(self, texts: Sequence[str]) -> Tensor:
+        rows = [[self._numbers.get(char, UNKNOWN) for char in lowered(text)] for text in texts]
+        width = max(1, *map(len, rows))
+        return torch.tensor([row + [PADDING] * (width - len(row)) for row in rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointNlu:
+    """Understands utterances: a network of tags and classes with its labels."""
+
+    network: nn.Module
+    labels: Labels
+    batch_size: int = 64
+
+    def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
+        """Return the acts of an utterance of a side, given those before it, oldest first."""
+        return self.predict([Utterance(utterance, tuple(context)[-CONTEXT:], side)])[0]
+
+    def predict(self, utterances: Sequence[Utterance]) -> list[Acts]:
+        """Return the acts of many utterances, without repetition and in order."""
+        self.network.eval()
+        acts: list[Acts] = [()] * len(utterances)
+        lengths = [len(utterance.text) for utterance in utterances]
+        # Utterances of one length together: less is padded. Empty ones have no acts.
+        order = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
+        with torch.inference_mode():
+            for start in range(0, len(order), self.batch_size):
+                chosen = order[start : start + self.batch_size]
+                tags, classes = self.network([utterances[index] for index in chosen])
+                read = [min(lengths[index], tags.shape[1]) for index in chosen]
+                best = best_tags(tags.numpy(), read, self.labels.tags)
+                for row, index in enumerate(chosen):
+                    positive = (classes[row] > 0).nonzero().flatten().tolist()
+                    text = utterances[index].text
+                    acts[index] = self.labels.acts(text, best[row].tolist(), positive)
+        return acts
+
+    def predictions(self, dialogues: Iterable[Dialogue]) -> dict[str, list[dict[str, Any]]]:
+        """Return the entries of a prediction file of the NLU track."""
+        predicted = {}
+        for dialogue in dialogues:
+            acts = self.predict([utterance for utterance, _ in utterances(dialogue)])
+            plain = [[list(act) for act in of_turn] for of_turn in acts]
+            predicted[dialogue.name] = [
+                {"turn": number, "user_acts": user, "system_acts_nlu": system}
+                for number, (user, system) in enumerate(zip(plain[::2], plain[1::2], strict=True))
+            ]
+        return predicted
+
+
+def train_tagger(
+    dialogues: Sequence[Dialogue],
+    folder: str | Path,
+    settings: NluSettings | None = None,
+    watch: Watch | None = None,
+    database: Database | None = None,
+) -> JointNlu:
+    """Train a character tagger and return it; `folder` gets it, and a checkpoint after each epoch.
+
+    Called again after an interruption, it resumes and ends with the same bytes. `watch` gets each
+    epoch's mean loss; values of the `database` are used to vary examples.
+
+    Raises `InputError` for dialogues without utterances, texts that are no Unicode and a damaged
+    checkpoint, `UsageError` when the folder holds something else.
+    """
+    chosen = settings or NluSettings()
+    examples = training_examples(dialogues)
+    labels, values = Labels.of(examples), values_of(examples, database)
+    counts: Counter[str] = Counter(BETWEEN * RAREST)
+    for text in chain((example.utterance.text for example in examples), *values.values()):
+        counts.update(lowered(text))
+    characters = "".join(sorted(char for char, count in counts.items() if count >= RAREST))
+    with reproducible(chosen):
+        network = CharacterNetwork(characters, labels, chosen)
+    about = {"characters": characters, **asdict(labels), "settings": asdict(chosen)}
+
+    def save(folder: Path) -> None:
+        write_arrays(folder / MODEL_FILE, KIND, weights_of(network.state_dict()), about)
+
+    learner = NluLearner(network, labels, examples, values, chosen, save)
+    train(learner, Path(folder), watch)
+    return learner.nlu
+
+
+def load_tagger(path: str | Path) -> JointNlu:
+    """Return the character tagger of a file, or of a folder that training wrote.
+
+    Raises `InputError` for anything else.
+    """
+
+    def made(about: Any, _: Arrays) -> JointNlu:
+        labels = Labels.checked(about)
+        settings = NluSettings(**about["settings"])
+        return JointNlu(CharacterNetwork(about["characters"], labels, settings), labels)
+
+    return load_model(path, MODEL_FILE, KIND, made)
+
+
+def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
+    """Return the examples to learn from.
+
+    Raises `InputError` when there are none, and for texts that are no Unicode.
+    """
+    check_characters(dialogues)
+    examples = [example for example in examples_of(dialogues) if example.utterance.text]
+    if not any(example.classes for example in examples):
+        raise InputError([Problem("no-training-data", "the dialogues have no acts to learn from")])
+    return examples
+
+
+class NluLearner(Learner):
+    """Any network that returns logits of tags and classes for utterances; `save` writes it.
+
+    `checksums` are those of whatever else decides the result.
+    """
+
+    model_file = MODEL_FILE
+    longest_gradient = 5.0
+
+    def __init__(
+        self,
+        network: nn.Module,
+        labels: Labels,
+        examples: Sequence[Example],
+        values: Values,
+        settings: NluSettings,
+        save: Callable[[Path], None],
+        checksums: Sequence[str] = (),
+    ) -> None:
+        data = (fingerprint(examples), fingerprint(sorted(values.items())), *checksums)
+        super().__init__(network, settings, len(examples), data)
+        self.lengths = np.array([len(example.utterance.text) for example in examples])
+        self.nlu = JointNlu(network, labels)
+        self._examples, self._values, self._share = examples, values, settings.varied
+        self._class_weights = torch.tensor(class_weights(examples, labels))
+        self._save = save
+
+    def loss(self, chosen: NDArray[np.int64]) -> Tensor:
+        """Return the loss of an utterance: cross-entropies of its tags and of its classes."""
+        # Numbers of PyTorch's own generator, whose state is saved with the training.
+        draw = iter(lambda: float(torch.rand(())), None)
+        batch = [varied(self._examples[i], self._values, self._share, draw) for i in chosen]
+        tags, classes = self.nlu.network.train()([example.utterance for example in batch])
+        labels = self.nlu.labels
+        tag_numbers = {tag: number for number, tag in enumerate(labels.tags)}
+        class_numbers = {name: number for number, name in enumerate(labels.classes)}
+        gold_tags = torch.full(tags.shape[:2], IGNORED)
+        gold_classes = torch.zeros(classes.shape)
+        for row, example in enumerate(batch):
+            numbers = [tag_numbers[tag] for tag in example.tags[: tags.shape[1]]]
+            gold_tags[row, : len(numbers)] = torch.tensor(numbers)
+            for name in example.classes:
+                gold_classes[row, class_numbers[name]] = 1.0
+        of_tags = functional.cross_entropy(
+            tags.transpose(1, 2), gold_tags, ignore_index=IGNORED, reduction="sum"
+        )
+        of_classes = functional.binary_cross_entropy_with_logits(
+            classes, gold_classes, pos_weight=self._class_weights, reduction="sum"
+        )
+        loss: Tensor = (of_tags + of_classes) / len(batch)
+        return loss
+
+    def save(self, folder: Path, point: Point) -> None:
+        """Write the model."""
+        self._save(folder)

@@ -1,0 +1,522 @@
+"""SC-LSTM: sentences from dialogue acts by a semantically conditioned LSTM, one model a side.
+
+A sentence is words and placeholders. A placeholder stands for the value of an act: `[KEY]` for the
+first of its kind, `[KEY2]` for the next, with the act keys of templates. Where a turn has a kind of
+act several times, the values of a training sentence are numbered as the sentence says them: in
+which order a wizard says three names cannot be learned.
+
+Source: Wen et al., EMNLP 2015, section 3. Beside the gates of an LSTM, a reading gate removes from
+the acts vector what has been said; training pulls what is left of it at the end towards zero, and
+lets it change little at a time. Of the sentences that a beam search finds, the best by mean
+log-probability and slot errors is generated (their section 3.3).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mwzeval.crosswoz.corpus.acts import Acts, act_key, is_said, value_of
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, check_characters
+from mwzeval.crosswoz.corpus.file_shapes import is_texts
+from mwzeval.crosswoz.corpus.normalization import words_of
+from mwzeval.crosswoz.scoring.slot_errors import redundant, venue_names
+from mwzeval.crosswoz.settings import SclstmSettings
+from mwzeval.crosswoz.simulation.protocols import Rng, Side
+from mwzeval.crosswoz.systems.templates import SIDES, turns_of
+from mwzeval.errors import InputError, Problem
+from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
+from mwzeval.neural.training import Learner, Point, train
+
+START, END = "<start>", "<end>"
+KIND = "CrossWOZ SC-LSTM (form 2)"
+MODEL_FILE = "sclstm.safetensors"
+BEAM = 10
+LONGEST = 100
+"""Tokens of a sentence at most; the longest of the validation fold has 118."""
+ERROR_COST = 10.0
+"""What a slot error takes off the mean log-probability."""
+FORESIGHT = 0.5
+"""How much the state counts in the reading gate, beside the token (α of the paper)."""
+STEP_COST, STEP_BASE = 1e-4, 100.0
+"""What a change of the acts vector costs (η and ξ of the paper)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence to learn: the features of its acts, and its words and placeholders."""
+
+    features: tuple[str, ...]
+    tokens: tuple[str, ...]
+
+
+def features(acts: Acts) -> tuple[str, ...]:
+    """Return what a sentence is conditioned on: the acts' keys, numbered from the second on."""
+    seen: Counter[str] = Counter()
+    return tuple(_numbered(act_key(act), seen) for act in acts)
+
+
+def _numbered(key: str, seen: Counter[str]) -> str:
+    seen[key] += 1
+    return key if seen[key] == 1 else f"{key}{seen[key]}"
+
+
+def placeholder_values(acts: Acts) -> dict[str, str]:
+    """Return placeholder → value of all acts whose value a sentence should say."""
+    pairs = zip(features(acts), acts, strict=True)
+    return {f"[{feature}]": value_of(act) for feature, act in pairs if is_said(act)}
+
+
+def examples_of(dialogues: Sequence[Dialogue], side: Side) -> list[Example]:
+    """Return the sentences of a side that say all values of their acts, and no others.
+
+    Raises `DependencyError` without jieba.
+    """
+    names = venue_names(dialogues)
+    found = []
+    for turn in (turn for dialogue in dialogues for turn in turns_of(dialogue, side)):
+        tokens = tokens_of(turn.utterance, turn.acts)
+        if tokens and not redundant(turn.utterance, turn.acts, names):
+            found.append(Example(tuple(sorted(features(turn.acts))), tokens))
+    return found
+
+
+def tokens_of(utterance: str, acts: Acts) -> tuple[str, ...] | None:
+    """Return the words of an utterance with placeholders for values, None when it lacks a value.
+
+    Of values inside each other the longest is found.
+    """
+    waiting: dict[str, list[str]] = {}
+    for act in acts:
+        if is_said(act) and (value := value_of(act)):
+            waiting.setdefault(value, []).append(act_key(act))
+    if not waiting:
+        return words_of(utterance)
+    longest_first = sorted(waiting, key=lambda value: (-len(value), value))
+    tokens: list[str] = []
+    counts: Counter[str] = Counter()
+    placeholders: dict[str, str] = {}
+    for part in re.split(f"({'|'.join(map(re.escape, longest_first))})", utterance):
+        if part not in waiting:
+            tokens += words_of(part)
+            continue
+        if waiting[part]:
+            placeholders[part] = f"[{_numbered(waiting[part].pop(0), counts)}]"
+        tokens.append(placeholders[part])
+    return None if any(waiting.values()) else tuple(tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The features and tokens that a model knows, each numbered by its place."""
+
+    features: tuple[str, ...]
+    tokens: tuple[str, ...]
+    """Begins with `START`, which fills up batches too, and `END`."""
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], rarest: int) -> Vocabulary:
+        """Return all features of examples, and the tokens that occur `rarest` times or more."""
+        counts = Counter(token for example in examples for token in example.tokens)
+        known = {feature for example in examples for feature in example.features}
+        often = sorted(token for token, count in counts.items() if count >= rarest)
+        return cls(tuple(sorted(known)), (START, END, *often))
+
+    @classmethod
+    def checked(cls, features: Any, tokens: Any) -> Vocabulary:
+        """Return the vocabulary that a file has. Raises `ValueError` for what is none."""
+        for names in (features, tokens):
+            if not is_texts(names) or len(set(names)) != len(names):
+                raise ValueError("features and tokens are lists of different texts")
+        if tokens[:2] != [START, END]:
+            raise ValueError("the tokens do not begin with start and end")
+        return cls(tuple(features), tuple(tokens))
+
+    def multi_hot(self, features: Sequence[Sequence[str]]) -> Tensor:
+        """Return acts as rows of zeros and ones, by their features; unknown ones are left out."""
+        numbers = {feature: number for number, feature in enumerate(self.features)}
+        rows = np.zeros((len(features), len(numbers)), dtype=np.float32)
+        for row, of_turn in zip(rows, features, strict=True):
+            row[[numbers[feature] for feature in of_turn if feature in numbers]] = 1
+        return torch.from_numpy(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A sequence of token numbers without its end, and the logarithm of its probability.
+
+    `is_complete` says whether the probability of the end is in it; otherwise the sequence was cut.
+    """
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    is_complete: bool
+
+    @property
+    def mean(self) -> float:
+        """The mean over the tokens and, if it is complete, the end."""
+        return self.log_probability / max(1, len(self.tokens) + self.is_complete)
+
+
+StateType = TypeVar("StateType")
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Generic[StateType]):
+    """What a beam search needs; states are those of several sequences, one a row."""
+
+    begin: StateType
+    """The state of one empty sequence."""
+    end: int
+    """The token that ends a sequence."""
+    following: Callable[[StateType], NDArray[np.float64]]
+    """Returns log-probabilities of the next token, shape (sequences, tokens); -inf: never."""
+    extended: Callable[[StateType, Sequence[int], Sequence[int]], StateType]
+    """Returns the state of new sequences: which old one, and its next token."""
+
+
+def beam_search(model: Model[StateType], width: int, longest: int) -> list[Hypothesis]:
+    """Return at most `width` complete sequences of at most `longest` tokens, most probable first.
+
+    After each token the `width` most probable sequences are kept; the search is over when that many
+    are complete. Width 1 is greedy search; with as many as there are sequences it is exhaustive. If
+    none was completed, the most probable one that was cut is returned.
+    """
+    state, kept = model.begin, [Hypothesis((), 0.0, is_complete=False)]
+    complete: list[Hypothesis] = []
+    cut = kept
+    for place in range(longest + 1):
+        if not kept or len(complete) >= width:
+            break
+        scores = np.asarray([[old.log_probability] for old in kept]) + model.following(state)
+        if place == longest:  # only the end is left
+            scores[:, np.arange(scores.shape[1]) != model.end] = -np.inf
+        best = np.unravel_index(highest(scores.ravel(), width), scores.shape)
+        origins, added, extended = [], [], []
+        for row, token in zip(*(places.tolist() for places in best), strict=True):
+            score = float(scores[row, token])
+            if score == -np.inf:
+                break
+            if token == model.end:
+                complete.append(Hypothesis(kept[row].tokens, score, is_complete=True))
+                continue
+            origins.append(row)
+            added.append(token)
+            extended.append(Hypothesis((*kept[row].tokens, token), score, is_complete=False))
+        if extended:
+            state = model.extended(state, origins, added)
+        kept, cut = extended, kept[:1]
+    return sorted(complete, key=lambda found: -found.log_probability)[:width] or cut
+
+
+def highest(scores: NDArray[np.float64], width: int) -> NDArray[np.int64]:
+    """Return the places of the `width` highest scores, highest first; of equal ones the first.
+
+    The others are not sorted, which would take most of the time of a search.
+    """
+    places = np.arange(len(scores))
+    if width < len(scores):
+        places = np.flatnonzero(scores >= np.partition(scores, -width)[-width])
+    return places[np.argsort(-scores[places], kind="stable")][:width]
+
+
+class State(NamedTuple):
+    """Of sentences, one a row, after a token: hidden units, their cells, acts left to say."""
+
+    hidden: Tensor
+    cell: Tensor
+    acts: Tensor
+
+
+class Losses(NamedTuple):
+    """Sums over sentences."""
+
+    words: Tensor
+    """Cross-entropy of their tokens, in nats."""
+    acts: Tensor
+    """What was left to say, and what the changes of the acts vector cost."""
+
+
+class SclstmNetwork(nn.Module):
+    """The network, with random first weights: embeddings have a deviation of 0.1, biases are 0."""
+
+    def __init__(self, vocabulary: Vocabulary, settings: SclstmSettings) -> None:
+        super().__init__()
+        tokens, acts, hidden = len(vocabulary.tokens), len(vocabulary.features), settings.hidden
+        generator = np.random.Generator(np.random.PCG64(settings.seed))
+
+        def drawn(rows: int, columns: int, deviation: float) -> nn.Parameter:
+            array = generator.standard_normal((rows, columns)) * deviation
+            return nn.Parameter(torch.from_numpy(array.astype(np.float32)))
+
+        self.embedding = drawn(tokens, hidden, 0.1)
+        deviation = hidden**-0.5
+        self.gates_token = drawn(4 * hidden, hidden, deviation)
+        self.gates_hidden = drawn(4 * hidden, hidden, deviation)
+        self.gates_bias = nn.Parameter(torch.zeros(4 * hidden))
+        self.reading_token = drawn(acts, hidden, deviation)
+        self.reading_hidden = drawn(acts, hidden, deviation)
+        self.acts = drawn(hidden, acts, acts**-0.5)
+        self.output = drawn(tokens, hidden, deviation)
+        self.output_bias = nn.Parameter(torch.zeros(tokens))
+
+    def begin(self, acts: Tensor) -> State:
+        """Return the state before the first token, for acts as rows of zeros and ones."""
+        zeros = acts.new_zeros(len(acts), self.gates_hidden.shape[1])
+        return State(zeros, zeros, acts)
+
+    def token_parts(self, embedded: Tensor) -> Tensor:
+        """Return what embedded tokens, shape (…, hidden), give to all gates."""
+        gates = functional.linear(embedded, self.gates_token, self.gates_bias)
+        return torch.cat([gates, functional.linear(embedded, self.reading_token)], dim=-1)
+
+    def cell(self, state: State, token_part: Tensor) -> State:
+        """Return the state after one more token, whose `token_parts` are given."""
+        width = 4 * state.hidden.shape[1]
+        gates = token_part[:, :width] + functional.linear(state.hidden, self.gates_hidden)
+        taken_in, kept, shown, new = gates.chunk(4, dim=1)
+        read = functional.linear(state.hidden, self.reading_hidden)
+        acts = torch.sigmoid(token_part[:, width:] + FORESIGHT * read) * state.acts
+        contents = (
+            torch.sigmoid(kept) * state.cell
+            + torch.sigmoid(taken_in) * torch.tanh(new)
+            + torch.tanh(functional.linear(acts, self.acts))
+        )
+        return State(torch.sigmoid(shown) * torch.tanh(contents), contents, acts)
+
+    def log_probabilities(self, hidden: Tensor) -> Tensor:
+        """Return the logarithms of the probabilities of each token next."""
+        return functional.linear(hidden, self.output, self.output_bias).log_softmax(-1)
+
+    def losses(self, acts: Tensor, tokens: Tensor, lengths: Tensor, dropout: float = 0.0) -> Losses:
+        """Return the losses of sentences.
+
+        `acts` has a row of zeros and ones for each, `tokens` one of numbers: the start, the
+        sentence, its end, and fillings; `lengths` are those with start and end. `dropout` is the
+        share of embeddings and hidden units that is left out.
+        """
+        embedded = functional.embedding(tokens[:, :-1], self.embedding)
+        parts = self.token_parts(functional.dropout(embedded, dropout))
+        states = [self.begin(acts)]
+        for place in range(parts.shape[1]):
+            states.append(self.cell(states[-1], parts[:, place]))
+        hidden = torch.stack([state.hidden for state in states[1:]], dim=1)
+        is_said = torch.arange(parts.shape[1]) < (lengths - 1).unsqueeze(1)
+        scores = self.log_probabilities(functional.dropout(hidden, dropout))
+        chosen = scores.gather(2, tokens[:, 1:].unsqueeze(2)).squeeze(2)
+        left = torch.stack([state.acts for state in states], dim=1)
+        steps = torch.linalg.vector_norm(left[:, 1:] - left[:, :-1], dim=2)
+        at_the_end = left[torch.arange(len(acts)), lengths - 1]
+        return Losses(
+            -(chosen * is_said).sum(),
+            torch.linalg.vector_norm(at_the_end, dim=1).sum()
+            + STEP_COST * ((STEP_BASE**steps) * is_said).sum(),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sclstm:
+    """The generator of one side."""
+
+    network: SclstmNetwork
+    vocabulary: Vocabulary
+    seed: int
+    """Of its training."""
+    beam: int = BEAM
+    _generated: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+
+    def sentence(self, acts: Acts) -> str | None:
+        """Return a sentence that says the acts, None when it knows none of them."""
+        key = tuple(sorted(features(acts)))
+        if key and not set(key) & set(self.vocabulary.features):
+            return None
+        if key not in self._generated:
+            self._generated[key] = self.tokens(key)
+        values = placeholder_values(acts)
+        return "".join(values.get(token, token) for token in self._generated[key]) or None
+
+    def tokens(self, features: Sequence[str]) -> tuple[str, ...]:
+        """Return the words and placeholders of the best sentence for acts with these features."""
+        known = self.vocabulary.tokens
+        wanted = frozenset(f"[{feature}]" for feature in features) & frozenset(known)
+
+        def score(found: Hypothesis) -> float:
+            return found.mean - ERROR_COST * slot_errors([known[n] for n in found.tokens], wanted)
+
+        with one_thread(), torch.inference_mode():
+            found = beam_search(self._model(features), self.beam, LONGEST)
+        return tuple(known[number] for number in max(found, key=score).tokens)
+
+    def _model(self, features: Sequence[str]) -> Model[State]:
+        network, known = self.network, self.vocabulary.tokens
+        start, end = known.index(START), known.index(END)
+        # A placeholder for which there is no value is never generated.
+        never = torch.tensor(
+            [len(t) > 1 and t[0] + t[-1] == "[]" and t[1:-1] not in features for t in known]
+        )
+        never[start] = True
+
+        def following(state: State) -> NDArray[np.float64]:
+            logs = network.log_probabilities(state.hidden).masked_fill(never, -np.inf)
+            scores: NDArray[np.float64] = logs.numpy().astype(np.float64)
+            return scores
+
+        def extended(state: State, rows: Sequence[int], tokens: Sequence[int]) -> State:
+            parts = network.token_parts(network.embedding[list(tokens)])
+            return network.cell(State(*(part[list(rows)] for part in state)), parts)
+
+        acts = self.vocabulary.multi_hot([features])
+        return Model(extended(network.begin(acts), [0], [start]), end, following, extended)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute in one thread: a beam is too small for more, and the last bits stay the same."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def slot_errors(tokens: Iterable[str], wanted: frozenset[str]) -> int:
+    """Return how many placeholders of a sentence are missing, and repeated."""
+    counts = Counter(token for token in tokens if token in wanted)
+    return len(wanted) - len(counts) + sum(counts.values()) - len(counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SclstmNlg:
+    """Words for acts, by the generators of both sides; as `TemplateNlg`."""
+
+    sides: Mapping[Side, Sclstm]
+
+    def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
+        """Return a text that says the acts, always the same, None when it knows none of them."""
+        return self.sides[side].sentence(acts)
+
+
+def load_sclstm(folder: str | Path, beam: int = BEAM) -> SclstmNlg:
+    """Return the generators of a folder that training wrote. Raises `InputError` for others."""
+
+    def made(about: Any, arrays: Arrays) -> Sclstm:
+        vocabulary = Vocabulary.checked(about["features"], about["tokens"])
+        settings = SclstmSettings(**about["settings"])
+        if arrays["acts"].shape[0] != settings.hidden:
+            raise ValueError("its width is another one")
+        return Sclstm(SclstmNetwork(vocabulary, settings), vocabulary, settings.seed, beam)
+
+    places = {side: Path(folder, side, MODEL_FILE) for side in SIDES}
+    return SclstmNlg({s: load_model(place, "", KIND, made) for s, place in places.items()})
+
+
+WatchSide = Callable[[Side, Point], None]
+"""A function that is called with each new point of the curve of a side."""
+
+
+def train_sclstm(
+    training: Sequence[Dialogue],
+    validation: Sequence[Dialogue],
+    folder: str | Path,
+    settings: SclstmSettings | None = None,
+    watch: WatchSide | None = None,
+) -> SclstmNlg:
+    """Train the generators of both sides and return the best ones on `validation`.
+
+    `folder` gets a folder for each side, with its model and a checkpoint after each epoch. Called
+    again after an interruption, training resumes and ends with the same bytes. The losses that
+    `watch` gets are in nats a token: on training sentences with, on validation sentences without
+    dropout and the costs of the acts vector.
+
+    Raises `InputError` for dialogues without sentences, texts that are no Unicode and a damaged
+    checkpoint, `UsageError` when the folder holds something else, `DependencyError` without jieba.
+    """
+    check_characters([*training, *validation])
+    for side in SIDES:
+        learns, checks = examples_of(training, side), examples_of(validation, side)
+        if not learns or not checks:
+            what = "validation" if learns else "training"
+            reason = f"the {what} dialogues have no sentence of the {side} that says all its values"
+            raise InputError([Problem("no-training-data", reason)])
+        learner = SclstmLearner(learns, checks, settings or SclstmSettings())
+        train(learner, Path(folder, side), None if watch is None else partial(watch, side))
+    return load_sclstm(folder)
+
+
+class SclstmLearner(Learner):
+    """The generator of one side, in training."""
+
+    model_file = MODEL_FILE
+    longest_gradient = 5.0
+    patience = 5
+
+    def __init__(
+        self, training: Sequence[Example], validation: Sequence[Example], settings: SclstmSettings
+    ) -> None:
+        self._vocabulary = Vocabulary.of(training, settings.rarest)
+        self._network = SclstmNetwork(self._vocabulary, settings)
+        data = tuple(map(fingerprint, (training, validation)))
+        super().__init__(self._network, settings, len(training), data)
+        self._dropout = settings.dropout
+        self._training = _Sentences(training, self._vocabulary)
+        self._validation = _Sentences(validation, self._vocabulary)
+
+    def loss(self, chosen: NDArray[np.int64]) -> Tensor:
+        """Return the loss a token: cross-entropy, and the costs of the acts vector."""
+        found = self._training.losses(self._network, chosen, self._dropout)
+        return (found.words + found.acts) / self._training.tokens(chosen)
+
+    def evaluate(self) -> tuple[Mapping[str, float], float]:
+        """Return the cross-entropy of validation sentences, in nats a token."""
+        sentences = self._validation
+        numbers = np.arange(len(sentences.lengths))
+        parts = [numbers[start : start + 256] for start in range(0, len(numbers), 256)]
+        with torch.no_grad():
+            total = sum(sentences.losses(self._network, p, 0.0).words.item() for p in parts)
+        loss = total / sentences.tokens(numbers)
+        return {"validation_loss": loss}, -loss
+
+    def save(self, folder: Path, point: Point) -> None:
+        """Write the model."""
+        about = {
+            "settings": asdict(self.settings),
+            "epoch": point.epoch,
+            **asdict(self._vocabulary),
+        }
+        write_arrays(folder / self.model_file, KIND, weights_of(self._network.state_dict()), about)
+
+
+class _Sentences:
+    """Examples as numbers; tokens that are not in the vocabulary are left out."""
+
+    def __init__(self, examples: Sequence[Example], vocabulary: Vocabulary) -> None:
+        known = {token: number for number, token in enumerate(vocabulary.tokens)}
+        rows = [[0, *(known[t] for t in each.tokens if t in known), 1] for each in examples]
+        self.lengths = np.array([len(row) for row in rows])
+        numbers = np.zeros((len(rows), self.lengths.max()), dtype=np.int64)
+        for filled, row in zip(numbers, rows, strict=True):
+            filled[: len(row)] = row
+        self._numbers = torch.from_numpy(numbers)
+        self._acts = vocabulary.multi_hot([example.features for example in examples])
+
+    def losses(self, network: SclstmNetwork, chosen: NDArray[np.int64], dropout: float) -> Losses:
+        lengths = self.lengths[chosen]
+        at = torch.from_numpy(chosen)
+        numbers = self._numbers[at, : lengths.max()]
+        return network.losses(self._acts[at], numbers, torch.from_numpy(lengths), dropout)
+
+    def tokens(self, chosen: NDArray[np.int64]) -> int:
+        return int((self.lengths[chosen] - 1).sum())

@@ -1,0 +1,474 @@
+"""TRADE: a tracker that reads the words of a dialogue and writes the system's state.
+
+An encoder reads the history; a decoder, begun with a slot, looks back at it: a gate says whether
+the slot has a value, and each word of the value is written from the vocabulary or copied from the
+history. A word that the vocabulary lacks has a number of its own within its example, so that it can
+be copied (See et al., ACL 2017). In training the decoder reads the gold words of a value before
+each (teacher forcing), for slots that have one: the gate keeps the others empty.
+
+Source: Wu et al., ACL 2019.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, State, check_characters
+from mwzeval.crosswoz.corpus.file_shapes import ShapeError, is_texts
+from mwzeval.crosswoz.corpus.names import DOMAINS, STATE_SLOTS
+from mwzeval.crosswoz.corpus.normalization import pieces_of
+from mwzeval.crosswoz.predictions.tracks import STATE
+from mwzeval.crosswoz.scoring.baselines import sparse
+from mwzeval.crosswoz.settings import TradeSettings
+from mwzeval.errors import InputError, Problem
+from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
+from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
+
+MODEL_FILE = "trade.safetensors"
+KIND = "CrossWOZ TRADE"
+SLOTS = tuple((domain, slot) for domain, slots in STATE_SLOTS.items() for slot in slots)
+"""The slots of a state, numbered by their place."""
+SLOT_NAMES = list(dict.fromkeys(slot for _, slot in SLOTS))
+PADDING, UNKNOWN, END, SYSTEM, USER = range(5)
+"""The numbers that stand for no word. `SYSTEM` and `USER` stand before what they say."""
+SPECIAL = 5
+MARKS = (SYSTEM, USER)
+RAREST = 2
+"""Words of utterances that occur less often in training are unknown. Those of values never are."""
+FILLED = 1
+"""The gate's class of slots that have a value; 0: they have none."""
+IMPOSSIBLE = -1e9
+"""The score of what cannot be copied: finite, so that its gradient is 0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """A turn: the history up to the user's words, and the slots that are filled after them.
+
+    `words` are numbers; those from the size of the vocabulary on are the `unknown` words of this
+    history, in order. `values` has the words of each filled slot, without `END`.
+    """
+
+    words: NDArray[np.int32]
+    unknown: tuple[str, ...]
+    values: Mapping[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words that a model knows; a word is numbered by its place, after the special numbers."""
+
+    words: tuple[str, ...]
+    settings: TradeSettings
+
+    @classmethod
+    def of(cls, dialogues: Iterable[Dialogue], settings: TradeSettings) -> Vocabulary:
+        """Return the words of training dialogues."""
+        empty = cls((), settings)
+        counts: Counter[str] = Counter()
+        for dialogue in dialogues:
+            for utterances, state in empty.turns(dialogue):
+                for utterance in utterances:
+                    counts.update(utterance)
+                for value in filled(state).values():
+                    counts.update(dict.fromkeys(empty.cut(value), RAREST))
+        return cls(tuple(sorted(w for w, count in counts.items() if count >= RAREST)), settings)
+
+    @classmethod
+    def checked(cls, words: Any, settings: TradeSettings) -> Vocabulary:
+        """Return the vocabulary that a file has. Raises `ShapeError` for what is none."""
+        if not is_texts(words) or len(set(words)) < len(words) or "" in words:
+            raise ShapeError("words: expected a list of different texts")
+        return cls(tuple(words), settings)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are, the special ones among them."""
+        return SPECIAL + len(self.words)
+
+    def cut(self, text: str) -> list[str]:
+        """Return the words of a text; joined, they are the text. Raises `DependencyError`."""
+        return list(text) if self.settings.characters else pieces_of(text)
+
+    def turns(self, dialogue: Dialogue) -> Iterator[tuple[list[list[str]], State]]:
+        """Yield the words of the utterances that each turn adds, and the state after it."""
+        before: list[list[str]] = []
+        for exchange in dialogue.exchanges:
+            yield [*before, self.cut(exchange.user.utterance)], exchange.system.first_query
+            before = [self.cut(exchange.system.utterance)]
+
+    def examples(self, dialogues: Iterable[Dialogue]) -> Iterator[Example]:
+        """Yield the examples of dialogues, one for each exchange."""
+        numbers = {word: number for number, word in enumerate(self.words, start=SPECIAL)}
+        for dialogue in dialogues:
+            history: list[str | int] = []
+            for utterances, state in self.turns(dialogue):
+                for mark, utterance in zip(MARKS[-len(utterances) :], utterances, strict=True):
+                    history += [mark, *utterance]
+                yield self._example(history[-self.settings.longest_history :], state, numbers)
+
+    def _example(
+        self, history: Sequence[str | int], state: State, numbers: Mapping[str, int]
+    ) -> Example:
+        strange = (word for word in history if isinstance(word, str) and word not in numbers)
+        unknown = {word: self.size + place for place, word in enumerate(dict.fromkeys(strange))}
+        text = Text(history)
+        longest = self.settings.longest_value
+
+        def number(word: str | int) -> int:
+            if isinstance(word, int):
+                return word
+            return numbers.get(word) or unknown.get(word, UNKNOWN)
+
+        return Example(
+            np.array([number(word) for word in history], dtype=np.int32),
+            tuple(unknown),
+            {
+                slot: tuple(map(number, (text.words_of(value) or self.cut(value))[:longest]))
+                for slot, value in filled(state).items()
+            },
+        )
+
+    def value(self, numbers: Sequence[int], unknown: Sequence[str]) -> str:
+        """Return the text of a value's words."""
+        size = self.size
+        words = (self.words[n - SPECIAL] if n < size else unknown[n - size] for n in numbers)
+        return "".join(words)
+
+
+class Text:
+    """A history as a text, in which values are found with the words that it is cut into."""
+
+    def __init__(self, words: Sequence[str | int]) -> None:
+        # What stands for a mark is in no value: values are found within utterances.
+        self._words = [word if isinstance(word, str) else "\0" for word in words]
+        self._text = "".join(self._words)
+        self._starts = {
+            start: place for place, start in enumerate(accumulate(map(len, self._words), initial=0))
+        }
+
+    def words_of(self, value: str) -> list[str]:
+        """Return the words of the last place with this value, [] when words are cut otherwise."""
+        start = self._text.rfind(value)
+        while start >= 0:
+            first, end = self._starts.get(start), self._starts.get(start + len(value))
+            if first is not None and end is not None:
+                return self._words[first:end]
+            start = self._text.rfind(value, 0, start + len(value) - 1)
+        return []
+
+
+def filled(state: State) -> dict[int, str]:
+    """Return the number of each slot that has a value → the value."""
+    values = (state.get(domain, {}).get(slot, "") for domain, slot in SLOTS)
+    return {number: value for number, value in enumerate(values) if value}
+
+
+class TradeNetwork(nn.Module):
+    """The network with random first weights, for `size` numbers of words."""
+
+    def __init__(self, size: int, settings: TradeSettings) -> None:
+        super().__init__()
+        width = settings.hidden
+        self._size, self._settings = size, settings
+        self._domain_numbers = torch.tensor([DOMAINS.index(domain) for domain, _ in SLOTS])
+        self._slot_numbers = torch.tensor([SLOT_NAMES.index(slot) for _, slot in SLOTS])
+        self.words = nn.Embedding(size, width, padding_idx=PADDING)
+        self.domains = nn.Embedding(len(DOMAINS), width)
+        self.slots = nn.Embedding(len(SLOT_NAMES), width)
+        for embedding in (self.words, self.domains, self.slots):
+            nn.init.normal_(embedding.weight, std=0.1)
+        # Two, because a packed bidirectional layer takes quadratic time to learn on CPUs.
+        self.forwards = nn.GRU(width, width)
+        self.backwards = nn.GRU(width, width)
+        self.decoder = nn.GRU(width, width, batch_first=True)
+        self.switch = nn.Linear(3 * width, 1)
+        self.gate = nn.Linear(2 * width, 2)
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def encode(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return histories as numbers, and as vectors of each word and of the whole."""
+        lengths = torch.tensor([len(example.words) for example in examples])
+        histories = torch.full((len(examples), int(lengths.max())), PADDING)
+        for row, example in enumerate(examples):
+            histories[row, : len(example.words)] = torch.from_numpy(example.words)
+        read = histories.masked_fill(histories >= self._size, UNKNOWN)
+        if self.training:
+            # As in the public code: what may be unknown is learned by where it stands.
+            is_kept = torch.rand(read.shape) >= self._settings.dropout
+            read = read.where(is_kept | (read <= max(MARKS)), UNKNOWN)
+        inputs = self.dropout(self.words(read)).transpose(0, 1)
+        # Backwards each history begins with its last word, and its padding stays in place.
+        places = torch.arange(len(inputs)).unsqueeze(1)
+        turned = (lengths - 1 - places).where(places < lengths, places)
+        rows = torch.arange(len(examples))
+        forwards, _ = self.forwards(inputs)
+        backwards, _ = self.backwards(inputs[turned, rows])
+        whole = forwards[lengths - 1, rows] + backwards[lengths - 1, rows]
+        encoded = forwards + backwards[turned, rows]
+        return histories, encoded.transpose(0, 1), whole
+
+    def begin(self, whole: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the decoder's first inputs and states, both (examples, slots, width)."""
+        inputs = self.dropout(self.domains(self._domain_numbers) + self.slots(self._slot_numbers))
+        inputs = inputs.expand(len(whole), -1, -1)
+        hidden = whole.repeat_interleave(len(SLOTS), dim=0).unsqueeze(0)
+        states, _ = self.decoder(inputs.flatten(0, 1).unsqueeze(1), hidden)
+        return inputs, states.view(inputs.shape)
+
+    def attend(self, states: Tensor, encoded: Tensor, histories: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logarithms of how much each state looks at each word, and what it sees."""
+        scores = states @ encoded.transpose(1, 2)
+        hidden = (histories == PADDING).unsqueeze(1)
+        looks = scores.masked_fill(hidden, IMPOSSIBLE).log_softmax(dim=2)
+        return looks, looks.exp() @ encoded
+
+    def mixture(self, states: Tensor, seen: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logarithms of the shares of vocabulary and history in the next word."""
+        score = self.switch(torch.cat([states, seen, inputs], dim=-1))
+        return functional.logsigmoid(score), functional.logsigmoid(-score)
+
+    def loss(self, examples: Sequence[Example]) -> Tensor:
+        """Return the mean negative log-likelihood of the states, in nats."""
+        histories, encoded, whole = self.encode(examples)
+        inputs, states = self.begin(whole)
+        _, seen = self.attend(states, encoded, histories)
+        is_filled = torch.zeros(states.shape[:2], dtype=torch.long)
+        written = [(row, slot) for row, e in enumerate(examples) for slot in e.values]
+        for row, slot in written:
+            is_filled[row, slot] = FILLED
+        gates = self.gate(torch.cat([states, seen], dim=2)).transpose(1, 2)
+        loss = functional.cross_entropy(gates, is_filled, reduction="sum")
+        if written:
+            rows, slots = torch.tensor(written).unbind(1)
+            values = [examples[row].values[slot] for row, slot in written]
+            first = inputs[rows, slots], states[rows, slots]
+            likelihoods = self.likelihoods(values, *first, encoded[rows], histories[rows])
+            loss = loss - likelihoods.sum()
+        return loss / len(examples)
+
+    def likelihoods(
+        self,
+        values: Sequence[Sequence[int]],
+        inputs: Tensor,
+        states: Tensor,
+        encoded: Tensor,
+        histories: Tensor,
+    ) -> Tensor:
+        """Return log-likelihoods of the words of values, given those before them.
+
+        Logarithms throughout: what is unlikely has a gradient, too.
+        """
+        width = max(map(len, values)) + 1
+        rows = [[*value, END] + [PADDING] * (width - 1 - len(value)) for value in values]
+        words = torch.tensor(rows)
+        inputs, states = inputs.unsqueeze(1), states.unsqueeze(1)
+        if width > 1:
+            before = words[:, :-1]
+            read = before.masked_fill(before >= self._size, UNKNOWN)
+            later = self.dropout(self.words(read))
+            after, _ = self.decoder(later, states.transpose(0, 1).contiguous())
+            inputs, states = torch.cat([inputs, later], 1), torch.cat([states, after], 1)
+        looks, seen = self.attend(states, encoded, histories)
+        is_there = words.unsqueeze(2) == histories.unsqueeze(1)
+        copied = looks.masked_fill(~is_there, IMPOSSIBLE).logsumexp(dim=2)
+        # The vocabulary is large: only what is no padding.
+        real = words != PADDING
+        words, states, seen, inputs, copied = (
+            each[real] for each in (words, states, seen, inputs, copied)
+        )
+        in_vocabulary = words < self._size
+        number = words.where(in_vocabulary, UNKNOWN).unsqueeze(1)
+        spelled = (states @ self.words.weight.T).log_softmax(dim=1).gather(1, number).squeeze(1)
+        of_vocabulary, of_history = self.mixture(states, seen, inputs)
+        return torch.logaddexp(
+            of_vocabulary.squeeze(1) + spelled.masked_fill(~in_vocabulary, IMPOSSIBLE),
+            of_history.squeeze(1) + copied,
+        )
+
+    def states(self, examples: Sequence[Example]) -> list[dict[int, list[int]]]:
+        """Return the likeliest states: for each example, slot → words."""
+        histories, encoded, whole = self.encode(examples)
+        inputs, states = self.begin(whole)
+        _, seen = self.attend(states, encoded, histories)
+        found: list[dict[int, list[int]]] = [{} for _ in examples]
+        gates = self.gate(torch.cat([states, seen], dim=2))
+        rows, slots = (gates.argmax(dim=2) == FILLED).nonzero().unbind(1)
+        if not len(rows):
+            return found
+        words = self.write(inputs[rows, slots], states[rows, slots], encoded[rows], histories[rows])
+        for row, slot, value in zip(rows.tolist(), slots.tolist(), words, strict=True):
+            if value:
+                found[row][slot] = value
+        return found
+
+    def write(
+        self, inputs: Tensor, states: Tensor, encoded: Tensor, histories: Tensor
+    ) -> list[list[int]]:
+        """Return the likeliest words of values, one by one, all values at once."""
+        size = max(self._size, int(histories.max()) + 1)
+        values = np.full((len(inputs), self._settings.longest_value), END)
+        is_open = torch.ones(len(inputs), dtype=torch.bool)
+        states = states.unsqueeze(0)
+        for place in range(self._settings.longest_value):
+            now = states.squeeze(0)
+            looks, seen = self.attend(now.unsqueeze(1), encoded, histories)
+            of_vocabulary, of_history = self.mixture(now, seen.squeeze(1), inputs)
+            spelled = (now @ self.words.weight.T).log_softmax(dim=1)
+            chances = spelled.new_zeros(len(inputs), size)
+            chances[:, : self._size] = (of_vocabulary + spelled).exp()
+            chances.scatter_add_(1, histories, (of_history + looks.squeeze(1)).exp())
+            chances[:, [PADDING, UNKNOWN, *MARKS]] = -1.0
+            best = chances.argmax(dim=1)
+            is_open &= best != END
+            if not is_open.any():
+                break
+            values[is_open.numpy(), place] = best[is_open].numpy()
+            inputs = self.words(best.masked_fill(best >= self._size, UNKNOWN))
+            _, states = self.decoder(inputs.unsqueeze(1), states.contiguous())
+        return [[int(word) for word in value if word != END] for value in values]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TradeTracker:
+    """Tracks the states of dialogues by their words alone."""
+
+    network: TradeNetwork
+    vocabulary: Vocabulary
+    batch_size: int = 64
+
+    def track(self, dialogue: Dialogue) -> list[State]:
+        """Return the state after each user turn, without slots that have no value.
+
+        Gold states are not read. Raises `InputError` for texts that cannot be written again.
+        """
+        check_characters([dialogue])
+        return list(self.states(self.vocabulary.examples([dialogue])))
+
+    def states(self, examples: Iterable[Example]) -> Iterator[State]:
+        """Yield the state of each example."""
+        self.network.eval()
+        left = iter(examples)
+        while chosen := list(islice(left, self.batch_size)):
+            with torch.inference_mode():
+                found = self.network.states(chosen)
+            for example, values in zip(chosen, found, strict=True):
+                state: State = {}
+                for number, words in values.items():
+                    domain, slot = SLOTS[number]
+                    value = self.vocabulary.value(words, example.unknown)
+                    state.setdefault(domain, {})[slot] = value
+                yield state
+
+    def predictions(self, dialogues: Iterable[Dialogue]) -> dict[str, list[dict[str, Any]]]:
+        """Return the entries of a predictions file of the DST track.
+
+        They are conditioned on `predicted_history`. Raises `InputError` as `track`.
+        """
+        return {
+            dialogue.name: [
+                {"turn": n, STATE: state} for n, state in enumerate(self.track(dialogue))
+            ]
+            for dialogue in dialogues
+        }
+
+    @classmethod
+    def load(cls, path: str | Path) -> TradeTracker:
+        """Return the tracker of a file, or of a folder that training wrote.
+
+        Raises `InputError` for anything else.
+        """
+
+        def made(about: Any, arrays: Arrays) -> TradeTracker:
+            vocabulary = Vocabulary.checked(about["words"], TradeSettings(**about["settings"]))
+            # A network of another size may not fit into memory.
+            if arrays["words.weight"].shape != (vocabulary.size, vocabulary.settings.hidden):
+                raise ValueError("its width or the number of its words is another one")
+            return cls(TradeNetwork(vocabulary.size, vocabulary.settings), vocabulary)
+
+        return load_model(path, MODEL_FILE, KIND, made)
+
+
+def train_trade(
+    training: Sequence[Dialogue],
+    validation: Sequence[Dialogue],
+    folder: str | Path,
+    settings: TradeSettings | None = None,
+    watch: Watch | None = None,
+) -> tuple[TradeTracker, Sequence[Point]]:
+    """Train a tracker and return the best one and its learning curve, a point for each epoch.
+
+    `folder` gets the tracker (`trade.safetensors`) and a checkpoint, from which the same call
+    resumes after an interruption, to the same bytes. Losses are mean negative log-likelihoods of a
+    state, in nats. The best epoch has the highest joint accuracy on `validation`, the score
+    `joint`. `watch` is called with each point.
+
+    Raises `InputError` for dialogues without states, texts that are no Unicode and a damaged
+    checkpoint, `UsageError` when the folder holds something else.
+    """
+    check_characters([*training, *validation])
+    learner = TradeLearner(training, validation, settings or TradeSettings())
+    curve = train(learner, Path(folder), watch)
+    return TradeTracker.load(folder), curve
+
+
+class TradeLearner(Learner):
+    """A TRADE in training."""
+
+    model_file = MODEL_FILE
+    longest_gradient = 10.0
+
+    def __init__(
+        self,
+        training: Sequence[Dialogue],
+        validation: Sequence[Dialogue],
+        settings: TradeSettings,
+    ) -> None:
+        vocabulary = Vocabulary.of(training, settings)
+        self._training, self._validation = (
+            list(vocabulary.examples(dialogues)) for dialogues in (training, validation)
+        )
+        if not any(example.values for example in self._training):
+            reason = "the dialogues have no states to learn from"
+            raise InputError([Problem("no-training-data", reason)])
+        with reproducible(settings):
+            network = TradeNetwork(vocabulary.size, settings)
+        data = fingerprint(_seen(training)), fingerprint(_seen(validation))
+        super().__init__(network, settings, len(self._training), data)
+        self.lengths = np.array([len(example.words) for example in self._training])
+        self._tracker = TradeTracker(network, vocabulary)
+        self._gold = [sparse(state) for _, _, state in _seen(validation)]
+
+    def loss(self, chosen: NDArray[np.int64]) -> Tensor:
+        """Return the mean negative log-likelihood of a state, in nats."""
+        return self._tracker.network.train().loss([self._training[n] for n in chosen])
+
+    def evaluate(self) -> tuple[Mapping[str, float], float]:
+        """Return the joint accuracy on the validation dialogues, in percent."""
+        found = self._tracker.states(self._validation)
+        right = sum(state == gold for state, gold in zip(found, self._gold, strict=True))
+        joint = 100 * right / max(1, len(self._gold))
+        return {"joint": joint}, joint
+
+    def save(self, folder: Path, point: Point) -> None:
+        """Write the tracker."""
+        tracker = self._tracker
+        about = {"words": tracker.vocabulary.words, "settings": asdict(self.settings)}
+        weights = weights_of(tracker.network.state_dict())
+        write_arrays(folder / self.model_file, KIND, weights, about)
+
+
+def _seen(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, str, State]]:
+    for exchange in (exchange for dialogue in dialogues for exchange in dialogue.exchanges):
+        yield exchange.user.utterance, exchange.system.utterance, exchange.system.first_query

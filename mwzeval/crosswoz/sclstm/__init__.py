@@ -1,1 +1,0 @@
-"""SC-LSTM: generation of sentences from dialogue acts by a semantically conditioned LSTM."""

@@ -1,0 +1,277 @@
+"""Who talks in a simulation, by name: systems, and in words their NLU and NLG.
+
+Any class of the user's own takes part as `package.module:Name`, see docs/crosswoz_simulation.md.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.arguments import InputFile
+from mwzeval.conversation.agents import failing_as_usage, imported, is_own_code
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, SlSystem
+from mwzeval.crosswoz.systems.template_reader import TemplateReader, spellings
+from mwzeval.crosswoz.systems.templates import MODES, TemplateNlg, Templates, load_templates
+from mwzeval.errors import UsageError, unknown
+from mwzeval.files.reading import read_model
+from mwzeval.libraries import required
+from mwzeval.neural.training import CHECKPOINT_FILE
+
+if TYPE_CHECKING:
+    from mwzeval.conversation.pool import RunSetting
+    from mwzeval.crosswoz.simulation.dialogue import Setting
+
+RULE, RULE_PAPER = "rule", "rule-paper"
+TEMPLATES = "templates"
+SAMPLED = "sampled"
+LEVELS = ("act", "text")
+REMEMBERED = 2**14
+"""Utterances of which an NLU remembers what they mean."""
+
+
+def system_named(name: str) -> Callable[[Database], Any]:
+    """Return what makes the system of a name for a dialogue.
+
+    `rule` is the system of rules, `rule-paper` the same with the paper's RuleDST; a folder is that
+    of a trained SL policy; `package.module:Name` is something of the user's own that is called with
+    the database. Raises `UsageError` for anything else, `InputError` for a policy that cannot be
+    loaded.
+    """
+    if name in (RULE, RULE_PAPER):
+        return partial(RuleSystem, paper_compatible=name == RULE_PAPER)
+    if is_own_code(name):
+        own: Callable[[Database], Any] = imported(name)
+        return own
+    if Path(name).exists():
+        return partial(SlSystem, SlPolicy.load(name))
+    more = f", a folder with {MODEL_FILE}, or package.module:Name"
+    raise UsageError(unknown("system", name, (RULE, RULE_PAPER), more))
+
+
+class TrainedNlg:
+    """A trained generator that each process loads for itself, when it needs it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> Any:
+        return TrainedNlg, (self.folder,)
+
+    def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
+        """Return a text that says the acts, None when there are no words for them."""
+        return self.loaded.say(acts, side, rng)
+
+    @cached_property
+    def loaded(self) -> Nlg:
+        """The generator. Raises `InputError` when it is none, `DependencyError`."""
+        from mwzeval.crosswoz.models.sclstm import load_sclstm
+
+        return load_sclstm(self.folder)
+
+
+class TrainedNlu:
+    """A trained NLU that each process loads for itself, when it needs it.
+
+    Templates say values in small letters; `spellings` gives those of the database their own back.
+    What it has understood is remembered: users that get no answer, and systems that have none,
+    repeat themselves.
+    """
+
+    def __init__(self, folder: Path, spellings: Mapping[str, str]) -> None:
+        self.folder, self.spellings = folder, spellings
+
+    def __reduce__(self) -> Any:
+        # Neither the network nor what is remembered is sent to other processes.
+        return TrainedNlu, (self.folder, self.spellings)
+
+    def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
+        """Return the acts of an utterance."""
+        acts = self.loaded(utterance, tuple(context), side)
+        return tuple(act._replace(value=self.spellings.get(act.value, act.value)) for act in acts)
+
+    @cached_property
+    def loaded(self) -> Callable[[str, tuple[str, ...], Side], Acts]:
+        """The NLU's function. Raises `InputError` when it is none, `DependencyError`."""
+        required("torch").set_num_threads(1)  # processes share the cores
+        from mwzeval.crosswoz.models.bert import load_nlu
+
+        return lru_cache(REMEMBERED)(load_nlu(self.folder).understand)
+
+
+def nlg_named(name: str) -> Nlg:
+    """Return the generator of a folder. Raises `UsageError`, `InputError` as `nlu_named`."""
+    if not Path(name).exists():
+        more = ", or the folder of a trained generator"
+        raise UsageError(unknown("NLG", name, (TEMPLATES,), more))
+    trained = TrainedNlg(Path(name))
+    _ = trained.loaded  # an error comes before anything begins
+    return trained
+
+
+def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: Database) -> Nlu:
+    """Return an NLU by its `name`, for a `database`; `templates` are those of a `TemplateNlg`.
+
+    `templates` understands the manual templates; a folder is that of a trained NLU;
+    `package.module:Name` is something of the user's own that is called once, without arguments.
+    Raises `UsageError` for anything else, `InputError` for an NLU that cannot be loaded.
+    """
+    if name == TEMPLATES and templates is not None:
+        user, system = templates[USER].manual, templates[SYSTEM].manual
+        if not user or not system:
+            raise UsageError(
+                f"the NLU {TEMPLATES} understands manual templates, and these have none: name "
+                "templates that have, or a trained NLU"
+            )
+        return TemplateReader(user, system, database)
+    if is_own_code(name):
+        with failing_as_usage(name, "made"):
+            nlu: Nlu = imported(name)()
+        return nlu
+    if Path(name).exists():
+        trained = TrainedNlu(Path(name), spellings(database))
+        _ = trained.loaded  # an error comes before anything begins
+        return trained
+    more = ", the folder of a trained NLU, or package.module:Name"
+    raise UsageError(unknown("NLU", name, (TEMPLATES,), more))
+
+
+def add_conversation(parser: ArgumentParser) -> None:
+    """Add how user and system talk, and about which database; `setting_of` reads it."""
+    parser.add_argument("--level", choices=LEVELS, default="act", help="default: %(default)s")
+    parser.add_argument("--limit", type=int, default=15, metavar="N", help="exchanges at most")
+    add_templates(parser, "level text")
+    parser.add_argument(
+        "--nlg",
+        metavar="NAME",
+        help=f"level text: templates, or the folder of a trained generator (default: {TEMPLATES})",
+    )
+    parser.add_argument(
+        "--nlu",
+        metavar="NAME",
+        help="level text: templates (reads the manual ones), the folder of a trained NLU, or "
+        f"package.module:Name (default: {TEMPLATES})",
+    )
+    parser.add_argument(
+        "--revision",
+        choices=("release", "convlab2", "sample"),
+        default="release",
+        help="of the database (default: %(default)s)",
+    )
+    parser.add_argument("--data", metavar="DIR", help="with the database, in the public layout")
+
+
+def add_templates(parser: ArgumentParser, where: str) -> None:
+    """Add the options that choose templates; `where` says what they are for."""
+    parser.add_argument(
+        "--templates",
+        type=InputFile,
+        metavar="PATH",
+        help=f"{where}: folder or zip archive of template files in the public format "
+        "(default: those that come along)",
+    )
+    parser.add_argument("--template-mode", choices=MODES, help="which of them are used")
+
+
+def setting_of(arguments: Namespace, name: str) -> tuple[Setting, dict[str, Any]]:
+    """Return the setting for the system of a name, and what the header of the log says of it.
+
+    Raises `UsageError` for options that do not go together.
+    """
+    from mwzeval.crosswoz.corpus.folds import corpus_root, load_database
+    from mwzeval.crosswoz.simulation.dialogue import Setting
+
+    root = corpus_root(arguments.revision, arguments.data)
+    database, checksum = load_database(root, arguments.revision)
+    make = system_named(name)
+    about = {"agent": {"spec": name}, "revision": arguments.revision, "database": checksum}
+    options: dict[str, Any] = {"level": arguments.level, "limit": arguments.limit}
+    models = {"system": name}
+    if arguments.level == "text":
+        models |= {"nlg": arguments.nlg, "nlu": arguments.nlu}
+        options["nlg"], options["nlu"], described = _words(arguments, database)
+        about |= described
+    else:
+        _refuse(arguments, "--level text", "nlg", "nlu", "templates", "template_mode")
+    checksums = {
+        what: model_checksum(model)
+        for what, model in models.items()
+        if model not in (None, RULE, RULE_PAPER, TEMPLATES) and not is_own_code(model)
+    }
+    if checksums:
+        about["models"] = checksums
+    options["make_text_system" if hasattr(make, "respond") else "make_system"] = make
+    return Setting(database, **options), about
+
+
+def _words(arguments: Namespace, database: Database) -> tuple[Nlg, Nlu, dict[str, Any]]:
+    """Return the NLG and NLU of both sides, and what the header of the log says of them."""
+    nlg, nlu = arguments.nlg or TEMPLATES, arguments.nlu or TEMPLATES
+    about = {"nlg": nlg, "nlu": nlu}
+    if nlg != TEMPLATES:
+        if nlu == TEMPLATES:
+            raise UsageError(f"the NLU {TEMPLATES} understands templates alone: name a trained NLU")
+        _refuse(arguments, f"--nlg {TEMPLATES}", "templates", "template_mode")
+        return nlg_named(nlg), nlu_named(nlu, None, database), about
+    templates = load_templates(arguments.templates)
+    mode: Any = arguments.template_mode or ("manual" if nlu == TEMPLATES else "auto_manual")
+    about |= {"template_mode": mode, "templates": arguments.templates or "embedded"}
+    return TemplateNlg(templates, mode), nlu_named(nlu, templates, database), about
+
+
+def _refuse(arguments: Namespace, purpose: str, *options: str) -> None:
+    """Raise `UsageError` for the first of some options that was given."""
+    for name in options:
+        if getattr(arguments, name):
+            raise UsageError(f"--{name.replace('_', '-')} is for {purpose}")
+
+
+def model_checksum(model: str | Path) -> str:
+    """Return a checksum of a model, a file or a folder of files that training wrote."""
+    top = Path(model)
+    files = sorted(top.rglob("*.safetensors")) if top.is_dir() else [top]
+    digest = blake2b(digest_size=8)
+    for file in files:
+        if file.name != CHECKPOINT_FILE:
+            digest.update(f"{file.relative_to(top)}\n".encode("utf-8", "surrogateescape"))
+            digest.update(read_model(file))
+    return digest.hexdigest()
+
+
+def add_live(parser: ArgumentParser) -> None:
+    """Add the options of `mwzeval live` that are CrossWOZ's alone."""
+    parser.add_argument(
+        "--goals",
+        default=f"{SAMPLED}:1000",
+        metavar=f"{SAMPLED}:N",
+        help="N goals of each of the five types, drawn by CrossWOZ's generator (default: "
+        "%(default)s)",
+    )
+    add_conversation(parser)
+
+
+def live_setting(arguments: Namespace) -> RunSetting:
+    """Return the run of dialogues that `mwzeval live` is to hold, as `crosswoz simulate` does.
+
+    Raises `UsageError` for options that do not go together.
+    """
+    from mwzeval.crosswoz.simulation.goals import GoalGenerator
+    from mwzeval.crosswoz.simulation.run import GoalPlan, SimulationRun
+
+    source, _, number = arguments.goals.partition(":")
+    if source != SAMPLED or not (number.isdecimal() and 0 < len(number) < 8 and int(number)):
+        raise UsageError(f'--goals {SAMPLED}:N, such as {SAMPLED}:100, not "{arguments.goals}"')
+    if arguments.trials != 1:
+        raise UsageError("in CrossWOZ each goal is talked about once: say --goals, not --trials")
+    setting, about = setting_of(arguments, arguments.agent)
+    own = is_own_code(arguments.agent) or is_own_code(arguments.nlu or TEMPLATES)
+    plan = GoalPlan(GoalGenerator(setting.database).goal, arguments.seed, int(number))
+    return SimulationRun.of(setting, plan, about, trusts=not own)

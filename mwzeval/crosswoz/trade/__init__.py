@@ -1,1 +1,0 @@
-"""TRADE: a tracker that reads the words of a dialogue and writes the system's state."""
