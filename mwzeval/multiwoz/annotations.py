@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from mwzeval.files.reading import expecting
 from mwzeval.multiwoz.normalization import State, normalize_slot
 from mwzeval.multiwoz.placeholders import normalize_response
-from mwzeval.multiwoz.schema import ALL_DOMAINS, DONTCARE, NONE, NOT_MENTIONED
+from mwzeval.multiwoz.schema import ALL_DOMAINS, DONTCARE, NONE, UNSTATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +189,6 @@ SLOT_OF_ACT = {
     "ticket": "price",
 }
 """Slots that dialogue acts abbreviate; the others are placeholder names as they stand."""
-
-UNSTATED = frozenset({"", NOT_MENTIONED, NONE})
-"""What the annotation writes where the user has not stated a value."""
 
 
 def annotations_of(log: Sequence[Mapping[str, Any]]) -> list[AnnotatedTurn]:

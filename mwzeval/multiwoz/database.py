@@ -25,7 +25,16 @@ from numpy.typing import NDArray
 from mwzeval.errors import DependencyError
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.normalization import normalize_name, normalize_slot, normalize_value
-from mwzeval.multiwoz.schema import DATABASE_DOMAINS, NO_CONSTRAINT, UNKNOWN, id_column
+from mwzeval.multiwoz.schema import (
+    DATABASE_DOMAINS,
+    LONG_SLOTS,
+    NO_CONSTRAINT,
+    NO_VALUES,
+    OTHER_END,
+    UNKNOWN,
+    id_column,
+    minutes,
+)
 from mwzeval.multiwoz.words.numbers import AMOUNTS, PENCE, amount, clock, is_total
 
 try:
@@ -110,12 +119,6 @@ def chosen(rows: int, count: int) -> NDArray[np.bool_]:
     """Return which of so many rows are in a bit set."""
     packed = np.frombuffer(rows.to_bytes(count // 8 + 1, "little"), dtype=np.uint8)
     return np.unpackbits(packed, count=count, bitorder="little").view(np.bool_)
-
-
-def minutes(time: str) -> int:
-    """Return minutes since midnight; 0 for a text that does not begin with `HH:MM`."""
-    match = re.match(r"([0-9]{2}):([0-9]{2})", time)
-    return int(match[1]) * 60 + int(match[2]) if match else 0
 
 
 class _Column:
@@ -221,16 +224,9 @@ class Database:
         return ids
 
 
-SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
-"""Columns whose placeholder has another name."""
-
-TIMES = frozenset(SAID_AS.values())
-OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
-"""What a time of a train may be as well where no word tells."""
-NO_VALUES = frozenset({UNKNOWN, "", "None"})
 PER_TICKET = "price"
 OPENING = "openhours"
-NUMERIC = AMOUNTS | TIMES | {OPENING}
+NUMERIC = AMOUNTS | OTHER_END.keys() | {OPENING}
 """Slots whose values are compared as numbers or times of day, whatever their spelling."""
 
 _OPENING = re.compile(r"[0-9]{1,2}(?::[0-9]{2})?\s?(?:[ap]\.?m\b|(?=to\b))|midnight|noon")
@@ -256,7 +252,7 @@ class VenueFacts:
         slots = self._values.setdefault((domain, venue), {})
         for column, raw in row.items():
             slot = normalize_slot(column)
-            slot = SAID_AS.get(slot, slot)
+            slot = LONG_SLOTS.get(slot, slot)
             # A hotel has several prices, opening hours several times.
             if isinstance(raw, Mapping):
                 texts = [*map(str, raw.values())]
@@ -282,7 +278,7 @@ class VenueFacts:
         A time is known when a train leaves or arrives then: which of both is meant is not always
         told.
         """
-        slots = TIMES if slot in TIMES else (slot,)
+        slots: Iterable[str] = OTHER_END if slot in OTHER_END else (slot,)
         return any(_has(name, value, self._all.get((domain, name), ())) for name in slots)
 
     def is_price(

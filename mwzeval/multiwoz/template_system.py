@@ -23,6 +23,7 @@ from mwzeval.multiwoz.live.wordings import agent_sentence, details, shown_value
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slots
 from mwzeval.multiwoz.schema import (
     DATABASE_DOMAINS,
+    LONG_SLOTS,
     SERVICES,
     STATE_BOOKING_SLOTS,
     UNKNOWN,
@@ -81,12 +82,11 @@ class Catalogue:
 
 def known_of(row: Mapping[str, Any]) -> dict[str, str]:
     """Return the values of a row that are known, slot → value."""
-    long_names = {"arrive": "arriveby", "leave": "leaveat"}
     known = {}
     for column, value in row.items():
         if isinstance(value, str) and value.strip() not in ("", UNKNOWN):
             slot = normalize_slot(column)
-            known[long_names.get(slot, slot)] = value.strip()
+            known[LONG_SLOTS.get(slot, slot)] = value.strip()
     return known
 
 

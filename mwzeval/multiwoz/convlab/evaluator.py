@@ -30,15 +30,20 @@ from mwzeval.files.reading import table_rows
 from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.multiwoz.acts import INFORMING, Act, checked_acts
 from mwzeval.multiwoz.convlab.resources import (
-    ANYTHING,
     REFERENCE,
     ActDatabase,
     Record,
-    time_fits,
 )
 from mwzeval.multiwoz.convlab.user import UserBookings
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun, is_complete
-from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, ALL_DOMAINS, BOOKING_SLOTS, DAYS
+from mwzeval.multiwoz.schema import (
+    ALL_BOOKING_SLOTS,
+    ALL_DOMAINS,
+    BOOKING_SLOTS,
+    CONVLAB_NO_CONSTRAINT,
+    DAYS,
+    time_fits,
+)
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics.bootstrap import Sums
 
@@ -135,7 +140,7 @@ class PublicEvaluator:
                     self._booked.setdefault(domain, None)
                 else:
                     self._refer(self.current_domain, value)
-            if intent in INFORMING and value.strip() not in ANYTHING:
+            if intent in INFORMING and value.strip() not in CONVLAB_NO_CONSTRAINT:
                 name = INFORMED.get(domain, {}).get(slot)
                 if name is not None:
                     self._inform(domain, name, value)

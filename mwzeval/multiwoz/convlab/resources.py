@@ -21,7 +21,7 @@ from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import expecting, read_data
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.database import chosen, partial_ratio
-from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN
+from mwzeval.multiwoz.schema import CONVLAB_NO_CONSTRAINT, FLAG_SLOTS, UNKNOWN, time_fits
 
 Record = Mapping[str, Any]
 Constraints = Iterable[tuple[str, str]]
@@ -32,8 +32,6 @@ Spelling = Callable[[str, str, str], str]
 REFERENCE = "Ref"
 """The field of a found record that holds its number in the table, in eight digits."""
 SOFT_THRESHOLD = 60
-ANYTHING = frozenset({"", "dont care", "not mentioned", "don't care", "dontcare", "do n't care"})
-"""Values of constraints that every record satisfies."""
 QUERIES_KEPT, VALUES_KEPT = 2**12, 2**16
 """Answers kept before the oldest are forgotten: bounds memory on hostile input."""
 
@@ -128,7 +126,7 @@ class ActDatabase:
 
 def _fits(value: object, slot: str, wanted: str, equal: Callable[[str, str], bool]) -> bool:
     # (odd) A price that is no text fits anything, as does a field that is not there.
-    if wanted in ANYTHING or not isinstance(value, str):
+    if wanted in CONVLAB_NO_CONSTRAINT or not isinstance(value, str):
         return True
     fits = time_fits(slot, value, wanted)
     if fits is not None:
@@ -137,20 +135,6 @@ def _fits(value: object, slot: str, wanted: str, equal: Callable[[str, str], boo
         wanted = "centre"
     value = value.strip()
     return value == UNKNOWN or equal(wanted.strip().lower(), value.lower())
-
-
-def time_fits(slot: str, value: Any, wanted: str) -> bool | None:
-    """Return whether a time is early or late enough, or cannot be read; None for other slots."""
-    if slot not in ("leaveAt", "arriveBy"):
-        return None
-    try:
-        (hour, minute), (limit_hour, limit_minute) = (
-            map(int, text.split(":")[:2]) for text in (value, wanted)
-        )
-    except (AttributeError, ValueError):
-        return True
-    at, limit = hour * 100 + minute, limit_hour * 100 + limit_minute
-    return at >= limit if slot == "leaveAt" else at <= limit
 
 
 def _resemble(wanted: str, value: str) -> bool:

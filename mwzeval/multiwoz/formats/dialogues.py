@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.multiwoz.annotations import dialogue_id
-from mwzeval.multiwoz.predictions.reading import UNFILLED, bare
+from mwzeval.multiwoz.predictions.reading import bare
+from mwzeval.multiwoz.schema import UNFILLED
 from mwzeval.scores.findings import LIST, OBJECT, Findings, Place, expect, found
 
 PREDICTIONS = "predictions"

@@ -30,6 +30,7 @@ from mwzeval.multiwoz.schema import (
     PLACE_DOMAINS,
     UNANSWERED,
     UNANSWERED_VALUES,
+    time_fits,
 )
 from mwzeval.scores.findings import OBJECT, found
 
@@ -245,7 +246,7 @@ def correction(wanted: DomainGoal, slot: str, said: str) -> str | None:
             continue
         # Of what is tried first, a time has to be the very one.
         bound = part == "info" and slot in ("arriveBy", "leaveAt") and "fail_info" not in wanted
-        if not bound or violates(slot, said, value):
+        if not bound or time_fits(slot, said, value) is False:
             return value
     return None
 
@@ -256,18 +257,6 @@ def give_up_first_wish(wanted: DomainGoal, part: str) -> Slots | None:
     if failed is not None:
         wanted[f"fail_{part}_fail"] = failed
     return failed
-
-
-def violates(slot: str, said: str, wanted: str) -> bool:
-    """Return whether a time is too late or too early; one that cannot be read never is."""
-    try:
-        (hour, minute), (last_hour, last_minute) = (
-            map(int, text.split(":")) for text in (said, wanted)
-        )
-    except ValueError:
-        return False
-    at, limit = hour * 100 + minute, last_hour * 100 + last_minute
-    return limit < at if slot == "arriveBy" else limit > at
 
 
 def places_before_taxi(goal: Goal) -> list[str]:

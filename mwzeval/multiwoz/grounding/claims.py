@@ -18,8 +18,6 @@ from typing import NamedTuple
 from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.database import (
     NUMERIC,
-    OTHER_END,
-    TIMES,
     Database,
     Value,
     VenueFacts,
@@ -27,7 +25,7 @@ from mwzeval.multiwoz.database import (
 )
 from mwzeval.multiwoz.grounding.statements import CHOICE, Statements, compare_counts
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
-from mwzeval.multiwoz.schema import NAMED_BY
+from mwzeval.multiwoz.schema import NAMED_BY, OTHER_END
 from mwzeval.multiwoz.scoring.goal_success import (
     WITHOUT_OFFER,
     DialogueOutcome,
@@ -291,7 +289,7 @@ class Grounding:
             if agrees and slot == "price":
                 tickets = text.statements.tickets(mention)
                 agrees = self.facts.is_price(domain, offered, value, tickets)
-            if agrees is False and slot in TIMES and not mention.sure:
+            if agrees is False and slot in OTHER_END and not mention.sure:
                 end = replace(mention, slot=OTHER_END[slot])
                 if self._agrees(end, domain, value, offered):
                     mention, agrees = end, True
@@ -465,7 +463,7 @@ class _Response:
 
     def is_claim(self, value: Mention) -> bool:
         """Tell whether a value is said to be so."""
-        if value.slot not in CHOICES and value.slot not in TIMES:
+        if value.slot not in CHOICES and value.slot not in OTHER_END:
             return True
         names = self._names[str(value.domain)]
         return self.statements.is_claim(value, names, choice=value.slot in CHOICES)
@@ -560,7 +558,7 @@ def _open_claims(response: str, said: Sequence[Mention]) -> Iterator[Mention]:
         if slot == LANDMARK or slot in CHECKED.get(str(mention.domain), ()):
             continue
         is_choice = slot in CHOICES or slot.startswith(BOOKED)
-        if is_choice or slot in TIMES:
+        if is_choice or slot in OTHER_END:
             statements = statements or Statements(response)
             if not statements.is_claim(mention, (), choice=is_choice):
                 continue

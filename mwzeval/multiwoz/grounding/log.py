@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError
 from mwzeval.files.reading import parse_json
-from mwzeval.multiwoz.database import NO_VALUES, SAID_AS, TIMES, Database, VenueFacts, comparable
+from mwzeval.multiwoz.database import Database, VenueFacts, comparable
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.grounding.bookings import booked_by_calls
 from mwzeval.multiwoz.grounding.claims import FEW, Judged, LogClaim
 from mwzeval.multiwoz.grounding.statements import CHOICE, SENTENCE, counts_in, domains_of
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slots
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
-from mwzeval.multiwoz.schema import BOOKED_BY, NAMED_BY
+from mwzeval.multiwoz.schema import BOOKED_BY, LONG_SLOTS, NAMED_BY, NO_VALUES, OTHER_END
 from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.numbers import AMOUNTS, SPELLED, is_total
 from mwzeval.multiwoz.words.text import Mention, fold
@@ -159,7 +159,7 @@ def _slot(key: Any, slots: Mapping[str, str | None]) -> str | None:
     if key in slots:
         return slots[key]
     slot = normalize_slot(str(key).replace("_", "").replace("-", ""))
-    return SAID_AS.get(slot, slot)
+    return LONG_SLOTS.get(slot, slot)
 
 
 def _text(value: Any) -> str:
@@ -286,7 +286,7 @@ def is_same(mention: Mention, value: str) -> bool:
     slot, said = mention.slot, mention.value or mention.text
     if said == value:
         return True
-    if slot in AMOUNTS or slot in TIMES:
+    if slot in AMOUNTS or slot in OTHER_END:
         first, second = comparable(slot, said), comparable(slot, value)
         if isinstance(first, float) and isinstance(second, float) and slot == "price":
             return is_total(first, second)

@@ -29,7 +29,7 @@ from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.evaluator import CORRECTED_SUPERFLUOUS, inform_row
-from mwzeval.multiwoz.database import OTHER_END, SAID_AS, Database, Row, VenueFacts, comparable
+from mwzeval.multiwoz.database import Database, Row, VenueFacts, comparable
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
@@ -62,7 +62,14 @@ from mwzeval.multiwoz.live.transcript import (
 )
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.reasons import listed, reason, unmet
-from mwzeval.multiwoz.schema import BOOKED_BY, DATABASE_DOMAINS, NAMED_BY, SERVICES
+from mwzeval.multiwoz.schema import (
+    BOOKED_BY,
+    DATABASE_DOMAINS,
+    LONG_SLOTS,
+    NAMED_BY,
+    OTHER_END,
+    SERVICES,
+)
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention, fold
@@ -76,8 +83,7 @@ ENDED = {"agent_error": "agent-error", "user_error": "user-error", "limit": "lim
 """How a dialogue may end before the user is done → the kind of reason."""
 REFERENCE = "reference"
 _REFERENCE_KEYS = (REFERENCE, "ref", "confirmation")
-RIDE_TIMES = {"leave": "leaveat", "arrive": "arriveby"}
-RIDE_SLOTS = ("departure", "destination", *RIDE_TIMES)
+RIDE_SLOTS = ("departure", "destination", *LONG_SLOTS)
 """The constraints of a goal that a ride has to meet."""
 _STILL_ABOUT_TAXI = 2
 """So many exchanges after one that is about a taxi may be about it, too."""
@@ -726,8 +732,8 @@ def _texts_about_taxi(exchanges: Iterable[Exchange]) -> Iterator[str]:
 
 
 def _is_same(slot: str, wanted: str, given: str, rules: Rules) -> bool:
-    if slot in RIDE_TIMES:
-        return comparable(RIDE_TIMES[slot], wanted) == comparable(RIDE_TIMES[slot], given)
+    if slot in LONG_SLOTS:
+        return comparable(LONG_SLOTS[slot], wanted) == comparable(LONG_SLOTS[slot], given)
     if normalize_value("name", wanted, rules) == normalize_value("name", given, rules):
         return True
     first, second = _words(wanted), _words(given)
@@ -735,7 +741,7 @@ def _is_same(slot: str, wanted: str, given: str, rules: Rules) -> bool:
 
 
 def _says(slot: str, wanted: str, text: str) -> bool:
-    if slot in RIDE_TIMES:
+    if slot in LONG_SLOTS:
         time = _TIME.search(wanted)
         return time is not None and time.groups() in (m.groups() for m in _TIME.finditer(text))
     return _words(wanted) <= _words(text)
@@ -762,7 +768,7 @@ class Answer(NamedTuple):
 def mention_slot(requested: str) -> str:
     """Return the slot of mentions that a requested slot of a goal has: `entrance fee` → …"""
     slot = normalize_slot(requested)
-    return "type" if slot == "cartype" else SAID_AS.get(slot, slot)
+    return "type" if slot == "cartype" else LONG_SLOTS.get(slot, slot)
 
 
 def spoken_answer(

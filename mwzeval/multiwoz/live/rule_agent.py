@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, Act
-from mwzeval.multiwoz.database import OTHER_END
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.live.cues import EVERYTHING
 from mwzeval.multiwoz.live.understanding import (
@@ -32,6 +31,7 @@ from mwzeval.multiwoz.schema import (
     BOOKING_SLOTS,
     DONTCARE,
     NAMED_BY,
+    OTHER_END,
     SERVICES,
     VENUE_DOMAINS,
 )

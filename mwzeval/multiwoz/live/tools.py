@@ -19,7 +19,6 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.database import (
     FUZZY_THRESHOLD,
-    SAID_AS,
     Database,
     FuzzyIndex,
     Row,
@@ -37,6 +36,7 @@ from mwzeval.multiwoz.schema import (
     BOOKED_BY,
     BOOKING_SLOTS,
     DATABASE_DOMAINS,
+    LONG_SLOTS,
     NO_CONSTRAINT,
     TIME_SLOTS,
     id_column,
@@ -298,7 +298,7 @@ def _public(domain: str, row: Row) -> Result:
     public = {}
     for column, value in {**row, **ADDED_FIELDS.get(domain, {}), **row}.items():
         slot = normalize_slot(column)
-        slot = SAID_AS.get(slot, slot)
+        slot = LONG_SLOTS.get(slot, slot)
         if slot in RETURNED or slot == "department":
             public[slot] = value
     return public

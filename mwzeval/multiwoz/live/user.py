@@ -53,7 +53,6 @@ from mwzeval.multiwoz.goals.goal import (
     missing_part,
     place_for,
     tried,
-    violates,
 )
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import (
@@ -61,7 +60,9 @@ from mwzeval.multiwoz.schema import (
     FLAG_SLOTS,
     UNANSWERED,
     UNANSWERED_VALUES,
+    UNINFORMATIVE,
     VENUE_DOMAINS,
+    time_fits,
 )
 from mwzeval.multiwoz.words.gazetteer import name_forms
 from mwzeval.multiwoz.words.text import fold
@@ -82,8 +83,6 @@ SAME_VALUE = {
 }
 """Slot → what is said in place of a value that was said before of the domain in the braces."""
 NO_OFFER, CHOICE = "nooffer", "choice"
-NO_VALUE = frozenset({"", "?", "none", "unknown", "dontcare", "not available", "n/a"})
-"""Values that say nothing of a venue."""
 _NO_VENUE, _ONE_VENUE = frozenset({"0", "zero", "no", "none"}), frozenset({"1", "one"})
 _OTHER_TIME = {"leaveAt": "arriveBy", "arriveBy": "leaveAt"}
 
@@ -442,7 +441,7 @@ class _ActiveDomain:
     def notice_venue(self, said: Said) -> None:
         """Note what is said of a venue; forget the answers of another than is spoken of now."""
         slot, before = self.identity, self.venue
-        named = [name for name in said.get(slot, ()) if name.lower() not in NO_VALUE]
+        named = [name for name in said.get(slot, ()) if name.lower() not in UNINFORMATIVE]
         if named and not (before and any(fits(self.domain, slot, name, before) for name in named)):
             self.venue = named[-1]
             self.known = {}
@@ -553,7 +552,7 @@ def fits(domain: str, slot: str, said: str, wanted: str) -> bool:
     Times of trains are limits. Spelling does not count: neither in names, nor in types and times.
     """
     said, wanted = said.strip().lower(), wanted.strip().lower()
-    if said == wanted or said in NO_VALUE or wanted in NO_VALUE:
+    if said == wanted or said in UNINFORMATIVE or wanted in UNINFORMATIVE:
         return True
     column = normalize_slot(slot)
     said, wanted = (normalize_value(column, value, "2023") for value in (said, wanted))
@@ -562,5 +561,5 @@ def fits(domain: str, slot: str, said: str, wanted: str) -> bool:
     if slot == "name" and domain in VENUE_DOMAINS and fold(said) and fold(wanted):
         return not name_forms(said, domain).isdisjoint(name_forms(wanted, domain))
     if domain == "train" and slot in ("arriveBy", "leaveAt"):
-        return not violates(slot, said, wanted)
+        return time_fits(slot, said, wanted) is not False
     return False

@@ -28,7 +28,7 @@ from mwzeval.multiwoz.grounding.log import folded
 from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.live.judge import mention_slot, requested_slots
 from mwzeval.multiwoz.live.reading import MENTION_SLOTS, AgentReader, call_outcomes
-from mwzeval.multiwoz.live.user import NO_VALUE, TELLING, fits, heard_acts
+from mwzeval.multiwoz.live.user import TELLING, fits, heard_acts
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.reasons import listed
 from mwzeval.multiwoz.schema import (
@@ -37,6 +37,7 @@ from mwzeval.multiwoz.schema import (
     FLAG_SLOTS,
     UNANSWERED,
     UNANSWERED_VALUES,
+    UNINFORMATIVE,
 )
 from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
@@ -225,7 +226,7 @@ def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect
 
 def _same(slot: str, value: str) -> str:
     """Return a value so that others that mean the same are equal."""
-    if value.strip().lower() in NO_VALUE:
+    if value.strip().lower() in UNINFORMATIVE:
         return "unknown"
     said = comparable(
         _COMPARED.get(slot, slot), normalize_value(normalize_slot(slot), value.lower(), RULES[-1])

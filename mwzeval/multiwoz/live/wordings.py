@@ -20,7 +20,7 @@ from typing import Any
 
 from mwzeval.multiwoz.acts import CHANGE, CORRECT, GENERAL, GIVE_UP, NONE, REPEAT, Act
 from mwzeval.multiwoz.live.cues import keyed_lines
-from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAME_SLOTS
+from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAME_SLOTS, UNKNOWN_VALUES
 
 Values = Mapping[str, str]
 """Slot, spelled as in acts → value."""
@@ -47,7 +47,6 @@ _CLAUSES = frozenset({"with", "that", "rated", "without"})
 BOOKED = ("Name", "People", "Stay", "Day", "Time")
 """Slots of bookings, in the order in which they are said."""
 _WHETHER = frozenset({"Internet", "Parking"})
-_UNKNOWN = frozenset({"", "?"})
 _MOST_PREDICATES = 3
 
 
@@ -115,7 +114,7 @@ def details(row: Mapping[str, Any], slots: Iterable[str], value: Callable[[str],
     clauses = []
     for slot in slots:
         known = row.get(slot)
-        if not isinstance(known, str) or known in _UNKNOWN:
+        if not isinstance(known, str) or known in UNKNOWN_VALUES:
             name = table.get(f"name of {slot}", (slot,))[0]
             clauses.append(filled(table["detail unknown"][0], {"what": name}.__getitem__))
         else:
@@ -236,7 +235,7 @@ class _Turn(ABC):
 
 def _pair(act: Act) -> tuple[str, str]:
     # What databases do not know, people call unknown.
-    return act.slot, "unknown" if act.value.strip() in _UNKNOWN else act.value
+    return act.slot, "unknown" if act.value.strip() in UNKNOWN_VALUES else act.value
 
 
 class _UserTurn(_Turn):

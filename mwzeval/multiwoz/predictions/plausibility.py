@@ -19,8 +19,8 @@ from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, GoldFold, References, dialogu
 from mwzeval.multiwoz.normalization import ONTOLOGY, normalize_slot, normalize_value
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS, known_placeholders
 from mwzeval.multiwoz.predictions.census import AFTER, BEFORE, OTHER, TIME, Census, Key, shapes
-from mwzeval.multiwoz.predictions.reading import UNFILLED, Dialogues, bare, spelling, visible
-from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS
+from mwzeval.multiwoz.predictions.reading import Dialogues, bare, spelling, visible
+from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS, UNFILLED
 from mwzeval.multiwoz.scoring.scorer import Metrics, Scorer, Sources
 from mwzeval.multiwoz.words.numbers import has_identifier
 from mwzeval.scores.findings import Findings
@@ -431,138 +431,79 @@ def check_references(
             )
 
 
+@cache
+def _whole_warnings() -> Sequence[tuple[str, str, str, str]]:
+    """Return the lines of `data/warnings.tsv`, which explains its columns."""
+    return tuple(table_rows(embedded("warnings.tsv"), 4))  # type: ignore[arg-type]
+
+
 def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
     """Warn about what only the counts of a whole input show, after the other warnings in order."""
     gold, stated, turns, wording = scorer.gold, scorer.responses, census.turns, census.wording
     metrics = scorer.metrics
+    lexicalized = scorer.delexicalizes(Sources.of_census(census))
+    no_state, placeholders = turns - census.with_state, wording.with_placeholder
+    # Without any metric, an input is only validated, for whatever it may be scored by.
+    judges_goals = metrics.success or metrics.grounded or metrics == Metrics()
+    in_both = placeholders and wording.identifier_in_words
+    alike, names = most_frequent(census)
+    annotated = (gold.dialogues[name] for name in census.seen if name in gold.dialogues)
+    is_so: dict[str, object] = {
+        "some states": judges_goals and 0 < no_state < turns,
+        "no states": judges_goals and no_state == turns,
+        "some domains": 0 < census.with_domains < turns,
+        "domains empty": census.with_domains and not census.with_any_domain,
+        "states empty": not (no_state or census.with_values)
+        and any(any(state.values()) for dialogue in annotated for state in dialogue.states),
+        "states untracked": metrics.tracking and no_state,
+        "alike": answers_alike(census),
+        "words": not placeholders and stated == AUTO,
+        "words undeclared": not placeholders and stated == DELEXICALIZED,
+        "placeholders undeclared": placeholders and stated == LEXICALIZED,
+        "mixture of words": in_both and stated == AUTO and lexicalized,
+        "mixture of placeholders": in_both and not lexicalized,
+        "not in words": not lexicalized,
+        "no bookings": no_state and not census.with_bookings,
+        "some bookings": 0 < census.with_bookings < turns,
+    }
+    numbers = {
+        **wording._asdict(),
+        "turns": turns,
+        "no_state": no_state,
+        "no_domains": turns - census.with_domains,
+        "no_bookings": turns - census.with_bookings,
+        "alike": alike,
+        "names": ", ".join(names),
+        "early": census.early,
+        "requests": census.requests,
+    }
+
+    def warn(stage: str) -> None:
+        for of, case, kind, message in _whole_warnings():
+            if of == stage and is_so[case]:
+                findings.warning(kind, message.format_map(numbers))
+
     findings.sort_warnings()
     findings.other_files(gold.corpus, gold.checksum, gold.other_files)
-
-    def warn(kind: str, is_so: object, message: str) -> None:
-        if is_so:
-            findings.warning(kind, message)
-
     if not any(error.kind in UNREAD for error in findings.errors):
-        lexicalized = scorer.delexicalizes(Sources.of_census(census))
-        no_state = turns - census.with_state
-        # Without any metric, an input is only validated, for whatever it may be scored by.
-        judges_goals = metrics.success or metrics.grounded or metrics == Metrics()
-        compare = "compare only with policy-optimization results"
-        warn(
-            "partial-state",
-            judges_goals and 0 < no_state < turns,
-            f"states: gold ({no_state} of {turns} turns have none); {compare}",
-        )
-        warn(
-            "gold-states",
-            judges_goals and no_state == turns,
-            f"states: gold (the file has none); {compare}",
-        )
-        warn(
-            "partial-active_domains",
-            0 < census.with_domains < turns,
-            "active domains: estimated from the states, for all turns "
-            f"({turns - census.with_domains} of {turns} turns have none)",
-        )
-        warn(
-            "no-active-domains",
-            census.with_domains and not census.with_any_domain,
-            "active_domains are empty in every turn, so nothing is offered or provided; leave the "
-            "key out to have them estimated from the states",
-        )
-        annotated = (gold.dialogues[name] for name in census.seen if name in gold.dialogues)
-        warn(
-            "empty-states",
-            not (no_state or census.with_values)
-            and any(any(state.values()) for dialogue in annotated for state in dialogue.states),
-            "the states of all turns are empty, so offers hardly fit and no slot is right; leave "
-            'the key "state" out to have gold states',
-        )
-        warn(
-            "no-states",
-            metrics.tracking and no_state,
-            "state tracking is not scored, because there are turns without a state",
-        )
+        warn("states")
         if metrics.need_responses:
             _check_placeholders(census, lexicalized, findings)
-            with_placeholder = wording.with_placeholder
-            have_placeholders = f"{with_placeholder} of {turns} turns have placeholders"
-            mixture = (
-                f"{have_placeholders}; a phone number, postcode, train id or reference stands in "
-                f"{wording.identifier_as_placeholder} as a placeholder and in "
-                f"{wording.identifier_in_words} without any"
-            )
-            seems = "no response has a placeholder like [restaurant_name]: they look lexicalised,"
-            alike, names = most_frequent(census)
-            warn(
-                "same-placeholders",
-                answers_alike(census),
-                f"{alike} of {turns} turns have the same placeholders ({', '.join(names)}), "
-                f"and {census.early} of {census.requests} requests are answered before they are "
-                "made: Inform and Success say little about such responses, look at BLEU as well",
-            )
-            warn(
-                "lexicalized",
-                not with_placeholder and stated == AUTO,
-                f"{seems} and are delexicalised with the database for scoring; "
-                "--responses lexicalized says that it is meant",
-            )
-            warn(
-                "lexicalized",
-                not with_placeholder and stated == DELEXICALIZED,
-                f"{seems} and Inform, Success and BLEU only mean something for delexicalised "
-                "responses: see --responses",
-            )
-            warn(
-                "mixed-responses",
-                with_placeholder and stated == LEXICALIZED,
-                f"{have_placeholders} already, which stay; values in words get placeholders in all "
-                "turns",
-            )
-            in_both = with_placeholder and wording.identifier_in_words
-            warn(
-                "mixed-responses",
-                in_both and stated == AUTO and lexicalized,
-                f"{mixture}: they were taken to be lexicalised, and delexicalised with the "
-                "database; say with --responses which they are",
-            )
-            warn(
-                "mixed-responses",
-                in_both and not lexicalized,
-                f"{mixture}: what is said in words is not counted, unless with --responses "
-                "lexicalized",
-            )
+            warn("responses")
         if metrics.grounded:
-            warn(
-                "not-grounded",
-                not lexicalized,
-                "responses have placeholders, which say nothing that could be held against the "
-                "database: of the grounded scores only booking is computed",
-            )
-            warn(
-                "no-bookings",
-                no_state and not census.with_bookings,
-                'booking is not scored: no turn has "bookings", and there are turns without a '
-                "state",
-            )
-            warn(
-                "partial-bookings",
-                0 < census.with_bookings < turns,
-                f"{turns - census.with_bookings} of {turns} turns are of dialogues without "
-                '"bookings": what these book is read from their last state, if states are '
-                'predicted; write "bookings": [] where nothing is booked',
-            )
+            warn("grounded")
         check_sample(census, findings, responses=metrics.need_responses)
         check_references(census, scorer.reference_sets, gold.reference_set, findings)
     covered = coverage(census, gold)
     for what in ("dialogues", "turns"):
         there, number = covered[what]["scored"], covered[what]["of"]
-        warn(
-            f"fewer-{what}",
-            there < number,
-            f"{number - there} of the fold's {number} {what} are not in the predictions; the "
-            f"scores are of the {there} that are, and not comparable to those of the whole fold",
-        )
+        if there < number:
+            findings.warning(
+                f"fewer-{what}",
+                f"{number - there} of the fold's {number} {what} are not in the predictions; the "
+                f"scores are of the {there} that are, and not comparable to those of the whole "
+                "fold",
+            )
 
 
 def _check_placeholders(census: Census, lexicalized: bool, findings: Findings) -> None:

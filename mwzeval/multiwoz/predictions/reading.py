@@ -380,17 +380,6 @@ def _calls(raw: Any, place: Place) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
-UNFILLED = frozenset(
-    {
-        *("", "-", "?", "none", "null", "nil", "nan", "n/a", "empty", "missing", "undefined"),
-        *("unknown", "unspecified", "unfilled", "no value", "not mentioned", "not given"),
-        *("not known", "not specified", "not provided", "not stated", "not set", "not filled"),
-    }
-)
-"""What systems write for a slot that is not filled, in lower case: no slot can have such a value.
-
-The unified format always lists all slots; there they are read so without being told.
-"""
 EMPTY = '""'
 """How the empty value is written in signatures."""
 

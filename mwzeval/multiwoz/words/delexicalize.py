@@ -17,6 +17,7 @@ from typing import Any
 
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
 from mwzeval.multiwoz.words.journeys import (
     Journeys,
@@ -38,11 +39,8 @@ from mwzeval.multiwoz.words.text import (
 from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS
 
 DOMAINS_OF = {
-    **dict.fromkeys(
-        ("name", "address", "postcode", "area", "pricerange"),
-        ("restaurant", "hotel", "attraction"),
-    ),
-    "phone": ("restaurant", "hotel", "attraction", "taxi", "police", "hospital"),
+    **dict.fromkeys(("name", "address", "postcode", "area", "pricerange"), VENUE_DOMAINS),
+    "phone": (*VENUE_DOMAINS, "taxi", "police", "hospital"),
     "food": ("restaurant",),
     "type": ("hotel", "attraction"),
     "stars": ("hotel",),

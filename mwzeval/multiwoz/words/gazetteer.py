@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.normalization import NAME_ALIASES
-from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN, id_column
+from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN, VENUE_DOMAINS, id_column
 from mwzeval.multiwoz.words.numbers import SPELLED
 from mwzeval.multiwoz.words.text import POSSESSIVE, Tokens, fold
 from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS, Words, phrases
-
-VENUE_DOMAINS = ("restaurant", "hotel", "attraction")
-"""In the order in which a value is taken for that of a venue."""
 
 
 def name_forms(name: str, domain: str) -> set[Words]:
