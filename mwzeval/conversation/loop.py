@@ -407,23 +407,30 @@ class Episode:
         """Return what the agent gets for an answer: results of its calls, or the user's message.
 
         `answer` is text, a message, or a list of messages, in which results of calls follow the
-        message that has them; calls without a result are executed. What is no answer, or breaks a
-        limit, ends the dialogue. The list is empty when the dialogue is over, or when all results
-        were in the answer and the agent is to go on.
+        message that has them; calls without a result are executed, and their results have the ids
+        that the agent has given to its calls. What is no answer, or breaks a limit, ends the
+        dialogue. The list is empty when the dialogue is over, or when all results were in the
+        answer and the agent is to go on.
         """
         side = self._begun()
         if self.is_over:
             return []
         before = len(self._record.messages)
-        given = len(answer) if isinstance(answer, Sequence) and not isinstance(answer, str) else 1
+        is_list = isinstance(answer, Sequence) and not isinstance(answer, str)
+        messages = answer if is_list else [answer]
         try:
             turn = self._agent.take(answer)
         except AnswerError as error:
             side.agent_failed(error)
             return []
-        return (
-            deepcopy(self._record.messages[before + given :]) if turn is None else self._heard(turn)
-        )
+        if turn is not None:
+            return self._heard(turn)
+        new = self._record.messages[before:]
+        own = [call["id"] for message in new for call in message.get("tool_calls", ())]
+        calls = [call for raw in messages for call in raw.get("tool_calls") or ()]
+        ids = {id_: call.get("id") or id_ for id_, call in zip(own, calls, strict=True)}
+        results = deepcopy(new[len(messages) :])
+        return [{**result, "tool_call_id": ids[result["tool_call_id"]]} for result in results]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Return the result of a function, a JSON value; an error is `{"error": …}`.

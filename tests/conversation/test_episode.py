@@ -73,11 +73,20 @@ def driven(agent: Callable[[Messages], Any], item: str, **limits: Any) -> Episod
     episode = Episode(Planned(item, GOALS[item]), lambda: ToyUser(GOALS[item]), Counter(), **limits)
     messages = episode.begin()
     while not episode.is_over:
-        before = episode.messages
-        assert before == messages
-        got = episode.answer(agent(messages))
-        own = episode.messages[len(before) : len(episode.messages) - len(got)]
-        messages = [*messages, *own, *got]
+        assert episode.messages == messages
+        answer = agent(messages)
+        got = episode.answer(answer)
+        # The record numbers calls anew; the agent gets the ids that it has given to them.
+        given = [
+            call["id"] for call in (isinstance(answer, dict) and answer.get("tool_calls")) or ()
+        ]
+        assert [message["tool_call_id"] for message in got if message["role"] == "tool"] in (
+            [],
+            given,
+        )
+        messages = episode.messages
+        contents = [(message["role"], message["content"]) for message in messages]
+        assert contents[len(messages) - len(got) :] == [(m["role"], m["content"]) for m in got]
     return episode
 
 

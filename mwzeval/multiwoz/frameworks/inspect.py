@@ -8,7 +8,7 @@ talks to the model or to an agent, which calls `multiwoz_tools`; `task_success` 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from math import nan
 from pathlib import Path
@@ -30,11 +30,10 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageTool,
     ChatMessageUser,
-    execute_tools,
 )
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.tool import Tool, ToolDef, ToolParam, ToolParams
+from inspect_ai.tool import Tool, ToolDef, ToolParams
 from inspect_ai.util import LimitExceededError
 
 from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode
@@ -97,35 +96,18 @@ def multiwoz_tools() -> list[Tool]:
 
     Outside of such a dialogue their calls raise `UsageError`.
     """
-    return [tool.as_tool() for tool in _tools()]
 
+    def tool(name: str, description: str, parameters: Mapping[str, Any]) -> Tool:
+        async def execute(**arguments: Any) -> str:
+            episode = EPISODE.get(None)
+            if episode is None:
+                raise UsageError(f"{name} was called outside of a dialogue: use multiwoz_user()")
+            return json.dumps(episode.call(name, arguments), ensure_ascii=False)
 
-def _tools(*, checked: bool = True) -> list[ToolDef]:
-    """Return the functions; not `checked` by inspect_ai, they report errors as `live` does."""
-    tools = []
-    for function in (tool["function"] for tool in Episodes.tools):
-        schema = function["parameters"]
-        parameters = ToolParams(additionalProperties=True)
-        if checked:
-            properties = schema["properties"].items()
-            parameters = ToolParams(
-                properties={name: ToolParam.model_validate(value) for name, value in properties},
-                required=list(schema.get("required", ())),
-            )
-        about = {"description": function["description"], "parameters": parameters}
-        name = function["name"]
-        tools.append(ToolDef(_execution(name), name=name, max_output=0, **about))
-    return tools
+        shape = ToolParams.model_validate(parameters)
+        return ToolDef(execute, name, description, shape, max_output=0).as_tool()
 
-
-def _execution(name: str) -> Any:
-    async def execute(**arguments: Any) -> str:
-        episode = EPISODE.get(None)
-        if episode is None:
-            raise UsageError(f"{name} was called outside of a dialogue: use multiwoz_user()")
-        return json.dumps(episode.call(name, arguments), ensure_ascii=False)
-
-    return execute
+    return [tool(**function["function"]) for function in Episodes.tools]
 
 
 @solver
@@ -148,11 +130,15 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
             state.messages.append(ChatMessageSystem(content=text))
             state.tools = multiwoz_tools()
         try:
-            answers = await run_sync(episode.begin)
+            heard = await run_sync(episode.begin)
             while not episode.is_over:
-                state.messages += [ChatMessageUser(content=each["content"]) for each in answers]
-                new = await (_asked(state, generate) if agent is None else _run(agent, state))
-                answers = await run_sync(episode.answer, plain_messages(new, _usages()))
+                state.messages += _chat_messages(heard, state.messages[-1:])
+                if agent is None:
+                    await generate(state, tool_calls="none")
+                    new = state.messages[-1:]
+                else:
+                    new = await _run(agent, state)
+                heard = await run_sync(episode.answer, plain_messages(new, _usages()))
         except LimitExceededError as error:
             episode.stop(str(error))
             raise
@@ -164,16 +150,7 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
     return solve
 
 
-async def _asked(state: TaskState, generate: Generate) -> Sequence[ChatMessage]:
-    """Return the next message of the model, and the results of its calls."""
-    before = len(state.messages)
-    await generate(state, tool_calls="none")
-    executed = await execute_tools(state.messages, _tools(checked=False))
-    state.messages.extend(executed.messages)
-    return state.messages[before:]
-
-
-async def _run(agent: Agent, state: TaskState) -> Sequence[ChatMessage]:
+async def _run(agent: Agent, state: TaskState) -> list[ChatMessage]:
     """Return the messages of an agent's turn."""
     asked = state.messages[-1].id
     done: AgentState = await run(agent, AgentState(messages=state.messages))
@@ -183,6 +160,18 @@ async def _run(agent: Agent, state: TaskState) -> Sequence[ChatMessage]:
     state.messages.extend(new)
     state.output = done.output
     return new
+
+
+def _chat_messages(heard: Iterable[Message], last: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """Return what the agent hears: the user, or results of the calls in its `last` message."""
+    calls = (call for message in last for call in getattr(message, "tool_calls", None) or ())
+    names = {call.id: call.function for call in calls}
+    return [
+        ChatMessageUser(content=message["content"])
+        if message["role"] != TOOL_ROLE
+        else ChatMessageTool(**message, function=names[message["tool_call_id"]])
+        for message in heard
+    ]
 
 
 def plain_messages(
@@ -201,17 +190,14 @@ def plain_messages(
             plain.append({"role": TOOL_ROLE, **called})
         elif isinstance(message, ChatMessageAssistant):
             plain.append({"role": ASSISTANT_ROLE, "content": message.text})
-            if message.tool_calls:
+            calls = [
+                (call.id, call.function, call.parse_error or json.dumps(call.arguments))
+                for call in message.tool_calls or ()
+            ]
+            if calls:
                 plain[-1]["tool_calls"] = [
-                    {
-                        "id": call.id,
-                        "type": "function",
-                        "function": {
-                            "name": call.function,
-                            "arguments": json.dumps(call.arguments),
-                        },
-                    }
-                    for call in message.tool_calls
+                    {"id": id_, "type": "function", "function": {"name": name, "arguments": text}}
+                    for id_, name, text in calls
                 ]
             if usage := (usages or {}).get(message.id or ""):
                 plain[-1]["usage"] = dict(usage)

@@ -148,25 +148,15 @@ class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
                 completion = await create(model=ctx.model, messages=messages, tools=episode.tools)
                 ms = round(1000 * (time.monotonic() - begin))
                 message = completion.choices[0].message.model_dump(exclude_none=True)
-                used = completion.usage
-                answer: Message = {
-                    "role": ASSISTANT_ROLE,
-                    "content": message.get("content"),
-                    "tool_calls": message.get("tool_calls"),
-                    "usage": used
-                    and {"in": used.prompt_tokens, "out": used.completion_tokens, "ms": ms},
-                }
-                calls = answer["tool_calls"]
-                if not calls:
+                answer: Message = {**message, "role": ASSISTANT_ROLE}
+                if used := completion.usage:
+                    counted = {"in": used.prompt_tokens, "out": used.completion_tokens, "ms": ms}
+                    answer["usage"] = counted
+                if not message.get("tool_calls"):
                     state._answer = answer
                     break
                 messages.append({"content": None, **message})
-                results = await asyncio.to_thread(episode.answer, answer)
-                # The model gets the ids that it has given to its calls.
-                messages += [
-                    {**result, "tool_call_id": call["id"]}
-                    for result, call in zip(results, calls, strict=False)
-                ]
+                messages += await asyncio.to_thread(episode.answer, answer)
         return vf.ProgramResult(0, "", "")
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.database import Database, VenueFacts
-from mwzeval.multiwoz.grounding.bookings import BookingOutcome
 from mwzeval.multiwoz.grounding.claims import (
     INVENTED,
     SAID_AS,
@@ -151,11 +150,10 @@ def _goal_outcomes(grounded: Grounded) -> dict[str, tuple[int, bool, bool, bool]
     }
 
 
-def booking_row(outcomes: Mapping[str, BookingOutcome], *, by_calls: bool) -> dict[str, float]:
-    """Return one dialogue's bookings that the goal has, and which of them are right."""
-    if not outcomes:
+def booking_row(right: Mapping[str, bool], *, by_calls: bool) -> dict[str, float]:
+    """Return a dialogue's bookings that the goal has, and which of them are `right`, by domain."""
+    if not right:
         return {}
-    right = {domain: outcome.right for domain, outcome in outcomes.items()}
     counted = {scope: (1, of_scope) for scope, of_scope in right.items()}
     counted[WHOLE] = (1, all(right.values()))
     return {**BOOKINGS.row(counted), BY_CALLS: by_calls}

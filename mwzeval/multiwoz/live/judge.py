@@ -224,11 +224,10 @@ class Judge:
         that keeps its own tools, `[{"domain": …, "slots": {…}}, …]`.
         """
         dialogue = self._read(goal, messages, bookings)
-        parts = {domain: _Domain(self, dialogue, domain) for domain in dialogue.goals}
-        domains = {domain: part.judgement() for domain, part in parts.items()}
+        domains = {d: DomainJudge(self, dialogue, d).judgement() for d in dialogue.goals}
         exchanges = dialogue.transcript.exchanges
         answers = {domain: judged.answers for domain, judged in domains.items()}
-        booked = {domain: part.booking for domain, part in parts.items() if part.booking}
+        booked = {d: judged.booking for d, judged in domains.items() if judged.booking is not None}
         log_claims = self._log_claims(dialogue) if self._with_log else ()
         row = {
             **inform_row(*inform_counts(goal, answers, dialogue.grounded.judged, exchanges)),
@@ -308,66 +307,63 @@ class _Dialogue(NamedTuple):
     grounded: Grounded
 
 
-class _Domain:
-    """One domain of a dialogue: the venue chosen, then what was said of it, then the booking."""
+class DomainJudge:
+    """Judges one domain of a dialogue."""
 
     def __init__(self, judge: Judge, dialogue: _Dialogue, domain: str) -> None:
         self._database, self._facts, self._rules = judge.database, judge.facts, judge.rules
         self._judge = judge
         self._dialogue = dialogue
-        self._transcript = dialogue.transcript
+        self._exchanges = dialogue.transcript.exchanges
+        self._bookings = dialogue.transcript.bookings_of(domain)
         self._domain = domain
         self._goal = dialogue.goals[domain]
         self._satisfying = dialogue.wanted[domain].satisfying
-        self._choice = self._chosen() if domain in NAMED_BY else None
         self._booked = dialogue.booked.get(domain)
-        self.booking: BookingOutcome | None = None
-        """How the booking of the domain ended; None where its goal has none."""
-        if domain in BOOKED_BY and self._goal.booking:
-            arguments = self._goal, self._satisfying, self._booked, self._rules
-            self.booking = judge_booking(domain, *arguments)
 
     def judgement(self) -> DomainJudgement:
-        """Return what became of the domain."""
-        requested = requested_slots(self._dialogue.goal[self._domain])
-        reasons = [*self._inform_reasons()]
+        """Return what became of the domain: venue, answers, booking, and its reference."""
+        domain = self._domain
+        choice = self._chosen() if domain in NAMED_BY else None
+        reasons = [*self._inform_reasons(choice)]
         inform = not reasons
+
+        requested = requested_slots(self._dialogue.goal[domain])
         answers: tuple[Answer, ...] = ()
         if inform:
-            venues = self._venues_meant()
+            venues = self._venues_meant(choice)
             answers = tuple(self._answers(requested, venues))
             for answer in answers:
                 reasons += self._answer_reasons(answer, SUCCESS, venues)
-        success = reference = None
-        if requested:
-            success = inform and all(answer.given is not False for answer in answers)
-        if self.booking is not None:
-            reasons += self._booking_reasons(self.booking)
-            reference = self.booking.made
-            if reference:
-                last = self._transcript.bookings_of(self._domain)[-1]
-                code = _returned(last, *_REFERENCE_KEYS)
-                right, domains = (code,) if code else (), {self._domain, None}
-                exchanges = self._transcript.exchanges
-                answer = spoken_answer(REFERENCE, right, exchanges, domains)
+        success = inform and all(answer.given is not False for answer in answers)
+
+        booking = reference = None
+        if domain in BOOKED_BY and self._goal.booking:
+            outcome = judge_booking(domain, self._goal, self._satisfying, self._booked, self._rules)
+            reasons += self._booking_reasons(outcome)
+            booking, reference = outcome.right, outcome.made
+            if outcome.made:
+                code = _returned(self._bookings[-1], *_REFERENCE_KEYS)
+                right, domains = (code,) if code else (), {domain, None}
+                answer = spoken_answer(REFERENCE, right, self._exchanges, domains)
                 reference = answer.given is True
                 reasons += self._answer_reasons(answer, REFERENCE)
         return DomainJudgement(
             inform,
-            success,
-            self.booking.right if self.booking else None,
+            success if requested else None,
+            booking,
             reference,
-            self._choice.text if self._choice else None,
+            choice.text if choice else None,
             answers,
             tuple(reasons),
         )
 
     def _chosen(self) -> Choice | None:
         """Return the venue that is settled on; bookings of unknown exchanges come last."""
-        exchanges = self._transcript.exchanges
+        exchanges = self._exchanges
         booked: dict[int, Option] = {}
         if self._domain in BOOKED_BY and exchanges:
-            for made in self._transcript.bookings_of(self._domain):
+            for made in self._bookings:
                 found = booked_by_calls([made.booking], self._database, self._facts)[self._domain]
                 if found.venue:
                     turn = len(exchanges) - 1 if made.turn is None else made.turn
@@ -379,9 +375,8 @@ class _Domain:
         booked = self._booked
         return booked if booked and booked.venue and self._goal.booking else None
 
-    def _inform_reasons(self) -> Iterator[Reason]:
+    def _inform_reasons(self, choice: Choice | None) -> Iterator[Reason]:
         """Yield why the venue or ride is not what the user wants; nothing where it is."""
-        choice = self._choice
         if self._domain == TAXI:
             yield from self._ride_reasons()
         elif self._domain not in NAMED_BY:
@@ -399,23 +394,19 @@ class _Domain:
 
     def _ride_reasons(self) -> Iterator[Reason]:
         """Yield what of the last taxi ordered, or of what is said of it, is not as wanted."""
-        goal, exchanges = self._goal.informable, self._transcript.exchanges
+        goal = self._goal.informable
         wanted = {slot: goal[slot] for slot in RIDE_SLOTS if goal.get(slot)}
-        ordered = [
-            (turn, call.arguments)
-            for turn, exchange in enumerate(exchanges)
-            for call in exchange.calls
-            if call.function == "book_taxi"
-        ]
-        ordered += [
-            (len(exchanges), made.booking.slots)
-            for made in self._transcript.bookings_of(TAXI)
-            if made.turn is None
-        ]
-        turn, slots = ordered[-1] if ordered else (None, {})
+        turn: int | None = None
+        slots: Mapping[str, str] = {}
+        for number, exchange in enumerate(self._exchanges):
+            for call in exchange.calls:
+                if call.function == "book_taxi":
+                    turn, slots = number, call.arguments
+        if reported := [made.booking.slots for made in self._bookings if made.turn is None]:
+            turn, slots = len(self._exchanges), reported[-1]
         ride = {normalize_slot(slot): value for slot, value in slots.items()}
         is_ordered = not ride.keys().isdisjoint(wanted)
-        texts = [] if is_ordered else list(_texts_about_taxi(exchanges))
+        texts = [] if is_ordered else list(_texts_about_taxi(self._exchanges))
         for slot, value in wanted.items():
             if not is_ordered:
                 if not any(_says(slot, value, text) for text in texts):
@@ -427,7 +418,7 @@ class _Domain:
 
     def _is_train_described(self) -> bool:
         """Tell whether what is told of a train last is all true of one that is wanted."""
-        for exchange in reversed(self._transcript.exchanges):
+        for exchange in reversed(self._exchanges):
             last = [
                 mention
                 for mention in exchange.agent_mentions
@@ -440,17 +431,17 @@ class _Domain:
                 )
         return False
 
-    def _venues_meant(self) -> tuple[str, ...]:
+    def _venues_meant(self, choice: Choice | None) -> tuple[str, ...]:
         """Return the venues that values may be of: those chosen that the user wants."""
         if self._domain not in NAMED_BY:
             return ()
-        meant = self._venue_booked() or self._choice
+        meant = self._venue_booked() or choice
         venues = meant.venues if meant else sorted(self._satisfying)
         return tuple(venue for venue in venues if venue in self._satisfying)
 
     def _answers(self, requested: Sequence[str], venues: Sequence[str]) -> Iterator[Answer]:
         """Yield what was told of the slots that are asked for; `venues` are those meant."""
-        domain, exchanges = self._domain, self._transcript.exchanges
+        domain = self._domain
         if domain in NAMED_BY:
             judged = self._dialogue.grounded.judged
             known = {(j.turn, j.mention.start, j.mention.end): j for j in judged}
@@ -458,12 +449,11 @@ class _Domain:
                 yield self._venue_answer(slot, venues, known)
         elif domain == TAXI:
             # Only its booking knows; of an agent without calls whatever is said of a taxi counts.
-            bookings = self._transcript.bookings_of(TAXI)
-            is_open = bool(bookings) or not self._transcript.has_calls
+            is_open = bool(self._bookings) or not self._dialogue.transcript.has_calls
             for slot in requested:
-                values = [value for made in bookings if (value := _returned(made, slot))]
+                values = [value for made in self._bookings if (value := _returned(made, slot))]
                 right = tuple(values[-1:])
-                yield spoken_answer(slot, right, exchanges, {TAXI}, is_open=is_open)
+                yield spoken_answer(slot, right, self._exchanges, {TAXI}, is_open=is_open)
         else:
             rows: Sequence[Mapping[str, Any]] = ()
             if requested and domain in SERVICES:
@@ -472,7 +462,7 @@ class _Domain:
             for slot in requested:
                 # What the database does not have is right whatever is said of it.
                 right = tuple(dict.fromkeys(str(row[slot]) for row in rows if row.get(slot)))
-                yield spoken_answer(slot, right, exchanges)
+                yield spoken_answer(slot, right, self._exchanges)
 
     def _venue_answer(
         self,
@@ -491,7 +481,7 @@ class _Domain:
         values = (value for venue in known for value in facts.values(domain, venue, slot))
         right = tuple(dict.fromkeys(values))
         answer = Answer(slot, False, right=right)
-        for turn, exchange in enumerate(self._transcript.exchanges):
+        for turn, exchange in enumerate(self._exchanges):
             for mention in exchange.agent_mentions:
                 if mention.slot != slot:
                     continue
@@ -545,8 +535,8 @@ class _Domain:
 
     def _booking_reasons(self, booking: BookingOutcome) -> Iterator[Reason]:
         """Yield why the booking is not right; nothing where it is."""
-        made = self._transcript.bookings_of(self._domain)
-        turn = max((each.turn for each in made if each.turn is not None), default=None)
+        turns = [made.turn for made in self._bookings if made.turn is not None]
+        turn = max(turns, default=None)
         if self._booked is None:
             yield self._reason("not-booked", BOOKING, None)
             return

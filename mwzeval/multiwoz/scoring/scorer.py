@@ -353,7 +353,8 @@ class Scorer:
         if self.delexicalizes(sources):
             grounded = self.grounded(dialogue)
             row = grounded_row(grounded, self.log_claims(dialogue, grounded))
-        goal, outcomes = self.gold.dialogues[dialogue.name].goal, {}
+        goal = self.gold.dialogues[dialogue.name].goal
+        right: dict[str, bool] = {}
         by_calls = has_bookings(turns)
         if domains := bookable(goal):
             booked: Mapping[str, Booked] = {}
@@ -365,7 +366,6 @@ class Scorer:
                 booked = booked_in_state(state, self.database, facts)
             wanted = self._grounded_goal(dialogue.name)
             for name in domains:
-                outcomes[name] = judge_booking(
-                    name, goal[name], wanted[name].satisfying, booked.get(name), self.rules
-                )
-        return {**row, **booking_row(outcomes, by_calls=by_calls)}
+                arguments = goal[name], wanted[name].satisfying, booked.get(name), self.rules
+                right[name] = judge_booking(name, *arguments).right
+        return {**row, **booking_row(right, by_calls=by_calls)}
