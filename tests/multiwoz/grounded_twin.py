@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer
@@ -50,7 +49,7 @@ class Twin:
         is_named = any(before.slot == "name" for before in said[:number])
         if is_named and all(other.domain != "taxi" for other in said):
             return mention
-        return replace(mention, domain="taxi")
+        return mention._replace(domain="taxi")
 
     def found(self, domain: str, state: Mapping[str, str]) -> list[str]:
         return specification.venues(self.tables, domain, dict(state), "2021")
@@ -139,7 +138,7 @@ class Twin:
                 agrees = self.agrees(turn, mention, domain, known)
                 open_to_others = slot in OF_ANY and known and not self.named(turn, domain)
                 if agrees is False and open_to_others and (other := self.elsewhere(turn, mention)):
-                    result.append((turn, replace(mention, domain=other), True, True))
+                    result.append((turn, mention._replace(domain=other), True, True))
                     continue
                 result.append((turn, mention, known, agrees))
         return result

@@ -11,7 +11,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_format, file_of
@@ -95,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     if arguments.mentions:
         records = (
-            {"dialogue": name, "turn": number, **asdict(mention)}
+            {"dialogue": name, "turn": number, **mention._asdict()}
             for name, turns in delexicalized.items()
             for number, turn in enumerate(turns)
             for mention in turn.mentions

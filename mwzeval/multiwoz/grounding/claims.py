@@ -290,7 +290,7 @@ class Grounding:
                 tickets = text.statements.tickets(mention)
                 agrees = self.facts.is_price(domain, offered, value, tickets)
             if agrees is False and slot in OTHER_END and not mention.sure:
-                end = replace(mention, slot=OTHER_END[slot])
+                end = mention._replace(slot=OTHER_END[slot])
                 if self._agrees(end, domain, value, offered):
                     mention, agrees = end, True
             if agrees is False and not about:
@@ -348,7 +348,7 @@ class Grounding:
             if domain != mention.domain and slot in CHECKED.get(domain, ()):
                 venues = tuple(venue for venue in last.venues if venue != INVENTED)
                 if any(self.facts.has(domain, venue, slot, value) for venue in venues):
-                    return replace(mention, domain=domain), True, True, venues
+                    return mention._replace(domain=domain), True, True, venues
         return None
 
     def _agrees(

@@ -28,9 +28,8 @@ from mwzeval.multiwoz.grounding.statements import CHOICE, SENTENCE, counts_in, d
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slots
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
 from mwzeval.multiwoz.schema import BOOKED_BY, LONG_SLOTS, NAMED_BY, NO_VALUES, OTHER_END
-from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.numbers import AMOUNTS, SPELLED, is_total
-from mwzeval.multiwoz.words.text import Mention, fold
+from mwzeval.multiwoz.words.text import Mention, Shown, fold, shown
 from mwzeval.multiwoz.words.vocabulary import PATTERNS
 
 MOST_NESTED = 16

@@ -22,8 +22,7 @@ from typing import NamedTuple
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.schema import NAMED_BY
-from mwzeval.multiwoz.words.markup import BREAK, cell_at, shown
-from mwzeval.multiwoz.words.text import Mention, lowered
+from mwzeval.multiwoz.words.text import BREAK, Mention, cell_at, lowered, shown
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS
 
 CLOSE = 30

@@ -37,9 +37,8 @@ from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, DAYS, FLAG_SLOTS, NAMED_BY, SERVICES
 from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer, with_numbers_of_taxis
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.markup import shown
 from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
-from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered
+from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered, shown
 
 BOOKED_SLOTS: Mapping[str, str] = {
     "day": "Day",

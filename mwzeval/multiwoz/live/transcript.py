@@ -23,9 +23,9 @@ from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.normalization import State, normalize_states
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
 from mwzeval.multiwoz.schema import NAMED_BY
-from mwzeval.multiwoz.words.amenities import YES
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer, with_numbers_of_taxis
 from mwzeval.multiwoz.words.names import with_unknown_names
+from mwzeval.multiwoz.words.recognition import YES
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.findings import Findings
 

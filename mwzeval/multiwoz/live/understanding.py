@@ -28,8 +28,7 @@ from mwzeval.multiwoz.schema import DONTCARE, FLAG_SLOTS, SERVICES, STATE_BOOKIN
 from mwzeval.multiwoz.template_system import ANSWERS, MEANT_BY_PRICE
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.numbers import clock, number_at, train_at
-from mwzeval.multiwoz.words.recognition import NearMisses
-from mwzeval.multiwoz.words.text import WORD, Tokens, fold, lowered
+from mwzeval.multiwoz.words.text import WORD, Tokens, fold
 from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS
 
 SHARED: Mapping[str, tuple[str, ...]] = {
@@ -182,7 +181,6 @@ class Vocabulary:
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         self.gazetteer = Gazetteer(tables)
-        self._near_misses = NearMisses(self.gazetteer)
         departments = [str(row["department"]) for row in tables.get("hospital", ())]
         self._departments = {fold(department): department for department in departments}
 
@@ -196,12 +194,11 @@ class Vocabulary:
         """Return the domains that have a venue of a name."""
         return tuple(self.gazetteer.venues("name", name))
 
-    def spans(self, text: str, tokens: Tokens, known_names: Collection[str]) -> Iterator[Span]:
+    def spans(self, tokens: Tokens, known_names: Collection[str]) -> Iterator[Span]:
         """Yield the values of a text, in its order.
 
         `known_names` are venues that were named before, so that a short name of one will do.
         """
-        low = lowered(text)
         done = 0
         begins = self.gazetteer.begins
         for index, word in enumerate(tokens.words):
@@ -209,7 +206,7 @@ class Vocabulary:
                 continue
             span = self._known(tokens, index, known_names) if word in begins else None
             if span is None and (word[0].isdigit() or word in _ALONE or word == "noon"):
-                span = _number(text, low, tokens, index)
+                span = _number(tokens, index)
             if span is None and len(word) >= _FEWEST_LETTERS and word.isalpha():
                 span = self._misspelt(tokens, index, done)
             if span is not None:
@@ -236,7 +233,7 @@ class Vocabulary:
         return None
 
     def _misspelt(self, tokens: Tokens, index: int, done: int) -> Span | None:
-        near = self._near_misses.name_at(tokens, index)
+        near = self.gazetteer.near_miss(tokens, index)
         if near is None or near[0] < done:
             return None
         first, (after, meanings, _) = near
@@ -249,20 +246,20 @@ class Vocabulary:
         return Span("name", names, first, after)
 
 
-def _number(text: str, low: str, tokens: Tokens, index: int) -> Span | None:
+def _number(tokens: Tokens, index: int) -> Span | None:
     words = tokens.words
     word = words[index]
     train = train_at(tokens, index)
     if train is not None:
-        digits = "".join(char for char in text[slice(*train)] if char.isdigit())
+        digits = "".join(char for char in tokens.text[slice(*train)] if char.isdigit())
         return Span("trainid", (f"TR{digits}",), index, index + 1)
     if word in _ALONE:
         return Span("people", ("1",), index, index + 1)
     if word == "noon":
         return Span("time", ("12:00",), index, index + 1)
-    number = number_at(low, tokens, index)
+    number = number_at(tokens, index)
     if number is not None and number.slot == "time":
-        written = low[tokens.start(index) : number.end]
+        written = tokens.low[tokens.start(index) : number.end]
         time = written.zfill(5) if _TIME.fullmatch(written) else clock(written)
         return Span("time", (time,), index, number.token_end)
     if not (word.isascii() and word.isdigit()):
@@ -316,12 +313,12 @@ class _Reader:
     """
 
     def __init__(self, text: str, vocabulary: Vocabulary, state: BeliefState) -> None:
-        self.text = low = lowered(text)
         self.vocabulary = vocabulary
         self.state = state
-        self.tokens = Tokens(text, low)
+        self.tokens = Tokens(text)
+        low = self.tokens.low
         self.words = self.tokens.words
-        self.all_spans = list(vocabulary.spans(text, self.tokens, state.names))
+        self.all_spans = list(vocabulary.spans(self.tokens, state.names))
         self.carried: str | None = None
         self.turn = UserTurn(
             agrees=has("user agrees", low),
@@ -335,7 +332,7 @@ class _Reader:
         """Read the sentence of some tokens."""
         self.first, self.after = first, after
         self.starts = [self.tokens.start(index) for index in range(first, after)]
-        self.low = low = self.text[self.starts[0] : self.tokens.end(after - 1)]
+        self.low = low = self.tokens.low[self.starts[0] : self.tokens.end(after - 1)]
         self.spans = [span for span in self.all_spans if first <= span.first < after]
         self.slots = {span.slot for span in self.spans}
         self.same = list(cue("user same").finditer(low))

@@ -10,7 +10,6 @@ share their values (times, places, prices, days) are told apart by the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import dropwhile, takewhile
 from typing import Any
@@ -25,18 +24,19 @@ from mwzeval.multiwoz.words.journeys import (
     unknown_stations,
     way_to_name,
 )
-from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.numbers import SPELLED
 from mwzeval.multiwoz.words.recognition import Candidate, Recognizer, in_landmark_phrase
 from mwzeval.multiwoz.words.text import (
     LANDMARK,
     Delexicalized,
     Mention,
+    Shown,
     Tokens,
     fold,
     lowered,
+    shown,
 )
-from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS
+from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS, has_any
 
 DOMAINS_OF = {
     **dict.fromkeys(("name", "address", "postcode", "area", "pricerange"), VENUE_DOMAINS),
@@ -144,125 +144,6 @@ class Context:
         return bool(about) and about.isdisjoint(domains)
 
 
-def read(
-    response: Shown, tokens: Tokens, candidates: Sequence[Candidate], context: Context
-) -> list[Mention]:
-    """Return the candidates as mentions; what is no value in this dialogue is left out."""
-    mentions = []
-    text = response.text
-    journeys = Journeys(response, tokens)
-    taxi = is_about_taxi(tokens.words, context.active)
-    landmark = -1
-    for candidate in candidates:
-        start, end, first, after, _, _ = candidate
-        said = text[start:end]
-        slot = candidate.slot
-        if slot == "short":
-            named = _called(tokens, said, candidate, context)
-            if named is None:
-                continue
-            candidate = named
-            slot = "name"
-        values = [value for other, value in candidate.meanings if value and other == slot]
-        if slot == "car":
-            mentions.append(Mention(start, end, said, "type", "taxi", values[0]))
-            continue
-        written = slot not in CLAIMS_ONLY
-        slot = _slot(slot, tokens, first, after, context, journeys)
-        if slot in SPELLED:
-            values = [SPELLED[slot](said if said.isascii() else lowered(said))]
-        if slot in ("name", "address") and _is_landmark(tokens, candidate, landmark):
-            landmark = after
-            mentions.append(Mention(start, end, said, LANDMARK, None))
-            continue
-        mention = _mention(candidate, said, slot, values, context, written)
-        if slot in ("leaveat", "arriveby") and not journeys.is_sure:
-            mention = replace(mention, sure=False)
-        if mention.domain is not None and not _is_claim(slot, tokens.words, first):
-            mention = replace(mention, domain=None)
-        if slot == "name":
-            context.name(values, mention)
-            way = way_to_name(tokens, first) if taxi else None
-            if way is not None:
-                mention = replace(mention, slot=way, domain="taxi", venues=())
-        elif slot == "trainid":
-            journeys.with_train = True
-            context.named_here = mention.domain
-        mentions.append(mention)
-    return mentions
-
-
-def _is_landmark(tokens: Tokens, candidate: Candidate, before: int) -> bool:
-    """Tell whether a place is a landmark; `before` is the token after the last one."""
-    if in_landmark_phrase(tokens, candidate.first, street=candidate.slot == "address"):
-        return True
-    # Close to King's College and the Corn Exchange.
-    following = tokens.word(candidate.after)
-    return tokens.words[before : candidate.first] in LINKS and following not in WORDS["predicates"]
-
-
-def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -> Candidate | None:
-    """Return a short name as the name it stands for; None if it is no name here.
-
-    Either its venue was named before, or it is written like a name and can be nothing else.
-    """
-    options = [value for _, value in candidate.meanings]
-    named = [value for value in options if value in context.names]
-    words = said.lower().removeprefix("the ")
-    capital = said.rpartition(" ")[2][0].isupper()
-    complete = any(value.removeprefix("the ") == words for value in options)
-    telling = complete or (len(words) > 3 and words not in WORDS["ordinary words"])
-    is_town_part = tuple(words.split()) in context.gazetteer.town_parts
-    alone = capital and telling and len(options) == 1
-    by_itself = alone and not is_town_part and context.is_about(options[0])
-    is_common = words in WORDS["generic words"] or words in WORDS["labels"]
-    called = (capital or tokens.without_capitals) and named and (complete or not is_common)
-    if not (by_itself or called):
-        return None
-    return candidate._replace(meanings=tuple(("name", value) for value in named or options))
-
-
-def _mention(
-    candidate: Candidate,
-    said: str,
-    slot: str,
-    values: Sequence[str],
-    context: Context,
-    written: bool,
-) -> Mention:
-    gazetteer = context.gazetteer
-    if len(values) > 1:
-        values = context.narrowed(slot, values)
-    if len(values) == 1:
-        found = gazetteer.venues(slot, values[0])
-    else:
-        found = _united(gazetteer.venues(slot, value) for value in values)
-    domain, sure = context.domain(slot, found)
-    if domain is None and slot == "name":
-        domain = TAILS.get(said.rpartition(" ")[2].lower())
-    venues = found.get(domain, ()) if domain else ()
-    value = None
-    if venues:
-        if len(values) > 1:
-            values = [value for value in values if domain in gazetteer.venues(slot, value)]
-        # Of several addresses with all that is said the shortest has the least besides.
-        chosen = min(values, key=len) if slot == "address" else values[0]
-        value = gazetteer.spelling(slot, chosen)
-    # `King's Parade` and `kings parade` are one.
-    sure = sure and candidate.sure and (len(values) < 2 or len(set(map(fold, values))) == 1)
-    slot = "price" if slot == "roomprice" else slot
-    return Mention(candidate.start, candidate.end, said, slot, domain, value, venues, sure, written)
-
-
-def _united(several: Iterable[Found]) -> Found:
-    united: dict[str, tuple[str, ...]] = {}
-    for found in several:
-        for domain, ids in found.items():
-            known = united.get(domain, ())
-            united[domain] = known + tuple(venue for venue in ids if venue not in known)
-    return united or NOWHERE
-
-
 SLOT_OF = {
     "free": "entrancefee",
     "nofee": "entrancefee",
@@ -273,25 +154,168 @@ SLOT_OF = {
     "stay": "bookstay",
 }
 """Slots of the recogniser that no placeholder stands for, and what they are of."""
+CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
+"""Slots of which the words beside a value tell whether it is claimed."""
 
 
-def _slot(
-    slot: str, tokens: Tokens, first: int, after: int, context: Context, journeys: Journeys
-) -> str:
-    """Return the slot of the tokens of a candidate, whose form alone may not tell it."""
-    active = context.active
-    if slot in ("place", "station"):
-        return journeys.way(first, after)
-    if slot == "time":
-        way = journeys.time(first, after)
-        if "attraction" in active and _is_opening(tokens.words[max(0, first - 8) : first]):
-            return "openhours"
-        return way or ("booktime" if "restaurant" in active else "leaveat")
-    if slot == "price":
-        return _price(tokens.words, first, after, context)
-    if slot == "day" and "train" not in active and ("restaurant" in active or "hotel" in active):
-        return "bookday"
-    return SLOT_OF.get(slot, slot)
+class _TurnReader:
+    """Reads the candidates of a response as mentions."""
+
+    def __init__(self, response: Shown, tokens: Tokens, context: Context) -> None:
+        self._text = response.text
+        self._tokens = tokens
+        self._context = context
+        self._journeys = Journeys(response, tokens)
+
+    def mentions(self, candidates: Sequence[Candidate]) -> Iterator[Mention]:
+        """Yield the candidates as mentions; what is no value in this dialogue is left out."""
+        tokens, context, journeys = self._tokens, self._context, self._journeys
+        landmark = -1
+        for candidate in candidates:
+            start, end, first, after, _, _ = candidate
+            text, slot = self._text[start:end], candidate.slot
+            if slot == "short":
+                named = self._named(candidate, text)
+                if named is None:
+                    continue
+                candidate, slot = named, "name"
+            values = [value for other, value in candidate.meanings if value and other == slot]
+            if slot == "car":
+                yield Mention(start, end, text, "type", "taxi", values[0])
+                continue
+            written = slot not in CLAIMS_ONLY
+            slot = self._slot(slot, first, after)
+            if slot in SPELLED:
+                values = [SPELLED[slot](text if text.isascii() else lowered(text))]
+            if slot in ("name", "address") and self._is_landmark(candidate, landmark):
+                landmark = after
+                yield Mention(start, end, text, LANDMARK, None)
+                continue
+            mention = self._mention(candidate, text, slot, values, written)
+            if slot in ("leaveat", "arriveby") and not journeys.is_sure:
+                mention = mention._replace(sure=False)
+            if mention.domain is not None and not _is_claim(slot, tokens.words, first):
+                mention = mention._replace(domain=None)
+            if slot == "name":
+                context.name(values, mention)
+                about_taxi = is_about_taxi(tokens.words, context.active)
+                if about_taxi and (way := way_to_name(tokens, first)):
+                    mention = mention._replace(slot=way, domain="taxi", venues=())
+            elif slot == "trainid":
+                journeys.with_train = True
+                context.named_here = mention.domain
+            yield mention
+
+    def _is_landmark(self, candidate: Candidate, before: int) -> bool:
+        """Tell whether a place is a landmark; `before` is the token after the last one."""
+        tokens, first = self._tokens, candidate.first
+        if in_landmark_phrase(tokens, first, street=candidate.slot == "address"):
+            return True
+        # Close to King's College and the Corn Exchange.
+        following = tokens.word(candidate.after)
+        return tokens.words[before:first] in LINKS and following not in WORDS["predicates"]
+
+    def _named(self, candidate: Candidate, text: str) -> Candidate | None:
+        """Return a short name as the name it stands for; None if it is no name here.
+
+        Either its venue was named before, or it is written like a name and can be nothing else.
+        """
+        context = self._context
+        options = [value for _, value in candidate.meanings]
+        named = [value for value in options if value in context.names]
+        words = text.lower().removeprefix("the ")
+        is_capital = text.rpartition(" ")[2][0].isupper()
+        is_complete = any(value.removeprefix("the ") == words for value in options)
+        is_telling = is_complete or (len(words) > 3 and words not in WORDS["ordinary words"])
+        by_itself = (
+            (is_capital and is_telling and len(options) == 1)
+            and tuple(words.split()) not in context.gazetteer.town_parts
+            and context.is_about(options[0])
+        )
+        is_common = words in WORDS["generic words"] or words in WORDS["labels"]
+        again = (is_capital or self._tokens.without_capitals) and named
+        if not (by_itself or (again and (is_complete or not is_common))):
+            return None
+        return candidate._replace(meanings=tuple(("name", value) for value in named or options))
+
+    def _mention(
+        self, candidate: Candidate, text: str, slot: str, values: Sequence[str], written: bool
+    ) -> Mention:
+        gazetteer = self._context.gazetteer
+        if len(values) > 1:
+            values = self._context.narrowed(slot, values)
+        found = gazetteer.venues(slot, values[0]) if values else NOWHERE
+        for value in values[1:]:
+            found = dict(found)
+            for other, ids in gazetteer.venues(slot, value).items():
+                known = found.get(other, ())
+                found[other] = known + tuple(venue for venue in ids if venue not in known)
+        domain, sure = self._context.domain(slot, found)
+        if domain is None and slot == "name":
+            domain = TAILS.get(text.rpartition(" ")[2].lower())
+        venues = found.get(domain, ()) if domain else ()
+        spelling = None
+        if venues:
+            if len(values) > 1:
+                values = [value for value in values if domain in gazetteer.venues(slot, value)]
+            # Of several addresses with all that is said the shortest has the least besides.
+            chosen = min(values, key=len) if slot == "address" else values[0]
+            spelling = gazetteer.spelling(slot, chosen)
+        # `King's Parade` and `kings parade` are one.
+        sure = sure and candidate.sure and (len(values) < 2 or len(set(map(fold, values))) == 1)
+        slot = "price" if slot == "roomprice" else slot
+        start, end = candidate[:2]
+        return Mention(start, end, text, slot, domain, spelling, venues, sure, written)
+
+    def _slot(self, slot: str, first: int, after: int) -> str:
+        """Return the slot of the tokens of a candidate, whose form alone may not tell it."""
+        active, words = self._context.active, self._tokens.words
+        if slot in ("place", "station"):
+            return self._journeys.way(first, after)
+        if slot == "time":
+            way = self._journeys.time(first, after)
+            if "attraction" in active and _is_opening(words[max(0, first - 8) : first]):
+                return "openhours"
+            return way or ("booktime" if "restaurant" in active else "leaveat")
+        if slot == "price":
+            return self._price(first, after)
+        if (
+            slot == "day"
+            and "train" not in active
+            and ("restaurant" in active or "hotel" in active)
+        ):
+            return "bookday"
+        return SLOT_OF.get(slot, slot)
+
+    def _price(self, first: int, after: int) -> str:
+        """Return whether a price is of a room, of a visit or of a ticket, by the words beside."""
+        words = self._tokens.words
+        earlier = dropwhile(
+            WORDS["price signs"].__contains__, words[max(0, first - 8) : first][::-1]
+        )
+        later = words[after : after + 5]
+        if later[:1] == ["("]:
+            later = later[1:]
+        beside = [
+            word
+            for side in (earlier, later)
+            for word in takewhile(lambda word: word not in ".!?¶,;|-", side)
+        ]
+        if has_any("whole stays", beside):
+            return "price"
+        named, active = self._context.named_here, self._context.active
+        of_room = named == "hotel" or (named is None and "hotel" in active)
+        for word in beside:
+            if word in ("night", "nightly", "room", "rooms", "overnight") or (
+                word in WORDS["kinds of room"] and of_room
+            ):
+                return "roomprice"
+            if word in ("entrance", "admission", "entry", "enter"):
+                return "entrancefee"
+            if word in ("train", "fare", "journey", "ride"):
+                return "price"
+        of_visit = named == "attraction" or ("attraction" in active and "train" not in active)
+        return "entrancefee" if of_visit else "price"
 
 
 def _is_opening(earlier: Sequence[str]) -> bool:
@@ -303,53 +327,17 @@ def _is_opening(earlier: Sequence[str]) -> bool:
     return False
 
 
-def _price(words: list[str], first: int, after: int, context: Context) -> str:
-    """Return whether a price is that of a room, of a visit or of a ticket, by the words beside."""
-    earlier = list(
-        dropwhile(WORDS["price signs"].__contains__, words[max(0, first - 8) : first][::-1])
-    )
-    later = words[after : after + 5]
-    if later[:1] == ["("]:
-        later = later[1:]
-    beside = [
-        word
-        for side in (earlier, later)
-        for word in takewhile(lambda word: word not in ".!?¶,;|-", side)
-    ]
-    named, active = context.named_here, context.active
-    if not WORDS["whole stays"].isdisjoint(beside):
-        return "price"
-    of_room = named == "hotel" or (named is None and "hotel" in active)
-    for word in beside:
-        if word in ("night", "nightly", "room", "rooms", "overnight") or (
-            word in WORDS["kinds of room"] and of_room
-        ):
-            return "roomprice"
-        if word in ("entrance", "admission", "entry", "enter"):
-            return "entrancefee"
-        if word in ("train", "fare", "journey", "ride"):
-            return "price"
-    of_visit = named == "attraction" or ("attraction" in active and "train" not in active)
-    return "entrancefee" if of_visit else "price"
-
-
-CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
-"""Slots of which the words beside a value tell whether it is claimed."""
-
-
 def _is_claim(slot: str, words: list[str], first: int) -> bool:
     """Tell whether a value is said to be so: neither `after 18:00` nor `a more expensive one`."""
     if slot not in CLAIMS_BY_WORDS:
         return True
     before = words[max(0, first - 3) : first]
     if slot in ("leaveat", "arriveby"):
-        return WORDS["limits"].isdisjoint(before[-2:])
+        return not has_any("limits", before[-2:])
     if slot == "pricerange":
-        return words[first] not in ("cheaper", "cheapest") and WORDS["compared"].isdisjoint(before)
-    is_diet = words[first] in WORDS["diets"] and not WORDS["meals"].isdisjoint(
-        words[first + 1 : first + 2]
-    )
-    return not is_diet and WORDS["denied before food"].isdisjoint(before[-1:])
+        return words[first] not in ("cheaper", "cheapest") and not has_any("compared", before)
+    is_diet = words[first] in WORDS["diets"] and has_any("meals", words[first + 1 : first + 2])
+    return not is_diet and not has_any("denied before food", before[-1:])
 
 
 class Delexicalizer:
@@ -392,19 +380,18 @@ class Delexicalizer:
     def read(self, response: str, context: Context) -> list[Mention]:
         """Return what a response mentions, in its order; the context goes on to what it names."""
         text = shown(response)
-        low = lowered(text.text)
-        tokens = Tokens(text.text, low)
-        candidates = self._recognizer.candidates(text.text, low, tokens)
+        tokens = Tokens(text.text)
+        candidates = self._recognizer.candidates(tokens)
         if not candidates:
             return []
         if any(candidate.slot == "trainid" for candidate in candidates):
             candidates = self._with_stations(text.text, tokens, candidates)
-        mentions = read(text, tokens, candidates, context)
+        mentions = list(_TurnReader(text, tokens, context).mentions(candidates))
         if text.text is response:
             return mentions
         places = [text.place(mention.start, mention.end) for mention in mentions]
         return [
-            replace(mention, start=start, end=end, text=response[start:end])
+            mention._replace(start=start, end=end, text=response[start:end])
             for mention, (start, end) in zip(mentions, places, strict=True)
         ]
 
@@ -472,4 +459,4 @@ def with_numbers_of_taxis(said: Sequence[Mention], response: str) -> Iterator[Me
     for mention in said:
         is_of_venue = is_of_venue or (mention.slot == "name" and not speaks_of_taxi)
         is_unknown = mention.slot == "phone" and mention.value is None
-        yield replace(mention, domain="taxi") if is_unknown and not is_of_venue else mention
+        yield mention._replace(domain="taxi") if is_unknown and not is_of_venue else mention

@@ -2,6 +2,11 @@
 
 Names and addresses are spelled as people do, in folded words. A trie of these finds the longest
 value that begins at a word in as many steps as the value has words, so that a text is read once.
+
+Some names are nearly those of venues (`the Lenfield`, `Huntington Marriott hotel`): a word that no
+name has is replaced by the closest word of a name, and if a name can then be read there, the text
+must be close to it as a whole. Closeness is rapidfuzz's `ratio`, 0 to 100: twice the letters in
+common, in order, of those of both texts.
 """
 
 from __future__ import annotations
@@ -10,10 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from rapidfuzz import fuzz, process
+
 from mwzeval.multiwoz.normalization import NAME_ALIASES
 from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN, VENUE_DOMAINS, id_column
 from mwzeval.multiwoz.words.numbers import SPELLED
-from mwzeval.multiwoz.words.text import POSSESSIVE, Tokens, fold
+from mwzeval.multiwoz.words.text import POSSESSIVE, Cache, Tokens, fold
 from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS, Words, phrases
 
 
@@ -184,6 +191,16 @@ _SLOT_OF_TRAIN_COLUMN = {
 }
 
 
+WORD_THRESHOLD = 80
+"""How close a word must be to that of a name."""
+STREET_THRESHOLD = 83
+"""How close the name of a street must be to that of another `Road` of the database."""
+NAME_THRESHOLD = 87
+"""How close the text must be to the name as a whole."""
+SHORTEST, LONGEST = 5, 24
+"""Letters of a word that is tried: too short ones are close to anything, names have no longer."""
+
+
 class Longest(NamedTuple):
     """A value in tokens: the token after it, its meanings; `owner` if a possessive s follows."""
 
@@ -196,9 +213,8 @@ class Gazetteer:
     """Finds values in tokens, and the venues that have them.
 
     `names` are the words of each name, `places` those of each place that trains connect,
-    `town_parts` those that may follow addresses; `streets` are the addresses in a street by its
-    last word and those before it. `begins` and `words` are the first and all words of the values,
-    `name_words` those of names.
+    `town_parts` those that may follow addresses. `begins` and `words` are the first and all words
+    of the values. What it remembers only saves time.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -221,9 +237,12 @@ class Gazetteer:
         self._root = meanings.trie()
         self.begins = frozenset(self._root)
         self.words = meanings.words()
-        self.name_words = meanings.words("name")
         self.places = meanings.forms("place")
-        self.streets = meanings.streets()
+        self._streets = meanings.streets()
+        self._targets = sorted(
+            word for word in meanings.words("name") if len(word) >= SHORTEST and word.isalpha()
+        )
+        self._closest = Cache(self._find)
 
     def venues(self, slot: str, value: str) -> Found:
         """Return the ids of the venues with a value, by domain, in table order."""
@@ -269,6 +288,50 @@ class Gazetteer:
             if None in node:
                 found = Longest(position, node[None], False)
         return found
+
+    def closest(self, word: str) -> str | None:
+        """Return the word of a name that an unknown word is close to; None if there is none."""
+        return self._closest[word]
+
+    def _find(self, word: str) -> str | None:
+        if word in self.words or not word.isalpha() or not SHORTEST <= len(word) <= LONGEST:
+            return None
+        best = process.extractOne(
+            word, self._targets, scorer=fuzz.ratio, score_cutoff=WORD_THRESHOLD
+        )
+        return best[0] if best else None
+
+    def near_miss(self, tokens: Tokens, index: int) -> tuple[int, Longest] | None:
+        """Return the misspelt name around a word: its first token, and what it is close to."""
+        words = tokens.words
+        written = words[index]
+        meant = self._closest[written]
+        if meant is None:
+            return None
+        words[index] = meant  # until the end; a copy takes longer
+        try:
+            for first in range(max(0, index - 3), index + 1):
+                longest = self.longest(tokens, first)
+                if longest is None or longest.after <= index or longest.meanings[0][0] != "name":
+                    continue
+                if meant in WORDS["ordinary words"] and longest.after < first + 2:
+                    continue
+                name = words[first : longest.after]
+                text = [*words[first:index], written, *words[index + 1 : longest.after]]
+                if fuzz.ratio(" ".join(text), " ".join(name)) >= NAME_THRESHOLD:
+                    return first, longest
+        finally:
+            words[index] = written
+        return None
+
+    def near_street(self, tokens: Tokens, first: int, last: int) -> tuple[Meaning, ...]:
+        """Return what a misspelt street means; nothing if it is none."""
+        name, kind = " ".join(tokens.words[first:last]), tokens.words[last]
+        streets = self._streets.get(SAINT if kind == "street" else kind, {})
+        best = process.extractOne(
+            name, streets.keys(), scorer=fuzz.ratio, score_cutoff=STREET_THRESHOLD
+        )
+        return streets[best[0]] if best else ()
 
 
 def _is_dash_behind(found: Longest | None, tokens: Tokens, position: int) -> bool:

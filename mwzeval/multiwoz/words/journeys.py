@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Sequence
 
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.markup import Shown
-from mwzeval.multiwoz.words.text import Tokens, fold
-from mwzeval.multiwoz.words.vocabulary import LISTS, PATTERNS, WORDS
+from mwzeval.multiwoz.words.text import Shown, Tokens, fold
+from mwzeval.multiwoz.words.vocabulary import LISTS, PATTERNS, WORDS, has_any
 
 # How words begin, as `str.startswith` takes it.
 OF_STATIONS, BEGINNING = tuple(LISTS["of stations"]), tuple(LISTS["beginning"])
@@ -27,7 +26,7 @@ NOUNS = {
 
 def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
     """Tell whether a response is about a ride from venue to venue."""
-    return "taxi" in active or not WORDS["taxi words"].isdisjoint(words)
+    return "taxi" in active or has_any("taxi words", words)
 
 
 def way_to_name(tokens: Tokens, first: int) -> str | None:
@@ -56,12 +55,12 @@ def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> 
     if words[first] != "cambridge" or after > first + 1:
         return True
     earlier = words[max(0, first - 5) : max(0, first - 1)]
-    if before == "to" and not WORDS["visits"].isdisjoint(earlier[-1:]) and following != "from":
+    if before == "to" and has_any("visits", earlier[-1:]) and following != "from":
         return False
     return (
         before in WORDS["before stations"]
         or following in ("at", "by", "to")
-        or not WORDS["arrows"].isdisjoint((before, following))
+        or has_any("arrows", (before, following))
         or before == ">"
         or before == following == "|"
         or ":" in following[1:]
@@ -181,8 +180,8 @@ class Journeys:
         links = WORDS["between times" if slot else "loosely between times"]
         if not links.issuperset(between):
             return None
-        if not self.with_train and not WORDS["before listed times"].isdisjoint(
-            words[max(0, before - 5) : before]
+        if not self.with_train and has_any(
+            "before listed times", words[max(0, before - 5) : before]
         ):
             # `Trains leave from 05:00 to 23:00`.
             return None

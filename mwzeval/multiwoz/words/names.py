@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -20,8 +19,7 @@ from rapidfuzz.fuzz import ratio
 
 from mwzeval.multiwoz.schema import DAYS, VENUE_DOMAINS
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.markup import Shown, shown
-from mwzeval.multiwoz.words.text import LANDMARK, Cache, Mention, fold
+from mwzeval.multiwoz.words.text import LANDMARK, Cache, Mention, Shown, fold, shown
 from mwzeval.multiwoz.words.vocabulary import KINDS, PATTERNS, SPELLINGS, WORDS
 
 DOMAIN_OF = {f"{kind}{end}": domain for kind, domain in KINDS.items() for end in ("", "s")}
@@ -157,7 +155,7 @@ class _Names:
         if text.places is not None:
             places = [text.shown_at(mention.start, mention.end) for mention in self._mentions]
             self._mentions = [
-                replace(mention, start=start, end=end)
+                mention._replace(start=start, end=end)
                 for mention, (start, end) in zip(self._mentions, places, strict=True)
             ]
         self._active = active

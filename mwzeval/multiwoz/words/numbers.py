@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mwzeval.multiwoz.words.text import NUMERIC, WORD, Tokens
-from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORDS, phrases
+from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORDS, has_any, phrases
 
 AMOUNTS = frozenset({"stars", "entrancefee", "price", "duration"})
 """Slots whose values are the same when their numbers are."""
@@ -149,18 +149,18 @@ def has_identifier(response: str) -> bool:
     return PATTERNS["identifier"].search(response) is not None
 
 
-def phone_at(low: str, tokens: Tokens, index: int) -> int | None:
+def phone_at(tokens: Tokens, index: int) -> int | None:
     """Return the end of the phone number whose first token this is; None if it is none."""
     word = tokens.words[index]
     if PATTERNS["bare phone"].fullmatch(word):
         return tokens.end(index)
     if not word.startswith(("0", "44")) or ":" in word:
         return None
-    match = PATTERNS["grouped phone"].match(low, tokens.start(index))
+    match = PATTERNS["grouped phone"].match(tokens.low, tokens.start(index))
     return match.end() if match else None
 
 
-def postcode_at(low: str, tokens: Tokens, index: int) -> int | None:
+def postcode_at(tokens: Tokens, index: int) -> int | None:
     """Return the end of the postcode whose first token this is; None if it is none."""
     word = tokens.words[index]
     if PATTERNS["postcode"].fullmatch(word):
@@ -170,7 +170,7 @@ def postcode_at(low: str, tokens: Tokens, index: int) -> int | None:
     ):
         return tokens.end(index + 1)
     spaced = PATTERNS["spaced postcode"]
-    match = PATTERNS["outward"].fullmatch(word) and spaced.match(low, tokens.start(index))
+    match = PATTERNS["outward"].fullmatch(word) and spaced.match(tokens.low, tokens.start(index))
     return match.end() if match else None
 
 
@@ -188,13 +188,13 @@ def train_at(tokens: Tokens, index: int) -> tuple[int, int] | None:
     return (tokens.start(index), tokens.end(index)) if is_train else None
 
 
-def is_reference(text: str, tokens: Tokens, index: int) -> bool:
+def is_reference(tokens: Tokens, index: int) -> bool:
     """Tell whether a token is a booking reference."""
     word = tokens.words[index]
     if len(word) == REFERENCE_LENGTH:
         if PATTERNS["reference"].fullmatch(word) and not word.isdigit():
             return True
-        is_capital = text[tokens.start(index) : tokens.end(index)].isupper()
+        is_capital = tokens.text[tokens.start(index) : tokens.end(index)].isupper()
         if word.isalpha() and is_capital and not tokens.only_capitals:
             return True
     if not PATTERNS["loose reference"].fullmatch(word):
@@ -215,7 +215,7 @@ class Number(NamedTuple):
     slot: str
 
 
-def number_at(low: str, tokens: Tokens, index: int) -> Number | None:
+def number_at(tokens: Tokens, index: int) -> Number | None:
     """Return what the number at a token means, None when it cannot be told or means nothing."""
     word, before, after = tokens.words[index], tokens.word(index - 1), tokens.word(index + 1)
 
@@ -225,30 +225,30 @@ def number_at(low: str, tokens: Tokens, index: int) -> Number | None:
     if word in STARS:
         return _star_run(tokens, index)
     if word in NUMBER_STARTS:
-        return _duration(low, tokens, index)[1]
+        return _duration(tokens, index)[1]
     if after in {"hrs", "hours", "hr"}:
         if PATTERNS["four digits"].fullmatch(word):
             return through(index + 1, "time")
     elif PATTERNS["clock word"].fullmatch(word):
-        return _time(low, tokens, index)
-    price = _price(low, tokens, index)
+        return _time(tokens, index)
+    price = _price(tokens, index)
     if price is not None:
         return price
     if after in WORDS["minutes"] or after in ("-", "and") or not word.isdigit():
-        is_duration, duration = _duration(low, tokens, index)
+        is_duration, duration = _duration(tokens, index)
         if is_duration:
             return duration
     stars = _last_of_stars(tokens, index)
     if stars is not None:
         return through(stars, "stars")
-    is_half_day = PATTERNS["half day"].match(low, tokens.end(index))
+    is_half_day = PATTERNS["half day"].match(tokens.low, tokens.end(index))
     is_due = before in WORDS["before times"]
     if PATTERNS["dotted time"].fullmatch(word) and (is_half_day or (is_due and before != "is")):
-        return _time(low, tokens, index)
+        return _time(tokens, index)
     if not word.isdigit():
         return None
-    if is_half_day or PATTERNS["o'clock"].match(low, tokens.end(index)):
-        return _time(low, tokens, index)
+    if is_half_day or PATTERNS["o'clock"].match(tokens.low, tokens.end(index)):
+        return _time(tokens, index)
     if len(word) == 4 and is_due and int(word[:2]) < 24 and int(word[2:]) < 60:
         return through(index, "time")
     if after in WORDS["people"]:
@@ -267,26 +267,25 @@ def number_at(low: str, tokens: Tokens, index: int) -> Number | None:
     return None
 
 
-def _price(low: str, tokens: Tokens, index: int) -> Number | None:
+def _price(tokens: Tokens, index: int) -> Number | None:
     if tokens.word(index + 1) in WORDS["money"]:
-        match = PATTERNS["pounds and pence"].match(low, tokens.end(index))
+        match = PATTERNS["pounds and pence"].match(tokens.low, tokens.end(index))
         end = match.end() if match else tokens.end(index + 1)
         return Number(end, tokens.after(end, index), "price")
     earlier = tokens.words[max(0, index - 3) : index]
     if tokens.word(index - 1) in {"£", "€", "$", "gbp"} or (
-        PATTERNS["cents"].fullmatch(tokens.words[index])
-        and not WORDS["price cues"].isdisjoint(earlier)
+        PATTERNS["cents"].fullmatch(tokens.words[index]) and has_any("price cues", earlier)
     ):
         return Number(tokens.end(index), index + 1, "price")
     return None
 
 
-def _duration(low: str, tokens: Tokens, index: int) -> tuple[bool, Number | None]:
+def _duration(tokens: Tokens, index: int) -> tuple[bool, Number | None]:
     """Return whether a duration begins at a token, and the duration if a train takes it.
 
     A train takes none that says how often, how far or how long before something is.
     """
-    match = PATTERNS["duration"].match(low, tokens.start(index))
+    match = PATTERNS["duration"].match(tokens.low, tokens.start(index))
     if match is None:
         return False, None
     after = tokens.after(match.end(), index)
@@ -294,12 +293,12 @@ def _duration(low: str, tokens: Tokens, index: int) -> tuple[bool, Number | None
     on_foot = tokens.word(after) in ("-", "on", "by", "'")
     minutes = _minutes(match)
     is_ride = (
-        WORDS["often"].isdisjoint(earlier[-2:])
-        and WORDS["vague"].isdisjoint(earlier[-3:])
-        and WORDS["holding"].isdisjoint(earlier)
+        not has_any("often", earlier[-2:])
+        and not has_any("vague", earlier[-3:])
+        and not has_any("holding", earlier)
         and tokens.word(after + on_foot) not in WORDS["not of trains"]
         and minutes <= LONGEST_RIDE
-        and (minutes % 30 != 0 or WORDS["roughly"].isdisjoint(earlier[-2:]))
+        and (minutes % 30 != 0 or not has_any("roughly", earlier[-2:]))
         and (minutes != TABLE_HELD or "for" not in earlier)
     )
     return True, Number(match.end(), after, "duration") if is_ride else None
@@ -328,8 +327,8 @@ def _last_of_stars(tokens: Tokens, index: int) -> int | None:
     return index if is_rating else None
 
 
-def _time(low: str, tokens: Tokens, index: int) -> Number:
-    end = tokens.end(index)
+def _time(tokens: Tokens, index: int) -> Number:
+    low, end = tokens.low, tokens.end(index)
     for pattern in (PATTERNS["o'clock"], PATTERNS["half day"]):
         if match := pattern.match(low, end):
             end = match.end()

@@ -1,23 +1,27 @@
 """One pass over a response: which stretches of it may be values, and of which slots.
 
-Some are names that are nearly those of venues (`the Lenfield`, `Huntington Marriott hotel`): a word
-that no name has is replaced by the closest word of a name, and if a name can then be read there,
-the text must be close to it as a whole. Closeness is rapidfuzz's `ratio`, 0 to 100: twice the
-letters in common, in order, of those of both texts.
-
 Words that may be values of the database are so by those beside them: `a hotel`, `free entry` and
-`in central Cambridge`, but neither `the hotel` nor `free parking` nor `the central station`.
+`in central Cambridge`, but neither `the hotel` nor `free parking` nor `the central station`. A
+hotel has parking by `has free parking`, `parking: no`, `3 stars, parking, wifi` and `✅ Parking`;
+`parking needed?`, `if you want parking` and `parking nearby` claim nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
-from rapidfuzz import fuzz, process
-
 from mwzeval.multiwoz.schema import FLAG_SLOTS
-from mwzeval.multiwoz.words.amenities import has_amenity
-from mwzeval.multiwoz.words.gazetteer import OFF, SAINT, Gazetteer, Longest, Meaning, has_digit
+from mwzeval.multiwoz.words.gazetteer import (
+    OFF,
+    SAINT,
+    SHORTEST,
+    Gazetteer,
+    Longest,
+    Meaning,
+    has_digit,
+)
 from mwzeval.multiwoz.words.journeys import is_station
 from mwzeval.multiwoz.words.numbers import (
     NUMBER_STARTS,
@@ -36,68 +40,11 @@ from mwzeval.multiwoz.words.text import (
     POSSESSIVE,
     SIGN,
     WORD,
-    Cache,
     Tokens,
 )
-from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS, Words, phrases
+from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS, Words, has_any, phrases
 
-WORD_THRESHOLD = 80
-"""How close a word must be to that of a name."""
-STREET_THRESHOLD = 83
-"""How close the name of a street must be to that of another `Road` of the database."""
-NAME_THRESHOLD = 87
-"""How close the text must be to the name as a whole."""
-SHORTEST, LONGEST = 5, 24
-"""Letters of a word that is tried: too short ones are close to anything, names have no longer."""
 MOST_DULL = 2**14
-
-
-class NearMisses:
-    """Finds misspelt names; what it remembers only saves time."""
-
-    def __init__(self, gazetteer: Gazetteer) -> None:
-        self._gazetteer = gazetteer
-        self._closest = Cache(self._find)
-        self._targets = sorted(
-            word for word in gazetteer.name_words if len(word) >= SHORTEST and word.isalpha()
-        )
-
-    def _find(self, word: str) -> str | None:
-        if word in self._gazetteer.words or not word.isalpha():
-            return None
-        if not SHORTEST <= len(word) <= LONGEST:
-            return None
-        best = process.extractOne(
-            word, self._targets, scorer=fuzz.ratio, score_cutoff=WORD_THRESHOLD
-        )
-        return best[0] if best else None
-
-    def closest(self, word: str) -> str | None:
-        """Return the word of a name that an unknown word is close to; None if there is none."""
-        return self._closest[word]
-
-    def name_at(self, tokens: Tokens, index: int) -> tuple[int, Longest] | None:
-        """Return the misspelt name around a word: its first token, and what it is close to."""
-        words = tokens.words
-        said = words[index]
-        meant = self.closest(said)
-        if meant is None:
-            return None
-        words[index] = meant  # until the end; a copy takes longer
-        try:
-            for first in range(max(0, index - 3), index + 1):
-                longest = self._gazetteer.longest(tokens, first)
-                if longest is None or longest.after <= index or longest.meanings[0][0] != "name":
-                    continue
-                if meant in WORDS["ordinary words"] and longest.after < first + 2:
-                    continue
-                name = words[first : longest.after]
-                text = [*words[first:index], said, *words[index + 1 : longest.after]]
-                if fuzz.ratio(" ".join(text), " ".join(name)) >= NAME_THRESHOLD:
-                    return first, longest
-        finally:
-            words[index] = said
-        return None
 
 
 class Candidate(NamedTuple):
@@ -120,9 +67,12 @@ class Candidate(NamedTuple):
         return self.meanings[0][0]
 
     @classmethod
-    def of_tokens(cls, tokens: Tokens, first: int, after: int, slot: str) -> Candidate:
-        """Return tokens that are of a slot by themselves."""
-        return cls(tokens.start(first), tokens.end(after - 1), first, after, ((slot, ""),))
+    def of_tokens(
+        cls, tokens: Tokens, first: int, after: int, slot: str, end: int | None = None
+    ) -> Candidate:
+        """Return tokens that are of a slot by themselves; `end` is that of the last one."""
+        end = tokens.end(after - 1) if end is None else end
+        return cls(tokens.start(first), end, first, after, ((slot, ""),))
 
 
 CAPITAL_STREETS = WORDS["streets"] | WORDS["capital streets"]
@@ -145,15 +95,14 @@ class Recognizer:
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self._gazetteer = gazetteer
-        self._near_misses = NearMisses(gazetteer)
         self._dull: set[str] = set()
         # Words that mean nothing unless they begin a value of the database.
         self._quiet = frozenset(
             word for word in gazetteer.begins if word.isalpha() and self._is_dull(word, WORD)
         )
 
-    def candidates(self, text: str, low: str, tokens: Tokens) -> list[Candidate]:
-        """Return the candidates of a text (`low` in lower case) in its order, none overlapping."""
+    def candidates(self, tokens: Tokens) -> list[Candidate]:
+        """Return the candidates of a text in its order, none overlapping."""
         words, kinds = tokens.words, tokens.kinds
         begins, dull, quiet = self._gazetteer.begins, self._dull, self._quiet
         found: list[Candidate] = []
@@ -162,26 +111,26 @@ class Recognizer:
             if index < done:
                 continue
             kind, word = kinds[index], words[index]
-            candidate = None
+            read = None
             if word in begins or kind == POSSESSIVE:
                 longest = self._gazetteer.longest(tokens, index)
                 if longest is not None:
-                    candidate = self._known(text, tokens, index, longest, found)
-                if candidate is None and word in quiet:
+                    read = self._known(tokens, index, longest, found)
+                if read is None and word in quiet:
                     continue
             elif self._is_dull(word, kind):
                 if len(dull) >= MOST_DULL:
                     dull.clear()
                 dull.add(word)
                 continue
-            if candidate is None and kind != PLACEHOLDER:
-                candidate = self._unknown(text, low, tokens, index, found)
+            if read is None and kind != PLACEHOLDER:
+                read = self._unknown(tokens, index, found)
                 # What is read backwards may begin before what was found last.
-                while candidate is not None and found and found[-1].after > candidate.first:
+                while read is not None and found and found[-1].after > read.first:
                     found.pop()
-            if candidate is not None:
-                found.append(candidate)
-                done = candidate.after
+            if read is not None:
+                found.append(read)
+                done = read.after
         return found
 
     def _is_dull(self, word: str, kind: int) -> bool:
@@ -193,75 +142,63 @@ class Recognizer:
             and len(word) != REFERENCE_LENGTH
             and word not in BEGINNINGS
             and not word[0].isdigit()
-            and self._near_misses.closest(word) is None
+            and self._gazetteer.closest(word) is None
         )
 
-    def _unknown(
-        self, text: str, low: str, tokens: Tokens, index: int, found: list[Candidate]
-    ) -> Candidate | None:
+    def _unknown(self, tokens: Tokens, index: int, found: list[Candidate]) -> Candidate | None:
         """Return what can be told without the database, or is nearly in it."""
         kind, word = tokens.kinds[index], tokens.words[index]
         if kind == NUMERIC or word in WORDS["split identifiers"]:
-            candidate = _identifier(text, low, tokens, index)
-            if candidate is not None:
-                return candidate
-        elif len(word) == REFERENCE_LENGTH and is_reference(text, tokens, index):
+            identifier = _identifier(tokens, index)
+            if identifier is not None:
+                return identifier
+        elif len(word) == REFERENCE_LENGTH and is_reference(tokens, index):
             return Candidate.of_tokens(tokens, index, index + 1, "reference")
         if word[0].isdigit() or word in NUMBER_STARTS:
-            number = number_at(low, tokens, index)
+            number = number_at(tokens, index)
             if number is None:
                 return None
-            meanings = ((number.slot, ""),)
-            return Candidate(tokens.start(index), number.end, index, number.token_end, meanings)
+            return Candidate.of_tokens(tokens, index, number.token_end, number.slot, number.end)
         if kind < WORD:
             return None
         after = quantity_at(tokens, index)
         if after is not None:
             return Candidate.of_tokens(tokens, index, after, "choice")
-        if len(word) >= SHORTEST:
-            near = self._near_miss(text, tokens, index)
-            if near is not None:
-                return near
+        if len(word) >= SHORTEST and (near := self._near_miss(tokens, index)):
+            return near
+        known = self._gazetteer.words
         if word in WORDS["dishes"]:
-            cuisine = _cuisine_beside(text, tokens, index, self._gazetteer.words)
+            cuisine = _cuisine_beside(tokens, index, known)
             if cuisine is not None:
-                candidate = Candidate.of_tokens(tokens, cuisine, cuisine + 1, "oddfood")
-                return candidate._replace(after=max(cuisine, index) + 1)
+                food = Candidate.of_tokens(tokens, cuisine, cuisine + 1, "oddfood")
+                return food._replace(after=max(cuisine, index) + 1)
         if word in TAILS:
-            first = _first_of_name(text, tokens, index, self._gazetteer.words)
+            first = _first_of_name(tokens, index, known)
             if first is not None:
                 return Candidate.of_tokens(tokens, first, index + 1, "name")
         if word in CAPITAL_STREETS or word == SAINT:
-            known = found[-1].after if found and found[-1].slot == "address" else 0
-            first = _first_of_street(text, tokens, index, known)
+            begin = found[-1].after if found and found[-1].slot == "address" else 0
+            first = _first_of_street(tokens, index, begin)
             if first is not None:
-                nearest = Longest(index + 1, self._near_street(tokens, first, index), owner=False)
-                return self._address(text, tokens, first, nearest, found)._replace(sure=False)
+                meanings = self._gazetteer.near_street(tokens, first, index)
+                street = Longest(index + 1, meanings, owner=False)
+                return self._address(tokens, first, street, found)._replace(sure=False)
         return None
 
-    def _near_street(self, tokens: Tokens, first: int, last: int) -> tuple[Meaning, ...]:
-        """Return what a misspelt street means; nothing if it is none."""
-        name, kind = " ".join(tokens.words[first:last]), tokens.words[last]
-        streets = self._gazetteer.streets.get(SAINT if kind == "street" else kind, {})
-        best = process.extractOne(
-            name, streets.keys(), scorer=fuzz.ratio, score_cutoff=STREET_THRESHOLD
-        )
-        return streets[best[0]] if best else ()
-
-    def _near_miss(self, text: str, tokens: Tokens, index: int) -> Candidate | None:
-        near = self._near_misses.name_at(tokens, index)
+    def _near_miss(self, tokens: Tokens, index: int) -> Candidate | None:
+        near = self._gazetteer.near_miss(tokens, index)
         if near is None:
             return None
         first, (after, meanings, _) = near
         if tokens.words[first] == "the":
             first += 1
         start, end = tokens.start(first), tokens.end(after - 1)
-        if after == first + 1 and text[start].islower() and not tokens.without_capitals:
+        if after == first + 1 and tokens.text[start].islower() and not tokens.without_capitals:
             return None
         return Candidate(start, end, first, after, meanings, False)
 
     def _known(
-        self, text: str, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
+        self, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
     ) -> Candidate | None:
         """Return a value of the database as it is meant here; None if no value is meant."""
         after, meanings = longest.after, longest.meanings
@@ -272,24 +209,24 @@ class Recognizer:
                 return None
         slot = meanings[0][0]
         if slot == "address" or (slot == "name" and _is_where(tokens, index, meanings, found)):
-            address = self._address(text, tokens, index, longest, found)
+            address = self._address(tokens, index, longest, found)
             if slot == "address" or address.after > after:
                 return address
-        meant = self._meant(tokens, index, after, meanings)
-        if meant is None:
-            return None
-        after, meanings = meant
-        first = _first_word(text, tokens, index, after)
-        end = _last_end(tokens, after, longest)
-        return Candidate(tokens.start(first), end, first, after, meanings)
+        if slot not in ("name", "short", "food"):
+            meant = self._meant(tokens, index, after, meanings)
+            if meant is None:
+                return None
+            after, meanings = meant
+        first = _first_word(tokens, index, after)
+        return Candidate(
+            tokens.start(first), _last_end(tokens, after, longest), first, after, meanings
+        )
 
     def _meant(
         self, tokens: Tokens, index: int, after: int, meanings: tuple[Meaning, ...]
     ) -> tuple[int, tuple[Meaning, ...]] | None:
         """Return the end and meanings of a value as they are here; None if it is no value here."""
         slot, value = meanings[0]
-        if slot in ("name", "short", "food"):
-            return after, meanings
         word = tokens.words[index]
         before, following = tokens.word(index - 1), tokens.word(after)
         is_value = True
@@ -309,24 +246,25 @@ class Recognizer:
                 is_value = is_value and value not in WORDS["hotel types"]
                 meanings = (("thetype", value),)
         elif slot == "pricerange":
-            loose = after == index + 1 and word in ("budget", "reasonable", "premium", "luxurious")
-            is_priced = not loose or following in WORDS["priced things"] or before == "price"
+            is_loose = after == index + 1 and word in WORDS["loose price ranges"]
             is_value = (
-                is_priced and before != "how" and following not in WORDS["other priced things"]
+                (not is_loose or following in WORDS["priced things"] or before == "price")
+                and before != "how"
+                and following not in WORDS["other priced things"]
             )
         elif slot == "day":
             is_value = "day" in word or before in WORDS["before short days"]
         elif slot in FLAG_SLOTS:
             answer = has_amenity(tokens.words, index, after)
-            is_value = answer is not None
-            if answer is not None:
-                after, meanings = answer[0], ((slot, answer[1]),)
+            if answer is None:
+                return None
+            after, meanings = answer[0], ((slot, answer[1]),)
         elif slot == "place":
             is_value = is_station(self._gazetteer, tokens, index, after)
         return (after, meanings) if is_value else None
 
     def _address(
-        self, text: str, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
+        self, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
     ) -> Candidate:
         """Return the whole address of which a street or building begins at a token.
 
@@ -335,7 +273,7 @@ class Recognizer:
         addresses = [value for slot, value in longest.meanings if slot == "address"]
         first, numbers = _numbers_before(tokens, index)
         if first == index and (not found or found[-1].after < index):
-            longer = _first_of_other_street(text, tokens, index)
+            longer = _first_of_other_street(tokens, index)
             if longer is not None:
                 first, addresses = longer, []
         while found and found[-1].after > first:
@@ -344,11 +282,16 @@ class Recognizer:
                 break
             found.pop()
         if first == index:
-            first = _first_word(text, tokens, index, longest.after)
+            first = _first_word(tokens, index, longest.after)
         tails = []
         while True:
             goes_on, more = _numbers_from(tokens, _next_part(tokens, longest.after))
-            part = self._part(text, tokens, longest.after, goes_on)
+            if goes_on >= len(tokens.words):
+                break
+            between = tokens.text[tokens.end(longest.after - 1) : tokens.start(goes_on)]
+            if "\n" in between:
+                break
+            part = self._gazetteer.longest(tokens, goes_on)
             if part is None:
                 break
             if part.meanings[-1][0] == "tail":
@@ -372,12 +315,6 @@ class Recognizer:
             meanings or (("address", ""),),
         )
 
-    def _part(self, text: str, tokens: Tokens, after: int, index: int) -> Longest | None:
-        """Return what an address goes on with at a token on the same line."""
-        if index >= len(tokens.words) or "\n" in text[tokens.end(after - 1) : tokens.start(index)]:
-            return None
-        return self._gazetteer.longest(tokens, index)
-
 
 def _is_where(
     tokens: Tokens, index: int, meanings: tuple[Meaning, ...], found: list[Candidate]
@@ -387,14 +324,14 @@ def _is_where(
     That of a venue that is named for the first time is its name.
     """
     return meanings[-1][0] == "address" and (
-        not WORDS["address cues"].isdisjoint(tokens.words[max(0, index - 4) : index])
+        has_any("address cues", tokens.words[max(0, index - 4) : index])
         or any(candidate.meanings[0] == meanings[0] for candidate in found)
     )
 
 
-def _first_word(text: str, tokens: Tokens, index: int, after: int) -> int:
+def _first_word(tokens: Tokens, index: int, after: int) -> int:
     """Return the first token of a value; only a capital makes an article part of it."""
-    is_article = tokens.words[index] == "the" and text[tokens.start(index)] == "t"
+    is_article = tokens.words[index] == "the" and tokens.text[tokens.start(index)] == "t"
     return index + 1 if is_article and after > index + 1 else index
 
 
@@ -405,20 +342,20 @@ def _last_end(tokens: Tokens, after: int, longest: Longest) -> int:
     return tokens.end(after - 1)
 
 
-def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | None:
+def _identifier(tokens: Tokens, index: int) -> Candidate | None:
     train = train_at(tokens, index)
     if train is not None:
         return Candidate(*train, index, tokens.after(train[1], index), (("trainid", ""),))
     for slot, find in (("postcode", postcode_at), ("phone", phone_at)):
-        end = find(low, tokens, index)
+        end = find(tokens, index)
         if end is not None:
-            start = tokens.start(index)
+            low, start = tokens.low, tokens.start(index)
             if low[start - 1 : start] == "(" and ")" in low[start:end]:
                 start -= 1
             if low[start - 1 : start] == "+":
                 start -= 1
             return Candidate(start, end, index, tokens.after(end, index), ((slot, ""),))
-    if is_reference(text, tokens, index):
+    if is_reference(tokens, index):
         return Candidate.of_tokens(tokens, index, index + 1, "reference")
     return None
 
@@ -441,7 +378,7 @@ def _is_area(tokens: Tokens, index: int, after: int) -> bool:
     return following != "end" or tokens.word(after + 1) == "of" or before == "the"
 
 
-def _cuisine_beside(text: str, tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
+def _cuisine_beside(tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
     """Return the token of a cuisine that nobody has, said before this one or as a label's value.
 
     It is the adjective of a people by its form, has a capital, and does not begin a sentence:
@@ -454,29 +391,25 @@ def _cuisine_beside(text: str, tokens: Tokens, index: int, known: frozenset[str]
     else:
         place = index - 1
         alone = place > 0 and kinds[place] == WORD and kinds[place - 1] >= WORD
-    if not alone or (text[tokens.start(index)].isupper() and place < index):
+    if not alone or (tokens.is_capital(index) and place < index):
         return None
     word = tokens.words[place]
     looks = PATTERNS["of a people"].fullmatch(word) and len(word) > 4
     is_new = word not in known and word not in WORDS["no people"]
-    return place if looks and is_new and _is_capital(text, tokens, place) else None
+    return place if looks and is_new and tokens.is_capital(place) else None
 
 
-def _is_capital(text: str, tokens: Tokens, index: int) -> bool:
-    return text[tokens.start(index)].isupper()
-
-
-def _first_of_name(text: str, tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
+def _first_of_name(tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
     """Return the first token of a name that ends with this one; None if it does not look like one.
 
     All of its words have capitals, and one that is not the first of a sentence is no word of the
     database: neither `Indian Restaurant` nor `Restaurants` is a name.
     """
-    if not _is_capital(text, tokens, index):
+    if not tokens.is_capital(index):
         return None
     first, telling = index, False
     for before in range(index - 1, max(-1, index - 1 - 4), -1):
-        if tokens.kinds[before] < WORD or not _is_capital(text, tokens, before):
+        if tokens.kinds[before] < WORD or not tokens.is_capital(before):
             break
         is_known = tokens.words[before] in known
         telling = telling or not (is_known or _begins_sentence(tokens, before))
@@ -559,7 +492,7 @@ def _next_part(tokens: Tokens, index: int) -> int:
     return index + 1 if tokens.word(index) == OFF else index
 
 
-def _first_of_other_street(text: str, tokens: Tokens, index: int) -> int | None:
+def _first_of_other_street(tokens: Tokens, index: int) -> int | None:
     """Return the first token of the longer street that one of the database ends: `Old Mill Road`.
 
     It has the number of a house, or begins with a word such as `Old`. None if there is none.
@@ -569,27 +502,27 @@ def _first_of_other_street(text: str, tokens: Tokens, index: int) -> int | None:
         before < 0
         or tokens.kinds[before] < WORD
         or tokens.words[before] in WORDS["no street"]
-        or not _is_capital(text, tokens, before)
+        or not tokens.is_capital(before)
     ):
         return None
     first, numbers = _numbers_before(tokens, before)
     return first if numbers or tokens.words[before] in WORDS["street beginnings"] else None
 
 
-def _first_of_street(text: str, tokens: Tokens, index: int, begin: int) -> int | None:
+def _first_of_street(tokens: Tokens, index: int, begin: int) -> int | None:
     """Return the first token of a street that ends with a token; None if there is none.
 
     It has the number of a house before it, or capitals; it begins at or after the token `begin`.
     """
     words, kinds = tokens.words, tokens.kinds
-    capital = _is_capital(text, tokens, index)
+    capital = tokens.is_capital(index)
     after = index + 1
     # Mill Road Cemetery
     named = (
         after < len(words)
         and kinds[after] >= WORD
-        and text[tokens.end(index) : tokens.start(after)] == " "
-        and _is_capital(text, tokens, after)
+        and tokens.text[tokens.end(index) : tokens.start(after)] == " "
+        and tokens.is_capital(after)
     )
     is_street = words[index] in WORDS["streets"]
     if words[index] == SAINT:
@@ -600,7 +533,7 @@ def _first_of_street(text: str, tokens: Tokens, index: int, begin: int) -> int |
     for before in range(index - 1, max(begin, index - 3) - 1, -1):
         if kinds[before] < WORD or words[before] in WORDS["no street"]:
             break
-        if capital and not _is_capital(text, tokens, before):
+        if capital and not tokens.is_capital(before):
             break
         first = before
     if first == index:
@@ -626,3 +559,93 @@ def in_landmark_phrase(tokens: Tokens, index: int, *, street: bool) -> bool:
         tuple(tokens.words[max(0, last + 1 - len(phrase)) : last + 1]) == phrase
         for phrase in _LANDMARKS.get(tokens.words[last], ())
     )
+
+
+# Amenities of hotels
+
+YES, NO = "yes", "no"
+FARTHEST = 14
+"""So many words before and behind an amenity tell."""
+
+
+def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str] | None:
+    """Return the token after what is said of an amenity, and yes or no.
+
+    The amenity stands from `index` to `after`. Returns None where it is asked for, wished or open.
+    """
+    later = words[after : after + FARTHEST]
+    earlier = words[max(0, index - FARTHEST) : index][::-1]
+    before = list(takewhile(lambda word: word not in WORDS["ends of clauses"], earlier))
+    if (
+        "?" in takewhile(lambda word: word not in ".!¶", later)
+        or has_any("information", later[:1])
+        or has_any("wishes", before)
+    ):
+        return None
+    qualities = len(list(takewhile(WORDS["qualities"].__contains__, before)))
+    is_without = has_any("without", before[qualities : qualities + 1])
+    behind = _behind_amenity(later)
+    if behind is None:
+        if has_any("not in hotels", later[:1]):
+            return None
+        sign = words[index - qualities - 1] if index > qualities else ""
+        is_free = words[index] == "free" or has_any("free", words[max(0, index - 1) : index])
+        answer = NO if is_without else _before_amenity(before, qualities, sign, later, is_free)
+        return None if answer is None else (after, answer)
+    count, answer = behind
+    if answer == YES:
+        if has_any("not in hotels", later[count : count + 2]):
+            return None
+        if is_without:
+            answer = NO
+        elif has_any("denied", before):
+            return None
+    return after + count, answer
+
+
+def _behind_amenity(later: Sequence[str]) -> tuple[int, str] | None:
+    """Return how many words behind an amenity say whether there is any, and what they say."""
+    if later[:3] in (["isn", "'", "t"], ["aren", "'", "t"]):
+        return None if has_any("open", later[3:4]) else (4, NO)
+    link = later[0] if has_any("links to amenities", later[:1]) else ""
+    at = 0
+    if link:
+        at = 1 + len(list(takewhile(WORDS["adverbs"].__contains__, later[1:])))
+    rest = list(later[at : at + 3])
+    if not rest:
+        return None
+    if len(rest) > 1 and (rest[0] in WORDS["not"] or (link and rest == ["n", "'", "t"])):
+        return (at + 2, NO) if link and not has_any("open", rest[1:2]) else None
+    ended = len(rest) < 2 or not rest[1].isalpha()
+    if rest[0] in WORDS["has not"] and (ended or (link and link not in ("is", "are"))):
+        return at + 1, NO
+    is_plain = ended or link or rest[0] in ("available", "included", "provided")
+    return (at + 1, YES) if rest[0] in WORDS["has"] and is_plain else None
+
+
+def _before_amenity(
+    before: Sequence[str], qualities: int, sign: str, later: Sequence[str], is_free: bool
+) -> str | None:
+    """Return whether there is any by what stands before; None where that is open.
+
+    `sign` stands before `qualities` such as `free`.
+    """
+    verb = next((at for at, word in enumerate(before) if word in WORDS["having"]), None)
+    if verb is not None:
+        between, earlier = before[:verb], before[verb + 1 :]
+        if has_any("not", earlier[:1]):
+            return None if has_any("none", between) else NO
+        if not has_any("denied", between):
+            return None if has_any("denied", earlier) else YES
+        # Neither `no parking, wifi` nor `not parking` tells more; `no parking or wifi` does.
+        if between[0] in ("or", "nor") and has_any("without", between):
+            return NO
+        return YES if is_free else None
+    if has_any("denied", before):
+        return None
+    if is_free:
+        return YES
+    if sign in WORDS["crosses"]:
+        return NO
+    listed = sign in WORDS["before listed"] and (not later or later[0] in WORDS["behind listed"])
+    return YES if listed and not has_any("asking", before) else None

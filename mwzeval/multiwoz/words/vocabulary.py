@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from mwzeval.files.downloads import embedded
@@ -65,6 +65,11 @@ SPELLINGS: Mapping[str, Mapping[str, list[str]]] = _read_spellings()
 """Slot → value as the database spells it → its spellings."""
 PATTERNS: Mapping[str, re.Pattern[str]] = _Patterns()
 """Name → regular expression. Those without `(?i)` are for texts in lower case or for capitals."""
+
+
+def has_any(key: str, words: Iterable[str]) -> bool:
+    """Tell whether any of some words is in a list."""
+    return not WORDS[key].isdisjoint(words)
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -50,7 +49,7 @@ def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> D
             if each.turn == reason.turn and f"says {each.mention.text}, but" in reason.text
         }
         mentions[reason.turn] = [
-            replace(said, domain=domain, value="right", venues=right)
+            said._replace(domain=domain, value="right", venues=right)
             if said.start in starts and said.slot == slot
             else said
             for said in mentions[reason.turn]
@@ -63,7 +62,7 @@ def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> D
     elif kind in ("named-wrong", "named-unknown"):
         assert reason.turn is not None
         mentions[reason.turn] = [
-            replace(said, value="right", venues=venues[:1])
+            said._replace(value="right", venues=venues[:1])
             if (said.domain, said.slot) == (domain, NAMED_BY[domain])
             else said
             for said in mentions[reason.turn]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -178,7 +177,7 @@ def test_of_many_venues_on_offer_one_must_open_then() -> None:
 def test_a_value_may_be_of_a_venue_of_another_domain_that_was_named() -> None:
     museum = named("the museum", domain="attraction")
     number = [mention("phone", "01223000021", "attraction")]
-    misread = [replace(number[0], domain="restaurant", venues=())]
+    misread = [number[0]._replace(domain="restaurant", venues=())]
     assert last((CHINESE, museum), (CHINESE, misread)) == (True, True)
     assert last((CHINESE, museum), (CHINESE, [*named("blue lantern"), *misread])) == (True, False)
     assert last((CHINESE, misread)) == (True, False)
@@ -187,9 +186,9 @@ def test_a_value_may_be_of_a_venue_of_another_domain_that_was_named() -> None:
 def test_a_time_that_no_word_tells_of_may_be_of_either_end() -> None:
     train = named("TR0001", domain="train")
     for sure, agrees in ((True, False), (False, True)):
-        time = replace(mention("leaveat", "09:20", "train"), sure=sure)
+        time = mention("leaveat", "09:20", "train")._replace(sure=sure)
         assert last((NO_STATE, [*train, time]))[1] is agrees
-    neither = replace(mention("leaveat", "11:20", "train"), sure=False)
+    neither = mention("leaveat", "11:20", "train")._replace(sure=False)
     assert last((NO_STATE, [*train, neither]))[1] is False
 
 
@@ -201,7 +200,7 @@ def test_a_time_that_no_word_tells_of_may_be_of_either_end() -> None:
     ],
 )
 def test_a_price_is_that_of_as_many_tickets_as_are_said(response: str, agrees: bool) -> None:
-    price = replace(mention("price", "8.80 pounds", "train"), start=10, end=21)
+    price = mention("price", "8.80 pounds", "train")._replace(start=10, end=21)
     train = named("TR0001", domain="train")
     goal: dict[str, DomainGoal] = {}
     (*_, judged) = (

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.words.markup import shown
 from mwzeval.multiwoz.words.text import (
     NUMERIC,
     PLACEHOLDER,
@@ -16,7 +15,7 @@ from mwzeval.multiwoz.words.text import (
     SIGN,
     WORD,
     Tokens,
-    lowered,
+    shown,
 )
 from tests.cases import tabled
 from tests.work import calls
@@ -132,7 +131,7 @@ WRITTEN = [
 @tabled
 def test_words_kinds_and_places_are_those_written(blank: str) -> None:
     text = blank.join(written for written, _, _ in WRITTEN)
-    tokens = Tokens(text, lowered(text))
+    tokens = Tokens(text)
     assert tokens.words == [word for _, word, _ in WRITTEN]
     assert tokens.kinds == [kind for _, _, kind in WRITTEN]
     places = [(tokens.start(index), tokens.end(index)) for index in range(len(WRITTEN))]

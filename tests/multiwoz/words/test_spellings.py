@@ -6,9 +6,9 @@ from functools import cache
 
 import pytest
 
-from mwzeval.multiwoz.words.amenities import has_amenity
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
-from mwzeval.multiwoz.words.text import Mention, Tokens, lowered
+from mwzeval.multiwoz.words.recognition import has_amenity
+from mwzeval.multiwoz.words.text import Mention, Tokens
 from tests.cases import tabled
 from tests.multiwoz.words.test_delexicalize import TABLES
 from tests.multiwoz.worlds import Tables
@@ -118,7 +118,7 @@ def test_a_phone_number_in_brackets_is_replaced_as_a_whole() -> None:
 
 def told(text: str) -> str | None:
     """What a text says of its only parking."""
-    tokens = Tokens(text, lowered(text))
+    tokens = Tokens(text)
     at = tokens.words.index("parking")
     answer = has_amenity(tokens.words, at, at + 1)
     return answer[1] if answer else None

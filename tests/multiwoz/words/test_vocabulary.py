@@ -31,7 +31,7 @@ def test_lists_and_expressions_are_those_that_are_used() -> None:
     parts = {part for _, row in rows for part in re.findall("%([a-z -]+)%", row)}
     expressions = {key for key, _ in rows}
     assert {*re.findall(r'\bPATTERNS\["([^"]+)"\]', source)} <= expressions
-    assert {*re.findall(r'\b(?:WORDS|LISTS)\["([^"]+)"\]', source)} <= LISTS.keys()
+    assert {*re.findall(r'\b(?:WORDS\[|LISTS\[|has_any\()"([^"]+)"', source)} <= LISTS.keys()
     used = parts.union(*(re.findall('"([^"{]+)', line) for line in source.splitlines()))
     # Names of lists and expressions for a domain end with it: f"kinds of {domain}s".
     unused = {
