@@ -17,13 +17,11 @@ from benchmarks.measure import (
 )
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import load_gold
+from mwzeval.crosswoz.goals import GoalGenerator
+from mwzeval.crosswoz.protocols import SeededRng
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, score
-from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.goals import GoalGenerator
-from mwzeval.crosswoz.simulation.log import trajectory_of
-from mwzeval.crosswoz.simulation.protocols import SeededRng
-from mwzeval.crosswoz.simulation.run import goal_of
+from mwzeval.crosswoz.simulation import Setting, goal_of
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
@@ -85,7 +83,7 @@ def rows(data: Path) -> Iterator[Row]:
     def simulated(setting: Setting) -> Callable[[int], object]:
         def simulate(number: int) -> object:
             goal = goal_of(goals.goal, 0, number)
-            return trajectory_of(setting.simulate(goal, number, 0)).line()
+            return setting.simulate(goal, number, 0).line()
 
         return simulate
 

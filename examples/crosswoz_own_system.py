@@ -25,8 +25,7 @@ class NamesOnly:
 
 if __name__ == "__main__":
     from mwzeval.crosswoz.corpus.folds import SAMPLE, corpus_root, load_database
-    from mwzeval.crosswoz.simulation.dialogue import Setting
-    from mwzeval.crosswoz.simulation.run import simulate
+    from mwzeval.crosswoz.simulation import Setting, simulate
 
     database, _ = load_database(corpus_root(SAMPLE), SAMPLE)
     print(simulate(Setting(database, NamesOnly), per_type=20).to_text(), end="")

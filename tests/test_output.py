@@ -14,7 +14,7 @@ import pytest
 
 from mwzeval import output
 from mwzeval.cli import main
-from mwzeval.crosswoz.simulation.summary import Rate, Summary
+from mwzeval.crosswoz.simulation import Rate, Summary
 from mwzeval.errors import DataError, InputError, Problem, UsageError, printable
 from mwzeval.output import (
     PROGRESS_VARIABLE,

@@ -18,17 +18,17 @@ from mwzeval.crosswoz.corpus.folds import (
     fold_with,
     load_gold,
 )
+from mwzeval.crosswoz.log import is_simulation, log_lines, revision_of
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.reading import (
     read_predictions,
     said_in_header,
 )
 from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES
+from mwzeval.crosswoz.protocols import SYSTEM, USER
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate, validate
+from mwzeval.crosswoz.scoring.simulation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.scoring.success import MEANINGS
-from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
-from mwzeval.crosswoz.simulation.log import is_simulation, log_lines, revision_of
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
 from mwzeval.crosswoz.speakers import add_live
 from mwzeval.errors import DataError, Problem, shorten
 

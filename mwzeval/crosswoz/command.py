@@ -42,7 +42,7 @@ from mwzeval.output import tell, write_output, write_result
 from mwzeval.text import to_json
 
 if TYPE_CHECKING:
-    from mwzeval.crosswoz.simulation.protocols import Side
+    from mwzeval.crosswoz.protocols import Side
     from mwzeval.neural.training import Point, TrainingSettings
 
 BASELINES = (
@@ -160,7 +160,7 @@ def _add_simulate(parser: ArgumentParser) -> None:
 
 
 def _simulate(arguments: Namespace) -> None:
-    from mwzeval.crosswoz.simulation.run import simulate
+    from mwzeval.crosswoz.simulation import simulate
 
     setting, about = setting_of(arguments, arguments.system)
     summary = simulate(

@@ -16,7 +16,7 @@ from mwzeval.arguments import InputFile
 from mwzeval.conversation.agents import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, SlSystem
 from mwzeval.crosswoz.systems.template_reader import TemplateReader, spellings
@@ -28,7 +28,7 @@ from mwzeval.neural.training import CHECKPOINT_FILE
 
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
-    from mwzeval.crosswoz.simulation.dialogue import Setting
+    from mwzeval.crosswoz.simulation import Setting
 
 RULE, RULE_PAPER = "rule", "rule-paper"
 TEMPLATES = "templates"
@@ -187,7 +187,7 @@ def setting_of(arguments: Namespace, name: str) -> tuple[Setting, dict[str, Any]
     Raises `UsageError` for options that do not go together.
     """
     from mwzeval.crosswoz.corpus.folds import corpus_root, load_database
-    from mwzeval.crosswoz.simulation.dialogue import Setting
+    from mwzeval.crosswoz.simulation import Setting
 
     root = corpus_root(arguments.revision, arguments.data)
     database, checksum = load_database(root, arguments.revision)
@@ -263,8 +263,8 @@ def live_setting(arguments: Namespace) -> RunSetting:
 
     Raises `UsageError` for options that do not go together.
     """
-    from mwzeval.crosswoz.simulation.goals import GoalGenerator
-    from mwzeval.crosswoz.simulation.run import GoalPlan, SimulationRun
+    from mwzeval.crosswoz.goals import GoalGenerator
+    from mwzeval.crosswoz.simulation import SimulationRun, planned_goals
 
     source, _, number = arguments.goals.partition(":")
     if source != SAMPLED or not (number.isdecimal() and 0 < len(number) < 8 and int(number)):
@@ -273,5 +273,5 @@ def live_setting(arguments: Namespace) -> RunSetting:
         raise UsageError("in CrossWOZ each goal is talked about once: say --goals, not --trials")
     setting, about = setting_of(arguments, arguments.agent)
     own = is_own_code(arguments.agent) or is_own_code(arguments.nlu or TEMPLATES)
-    plan = GoalPlan(GoalGenerator(setting.database).goal, arguments.seed, int(number))
-    return SimulationRun.of(setting, plan, about, trusts=not own)
+    goals = planned_goals(GoalGenerator(setting.database).goal, arguments.seed, int(number))
+    return SimulationRun.of(setting, goals, int(number), about, trusts=not own)

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, load_fold
-from mwzeval.crosswoz.simulation.protocols import SeededRng
+from mwzeval.crosswoz.protocols import SeededRng
 from mwzeval.files.downloads import DataRoot
 from tests.places import shared
 

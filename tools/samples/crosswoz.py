@@ -22,18 +22,16 @@ from mwzeval.crosswoz.corpus.dialogues import (
     goal_to_json,
 )
 from mwzeval.crosswoz.corpus.folds import TABLES, Fold
+from mwzeval.crosswoz.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Rng, SeededRng
 from mwzeval.crosswoz.scoring import baselines
-from mwzeval.crosswoz.simulation.dialogue import CONTEXT, Setting
-from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.simulation.log import trajectory_of
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Rng, SeededRng
-from mwzeval.crosswoz.simulation.run import GoalPlan, SimulationRun, simulated_dialogues
-from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.simulation import CONTEXT, Setting, SimulationRun, planned_goals
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+from mwzeval.crosswoz.user import RuleSimulator
 from tools.samples.common import ROOT, array_text, object_text, read_lists
 
 WORDS = read_lists(Path(__file__).with_name("crosswoz_words.tsv"))
@@ -232,9 +230,9 @@ def _predictions(fold: Fold, database: Database, nlg: TemplateNlg) -> Iterator[d
 def _log(database: Database) -> str:
     """Return the log of `mwzeval crosswoz simulate --system rule-paper`, without checksums."""
     setting = Setting(database, partial(RuleSystem, paper_compatible=True))
-    plan = GoalPlan(GoalGenerator(database).goal, SEED, SIMULATED)
+    goals = list(planned_goals(GoalGenerator(database).goal, SEED, SIMULATED))
     about = {"agent": {"spec": "rule-paper"}, "revision": "sample"}
-    run = SimulationRun.of(setting, plan, about, trusts=True)
+    run = SimulationRun.of(setting, goals, SIMULATED, about)
     header = trajectory.header(NAME, "sample", {**run.about, "seed": SEED, "trials": 1})
-    dialogues = simulated_dialogues(setting, per_type=SIMULATED, seed=SEED)
-    return trajectory.json_line(header) + "".join(trajectory_of(each).line() for each in dialogues)
+    dialogues = (setting.simulate(goal, number, SEED) for number, goal in goals)
+    return trajectory.json_line(header) + "".join(dialogue.line() for dialogue in dialogues)

@@ -29,8 +29,8 @@ from mwzeval.crosswoz.models.nlu import (
     training_examples,
     values_of,
 )
+from mwzeval.crosswoz.protocols import USER
 from mwzeval.crosswoz.settings import BERT_SETTINGS, NluSettings
-from mwzeval.crosswoz.simulation.protocols import USER
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.cache import checksums_of
 from mwzeval.libraries import required

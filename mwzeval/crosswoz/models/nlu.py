@@ -43,8 +43,8 @@ from mwzeval.crosswoz.corpus.names import (
     TRAFFIC_DOMAINS,
     VENUE_DOMAINS,
 )
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.settings import NluSettings
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
 from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
 from mwzeval.neural.training import Learner, Point, Watch, reproducible, train

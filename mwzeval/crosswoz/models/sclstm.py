@@ -32,9 +32,9 @@ from mwzeval.crosswoz.corpus.acts import Acts, act_key, is_said, value_of
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, check_characters
 from mwzeval.crosswoz.corpus.file_shapes import is_texts
 from mwzeval.crosswoz.corpus.normalization import words_of
+from mwzeval.crosswoz.protocols import Rng, Side
 from mwzeval.crosswoz.scoring.slot_errors import redundant, venue_names
 from mwzeval.crosswoz.settings import SclstmSettings
-from mwzeval.crosswoz.simulation.protocols import Rng, Side
 from mwzeval.crosswoz.systems.templates import SIDES, turns_of
 from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays

@@ -28,10 +28,10 @@ from mwzeval.crosswoz.predictions.tracks import (
     USER_RESPONSE,
     USER_STATE,
 )
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, SeededRng
-from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, SeededRng
 from mwzeval.crosswoz.systems.policy_vector import delexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+from mwzeval.crosswoz.user import RuleSimulator
 
 GOLD, COPY_PREVIOUS, CEILING = "gold", "copy_previous", "ceiling"
 BESIDE = {

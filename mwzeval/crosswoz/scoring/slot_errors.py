@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Acts, said_values
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.names import NAME, NEARBY, NOTHING
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
+from mwzeval.crosswoz.protocols import SYSTEM, USER
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, turns_of
 
 NUMBER = re.compile(r"\d+(?:[.:\-]\d+)*")

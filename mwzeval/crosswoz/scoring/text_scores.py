@@ -20,9 +20,9 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.normalization import words_of
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import NLG, RESPONSE, USER_RESPONSE
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign
 from mwzeval.crosswoz.scoring.slot_errors import redundant, value_counts, venue_names
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill, turns_of
 from mwzeval.metrics.bleu import FIELDS, closest_length_bleu, segment_statistics
 from mwzeval.metrics.measure import Measure

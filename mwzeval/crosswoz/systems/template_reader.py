@@ -26,7 +26,7 @@ from mwzeval.crosswoz.corpus.acts import (
 )
 from mwzeval.crosswoz.corpus.database import TAXI_RECORD, Database
 from mwzeval.crosswoz.corpus.names import DOMAINS, HOTEL, NOTHING, SERVICES, VENUE_DOMAINS
-from mwzeval.crosswoz.simulation.protocols import USER, Side
+from mwzeval.crosswoz.protocols import USER, Side
 
 Sentences = Mapping[str, Sequence[str]]
 """Key of a kind of act → its sentences, as in the public files of manual templates."""

@@ -34,7 +34,7 @@ from mwzeval.crosswoz.corpus.acts import (
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.file_shapes import chinese_data, is_texts
 from mwzeval.crosswoz.corpus.names import NOTHING
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Rng, Side
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng, Side
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import data_bytes, read_zip

@@ -22,7 +22,7 @@ from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.tracks import GOLD_PREVIOUS_STATE, TRACKS
 from mwzeval.crosswoz.scoring.baselines import gold_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
-from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation
+from mwzeval.crosswoz.scoring.simulation import evaluate_simulation
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
 from mwzeval.crosswoz.systems.sl_policy import policy_turns
 from mwzeval.crosswoz.systems.template_reader import spellings

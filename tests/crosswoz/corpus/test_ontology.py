@@ -14,9 +14,8 @@ from mwzeval.crosswoz.corpus.folds import FOLDS, Gold, load_gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
-from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
-from mwzeval.crosswoz.simulation.run import simulate
+from mwzeval.crosswoz.scoring.simulation import evaluate_simulation, validate_simulation
+from mwzeval.crosswoz.simulation import Setting, simulate
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError
 from tests.crosswoz.logs import dialogue, log

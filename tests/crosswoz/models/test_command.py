@@ -20,9 +20,9 @@ from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold, load_gol
 from mwzeval.crosswoz.models.nlu import JointNlu, Utterance, train_tagger
 from mwzeval.crosswoz.models.sclstm import load_sclstm, train_sclstm
 from mwzeval.crosswoz.models.sl import train_policy
+from mwzeval.crosswoz.protocols import SYSTEM, USER, SeededRng
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.settings import NluSettings, PolicySettings, SclstmSettings
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng
 from mwzeval.crosswoz.speakers import TrainedNlu, nlu_named, system_named
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
 from mwzeval.crosswoz.systems.templates import load_templates

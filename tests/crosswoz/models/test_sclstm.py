@@ -32,9 +32,9 @@ from mwzeval.crosswoz.models.sclstm import (
     slot_errors,
     train_sclstm,
 )
+from mwzeval.crosswoz.protocols import SYSTEM, USER, SeededRng, Side
 from mwzeval.crosswoz.scoring.slot_errors import redundant, value_counts, venue_names
 from mwzeval.crosswoz.settings import SclstmSettings
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng, Side
 from mwzeval.crosswoz.systems.templates import SIDES, turns_of
 from mwzeval.errors import InputError, UsageError
 from mwzeval.neural.state import read_arrays, write_arrays

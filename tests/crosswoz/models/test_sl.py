@@ -12,8 +12,7 @@ import pytest
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.models.sl import train_policy
 from mwzeval.crosswoz.settings import PolicySettings
-from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.run import simulate
+from mwzeval.crosswoz.simulation import Setting, simulate
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary, delexicalized, load_vocabulary
 from mwzeval.crosswoz.systems.sl_policy import (
     SlPolicy,

@@ -19,6 +19,7 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.folds import load_gold
 from mwzeval.crosswoz.corpus.normalization import pieces_of, words_of
 from mwzeval.crosswoz.predictions.checking import Options
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng, SeededRng, Side
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.slot_errors import redundant, value_counts, venue_names
@@ -27,7 +28,6 @@ from mwzeval.crosswoz.scoring.text_scores import (
     References,
     as_compared,
 )
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Rng, SeededRng, Side
 from mwzeval.crosswoz.systems.templates import Mode, Templates, load_templates, turns_of
 from mwzeval.statistics.bootstrap import Sums
 from tests.crosswoz.real_data import FirstChoice, figures, fold

@@ -17,23 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, Acts, general
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
 from mwzeval.crosswoz.corpus.names import DOMAINS, GOAL_TYPES, NOTHING
-from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.simulation.log import (
-    OUTCOMES,
-    SimulatedDialogue,
-    read_simulation,
-    trajectory_of,
-)
-from mwzeval.crosswoz.simulation.protocols import Rng, SeededRng, Side
-from mwzeval.crosswoz.simulation.run import GoalPlan, simulate, simulated_dialogues
-from mwzeval.crosswoz.simulation.summary import Ended, Summary
-from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.log import check_log, log_lines
+from mwzeval.crosswoz.protocols import Rng, SeededRng, Side
+from mwzeval.crosswoz.simulation import Setting, Summary, planned_goals, simulate
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.user import RuleSimulator
 from mwzeval.errors import MwzevalError, UsageError
 from mwzeval.scores.findings import Findings
 from tests.crosswoz.logs import read_log
@@ -65,52 +59,49 @@ class Spelled:
         return "|".join(map(str, acts))
 
 
-def held(system: Any, **more: Any) -> SimulatedDialogue:
+def held(system: Any, **more: Any) -> Trajectory:
     return Setting(DATABASE, lambda _: system, **more).simulate(NEAR_AND_BY_METRO, 0, 0)
 
 
 def test_a_dialogue_ends_with_the_turn_in_which_the_user_terminates() -> None:
     dialogue = Setting(DATABASE, RuleSystem).simulate(NEAR_AND_BY_METRO, 3, 0)
-    assert dialogue.finished
-    assert dialogue.goal_type == "CM+T"
-    assert dialogue.user_turns == len(dialogue.exchanges)
-    assert all(line.done for line in dialogue.final_goal)
-    last = dialogue.exchanges[-1]
-    assert general("thank") in last.user_acts
-    assert last.system_acts == (general("welcome"),)
-    assert dialogue.goal == NEAR_AND_BY_METRO
+    assert dialogue.end == "user_stop"
+    assert dialogue.more["goal_type"] == "CM+T"
+    assert dialogue.turns == len(dialogue.acts)
+    assert all(line.done for line in goal_from_json(dialogue.more["final_goal"]))
+    last = dialogue.acts[-1]
+    assert general("thank") in last["user_acts"]
+    assert last["system_acts"] == (general("welcome"),)
+    assert goal_from_json(dialogue.goal) == NEAR_AND_BY_METRO
 
 
 @pytest.mark.parametrize(
-    ("answer", "outcome", "problem"),
+    ("answer", "end", "problem"),
     [
         (None, "limit", None),
         ((), "limit", None),
         ([["General", "bye", "none", "none"]], "limit", None),
         (["General+bye+none+none"], "limit", None),
-        ("你好", "system failed", "TypeError"),
-        ([["General", "bye"]], "system failed", "2 parts"),
-        (7, "system failed", "TypeError"),
-        ([Act("Inform", "餐馆", "名称", cast("str", None))], "system failed", "no act"),
-        ([Act("Inform", "餐馆", "名称", "\ud800")], "system failed", "no act"),
-        (itertools.repeat(Act("Inform", "餐馆", "名称", "x")), "system failed", "1000"),
-        (RuntimeError("out of ideas"), "system failed", "RuntimeError: out of ideas"),
-        (SystemExit(3), "system failed", "SystemExit: 3"),
+        ("你好", "agent_error", "TypeError"),
+        ([["General", "bye"]], "agent_error", "2 parts"),
+        (7, "agent_error", "TypeError"),
+        ([Act("Inform", "餐馆", "名称", cast("str", None))], "agent_error", "no act"),
+        ([Act("Inform", "餐馆", "名称", "\ud800")], "agent_error", "no act"),
+        (itertools.repeat(Act("Inform", "餐馆", "名称", "x")), "agent_error", "1000"),
+        (RuntimeError("out of ideas"), "agent_error", "RuntimeError: out of ideas"),
+        (SystemExit(3), "agent_error", "SystemExit: 3"),
     ],
 )
-def test_a_bad_system_is_reported_and_not_fatal(
-    answer: Any, outcome: str, problem: str | None
-) -> None:
+def test_a_bad_system_is_reported_and_not_fatal(answer: Any, end: str, problem: str | None) -> None:
     dialogue = held(Constant(answer))
-    assert dialogue.outcome == outcome
-    assert not dialogue.finished
+    assert dialogue.end == end
     assert (dialogue.problem is None) == (problem is None)
     assert problem is None or problem in (dialogue.problem or "")
-    if outcome == "limit":
-        assert dialogue.user_turns == 15
-        assert dialogue.silent == (0 if answer else 15)
+    if end == "limit":
+        assert dialogue.turns == 15
+        assert dialogue.more["silent"] == (0 if answer else 15)
     else:
-        assert dialogue.user_turns == 1
+        assert dialogue.turns == 1
 
 
 def test_a_system_that_cannot_be_made_and_a_bad_user_are_reported_too() -> None:
@@ -118,22 +109,22 @@ def test_a_system_that_cannot_be_made_and_a_bad_user_are_reported_too() -> None:
         raise OSError("no such model")
 
     dialogue = Setting(DATABASE, broken).simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert (dialogue.outcome, dialogue.problem) == ("system failed", "OSError: no such model")
+    assert (dialogue.end, dialogue.problem) == ("agent_error", "OSError: no such model")
 
     class Mute(RuleSimulator):
         def begin(self) -> Acts:
             raise ValueError("I do not know what to say")
 
     dialogue = Setting(DATABASE, RuleSystem, make_user=Mute).simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert dialogue.outcome == "user failed"
-    assert dialogue.exchanges == ()
+    assert dialogue.end == "user_error"
+    assert dialogue.acts == ()
 
     def nobody(goal: Goal, rng: Rng) -> RuleSimulator:
         raise KeyError("goal")
 
     dialogue = Setting(DATABASE, RuleSystem, make_user=nobody).simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert dialogue.outcome == "user failed"
-    assert dialogue.final_goal == NEAR_AND_BY_METRO
+    assert dialogue.end == "user_error"
+    assert goal_from_json(dialogue.more["final_goal"]) == NEAR_AND_BY_METRO
 
 
 def test_a_user_who_never_terminates_meets_the_limit() -> None:
@@ -144,14 +135,14 @@ def test_a_user_who_never_terminates_meets_the_limit() -> None:
 
     setting = Setting(DATABASE, RuleSystem, make_user=Endless, limit=7)
     dialogue = setting.simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert (dialogue.outcome, dialogue.user_turns) == ("limit", 7)
+    assert (dialogue.end, dialogue.turns) == ("limit", 7)
 
 
 def test_what_a_system_has_in_mind_is_kept_as_it_was_then() -> None:
     dialogue = Setting(DATABASE, RuleSystem).simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert dialogue.exchanges[0].state == {"餐馆": {"推荐菜": "豆花", "人均消费": "50-100元"}}
-    assert dialogue.exchanges[0].selected == {"餐馆": ("小馆",)}
-    assert set(dialogue.exchanges[-1].state) > {"餐馆"}
+    assert dialogue.acts[0]["state"] == {"餐馆": {"推荐菜": "豆花", "人均消费": "50-100元"}}
+    assert dialogue.acts[0]["selected"] == {"餐馆": ("小馆",)}
+    assert set(dialogue.acts[-1]["state"]) > {"餐馆"}
 
     class Odd(Constant):
         state = "happy"
@@ -173,7 +164,7 @@ def test_what_a_system_has_in_mind_is_kept_as_it_was_then() -> None:
 def test_what_no_log_can_hold_is_reported_at_once(name: str, mind: Any) -> None:
     system = Constant(())
     setattr(system, name, mind)
-    assert held(system).outcome == "system failed"
+    assert held(system).end == "agent_error"
 
 
 def test_in_words_both_sides_speak_and_are_understood() -> None:
@@ -181,11 +172,11 @@ def test_in_words_both_sides_speak_and_are_understood() -> None:
     in_words = Setting(DATABASE, RuleSystem, level="text", nlu=spelled, nlg=spelled)
     dialogue = in_words.simulate(NEAR_AND_BY_METRO, 3, 0)
     in_acts = Setting(DATABASE, RuleSystem).simulate(NEAR_AND_BY_METRO, 3, 0)
-    assert [e.user_acts for e in dialogue.exchanges] == [e.user_acts for e in in_acts.exchanges]
-    assert [e.system_acts for e in dialogue.exchanges] == [e.system_acts for e in in_acts.exchanges]
-    for exchange in dialogue.exchanges:
-        assert exchange.heard_acts == exchange.system_acts
-        assert exchange.system_utterance == "|".join(map(str, exchange.system_acts))
+    for key in ("user_acts", "system_acts"):
+        assert [turn[key] for turn in dialogue.acts] == [turn[key] for turn in in_acts.acts]
+    for turn in dialogue.acts:
+        assert turn["system_acts_nlu"] == turn["system_acts"]
+        assert turn["response"] == "|".join(map(str, turn["system_acts"]))
 
 
 def test_a_system_of_words_needs_no_acts() -> None:
@@ -200,10 +191,10 @@ def test_a_system_of_words_needs_no_acts() -> None:
     spelled = Spelled()
     setting = Setting(DATABASE, make_text_system=Parrot, level="text", nlu=spelled, nlg=spelled)
     dialogue = setting.simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert dialogue.outcome == "limit"
-    assert dialogue.silent == 13
-    assert dialogue.exchanges[0].system_utterance == dialogue.exchanges[0].user_utterance
-    assert dialogue.exchanges[0].heard_acts == dialogue.exchanges[0].user_acts
+    assert dialogue.end == "limit"
+    assert dialogue.more["silent"] == 13
+    assert dialogue.acts[0]["response"] == dialogue.acts[0]["user_response"]
+    assert dialogue.acts[0]["system_acts_nlu"] == dialogue.acts[0]["user_acts"]
 
 
 @pytest.mark.parametrize(
@@ -241,13 +232,11 @@ def test_every_dialogue_ends_within_the_limit(turns: list[list[Act]], number: in
             return next(self._turns, None)
 
     dialogue = Setting(DATABASE, Babbling).simulate(NEAR_AND_BY_METRO, number, 0)
-    assert dialogue.outcome in OUTCOMES[:2]
-    assert 1 <= dialogue.user_turns <= 15
-    assert dialogue.finished == all(line.done for line in dialogue.final_goal)
-    line = json.loads(trajectory_of(dialogue).line())
-    ended = Ended.of_line(line)
-    assert (ended.number, ended.outcome) == (number, dialogue.outcome)
-    assert (ended.user_turns, ended.silent) == (dialogue.user_turns, dialogue.silent)
+    assert dialogue.end in ("user_stop", "limit")
+    assert 1 <= dialogue.turns <= 15
+    final = goal_from_json(dialogue.more["final_goal"])
+    assert (dialogue.end == "user_stop") == all(line.done for line in final)
+    assert json.loads(dialogue.line())["dialogue"] == f"simulated-{number:06d}"
 
 
 SETTING = Setting(DATABASE, RuleSystem)
@@ -293,14 +282,10 @@ def test_the_log_is_what_the_dialogues_are(tmp_path: Path) -> None:
     meta, logged = read_log(tmp_path / "log.jsonl")
     assert meta["system"] == "rule"
     assert (meta["level"], meta["per_type"], meta["seed"]) == ("act", PER_TYPE, 5)
-    dialogues = list(simulated_dialogues(SETTING, per_type=PER_TYPE, seed=5))
-    for plain, dialogue in zip(logged, dialogues, strict=True):
-        assert plain["goal_type"] == dialogue.goal_type
-        assert (plain["end"] == "user_stop") == dialogue.finished
-        assert plain["turns"] == dialogue.user_turns == len(plain["acts"])
-        for turn, exchange in zip(plain["acts"], dialogue.exchanges, strict=True):
-            assert turn["user_acts"] == [list(act) for act in exchange.user_acts]
-            assert turn["system_acts"] == [list(act) for act in exchange.system_acts]
+    goals = planned_goals(GoalGenerator(DATABASE).goal, 5, PER_TYPE)
+    dialogues = [SETTING.simulate(goal, number, 5) for number, goal in goals]
+    assert logged == [json.loads(dialogue.line()) for dialogue in dialogues]
+    assert all(plain["turns"] == len(plain["acts"]) for plain in logged)
 
 
 @pytest.mark.parametrize("cut", [1, 60, 0.5, 0.999])
@@ -317,8 +302,8 @@ def test_a_run_goes_on_where_its_log_was_cut(tmp_path: Path, cut: float) -> None
 KILLED = """
 import sys
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
-from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.run import (simulate)
+from mwzeval.crosswoz.simulation import Setting, Summary, planned_goals, simulate
+from mwzeval.crosswoz.simulation import (simulate)
 from tests.crosswoz.world import DATABASE
 if __name__ == "__main__":
     simulate(Setting(DATABASE, RuleSystem), per_type=400, seed=5, processes=2, output=sys.argv[1])
@@ -409,27 +394,27 @@ def test_a_process_that_dies_is_an_error() -> None:
 
 
 def test_goal_types_that_never_come_are_not_waited_for() -> None:
-    plan = GoalPlan(lambda rng: NEAR_AND_BY_METRO, seed=0, per_type=3)
-    numbers = plan.goals()
+    numbers = planned_goals(lambda rng: NEAR_AND_BY_METRO, seed=0, per_type=3)
     assert [next(numbers)[0] for _ in range(3)] == [0, 1, 2]
     with pytest.raises(MwzevalError, match=r"S, M, M\+T, CM$"):
         next(numbers)
-    assert plan.first_passed_over == 3
 
 
 def test_the_log_can_be_scored(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     run(log)
     findings = Findings(str(log))
-    read = read_simulation(log, findings)
+    read = check_log(log_lines(log), findings)
     assert not findings.errors
     assert len(read.dialogues) == 5 * PER_TYPE
 
 
 def test_the_natural_mix_are_the_first_thousand() -> None:
-    ended = [Ended(n, "S", "finished" if n < 1000 else "limit", 3, 0, None) for n in range(1200)]
-    summary = Summary.of(ended, None)
+    fixed: dict[str, Any] = {"goal_type": "S", "turns": 3, "silent": 0}
+    ends = ["user_stop"] * 1000 + ["limit"] * 200
+    lines = [{"dialogue": f"s-{n:06}", "end": end, **fixed} for n, end in enumerate(ends)]
+    summary = Summary.of(lines)
     assert (summary.natural.dialogues, summary.natural.finished) == (1000, 1000)
-    before = Summary.of(ended, 700).natural  # a goal was passed over then
+    before = Summary.of(lines[:700] + lines[701:]).natural  # a goal was passed over then
     assert (before.dialogues, before.finished) == (700, 700)
     assert summary.by_type["S"].dialogues == 1200

@@ -14,18 +14,18 @@ from mwzeval.conversation.trajectory import header, json_line
 from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, NOTHING
+from mwzeval.crosswoz.goals import GoalGenerator
+from mwzeval.crosswoz.log import is_simulation
 from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.evaluation import (
+from mwzeval.crosswoz.protocols import SeededRng
+from mwzeval.crosswoz.scoring.simulation import (
     MACRO,
     NATURAL,
     ScoredSimulation,
     evaluate_simulation,
     validate_simulation,
 )
-from mwzeval.crosswoz.simulation.goals import GoalGenerator
-from mwzeval.crosswoz.simulation.log import is_simulation, trajectory_of
-from mwzeval.crosswoz.simulation.protocols import SeededRng
+from mwzeval.crosswoz.simulation import Setting
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError, UsageError
 from mwzeval.metrics.measure import ScoredTable
@@ -194,7 +194,7 @@ def simulated(folder: Path, system: Any, count: int = 60) -> ScoredSimulation:
         stream.write(json_line(header("crosswoz", "0", {"system": system.__name__})))
         for number in range(count):
             goal = goals.goal(SeededRng(f"goal/{number}"))
-            stream.write(trajectory_of(setting.simulate(goal, number, 0)).line())
+            stream.write(setting.simulate(goal, number, 0).line())
     return evaluate_simulation(path, Gold(fold()))
 
 

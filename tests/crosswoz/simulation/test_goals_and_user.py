@@ -15,9 +15,9 @@ from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, parse_acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json, goal_to_json
 from mwzeval.crosswoz.corpus.names import DOMAINS, NAME, NOTHING, TRAFFIC_DOMAINS
-from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.simulation.protocols import SeededRng
-from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.protocols import SeededRng
+from mwzeval.crosswoz.user import RuleSimulator
 from mwzeval.errors import DataError
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.crosswoz.world import DATABASE, ROWS

@@ -14,11 +14,9 @@ import pytest
 
 from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.log import FINISHED, SYSTEM_FAILED
-from mwzeval.crosswoz.simulation.run import simulate
-from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.simulation import Setting, simulate
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.user import RuleSimulator
 from mwzeval.errors import UsageError
 from tests.crosswoz.logs import read_log
 from tests.crosswoz.world import DATABASE
@@ -138,8 +136,8 @@ def test_the_run_goes_on_behind_a_call_that_never_returns(processes: int) -> Non
         progress=False,
         time_limit=0.3,
     )
-    assert summary.outcomes[SYSTEM_FAILED] >= 1
-    assert summary.outcomes[FINISHED] >= 1
+    assert summary.outcomes["system failed"] >= 1
+    assert summary.outcomes["finished"] >= 1
     assert sum(summary.outcomes.values()) == 5
 
 

@@ -9,19 +9,19 @@ import pytest
 
 from mwzeval.crosswoz.corpus.acts import INFORM, SELECT, Act, parse_acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.dialogues import Goal, State, empty_state, goal_to_json
+from mwzeval.crosswoz.corpus.dialogues import Goal, State, empty_state, goal_from_json, goal_to_json
 from mwzeval.crosswoz.corpus.folds import Fold, load_gold
 from mwzeval.crosswoz.corpus.names import HOTEL, RESTAURANT
+from mwzeval.crosswoz.goals import GoalGenerator
+from mwzeval.crosswoz.protocols import SYSTEM, USER, SeededRng
 from mwzeval.crosswoz.scoring.baselines import rule_tracker_file
 from mwzeval.crosswoz.scoring.success import judge
-from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng
-from mwzeval.crosswoz.simulation.run import simulated_dialogues
-from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.simulation import Setting, planned_goals
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem, told
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker, current_domain
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+from mwzeval.crosswoz.user import RuleSimulator
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.crosswoz.world import DATABASE, IMPOSSIBLE, NEAR_AND_BY_METRO
 from tests.places import ROOT, read_json
@@ -110,16 +110,19 @@ def test_users_finish_whatever_is_left_to_chance(goal: Goal) -> None:
     setting = Setting(DATABASE, RuleSystem)
     for number in range(20):
         dialogue = setting.simulate(goal, number, 0)
-        assert dialogue.finished, dialogue
-        assert judge(dialogue.goal, dialogue.final_goal, DATABASE).success, dialogue
+        assert dialogue.end == "user_stop", dialogue
+        final = goal_from_json(dialogue.more["final_goal"])
+        assert judge(goal, final, DATABASE).success, dialogue
 
 
 @pytest.mark.integration
 def test_users_of_the_real_database_finish_and_most_are_served() -> None:
     setting = Setting(database(), RuleSystem)
-    dialogues = list(simulated_dialogues(setting, per_type=40, seed=1))
-    assert sum(dialogue.finished for dialogue in dialogues) >= 0.99 * len(dialogues)
-    served = [judge(d.goal, d.final_goal, setting.database).success for d in dialogues]
+    goals = planned_goals(GoalGenerator(database()).goal, 1, 40)
+    dialogues = [setting.simulate(goal, number, 1) for number, goal in goals]
+    assert sum(d.end == "user_stop" for d in dialogues) >= 0.99 * len(dialogues)
+    pairs = ((goal_from_json(d.goal), goal_from_json(d.more["final_goal"])) for d in dialogues)
+    served = [judge(goal, final, setting.database).success for goal, final in pairs]
     assert sum(served) >= 0.85 * len(served)
 
 

@@ -20,8 +20,8 @@ from mwzeval.crosswoz.corpus.acts import (
     turn_key,
 )
 from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NAME, SERVICES, VENUE_DOMAINS
-from mwzeval.crosswoz.simulation.goals import CONSTRAINED, REQUESTED, TRAFFIC_REQUESTS
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng, Side
+from mwzeval.crosswoz.goals import CONSTRAINED, REQUESTED, TRAFFIC_REQUESTS
+from mwzeval.crosswoz.protocols import SYSTEM, USER, SeededRng, Side
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import (
     MODES,

@@ -45,7 +45,7 @@ from mwzeval.crosswoz.corpus.names import (
     VENUE_DOMAINS,
     YES,
 )
-from mwzeval.crosswoz.simulation.protocols import Rng
+from mwzeval.crosswoz.protocols import Rng
 from mwzeval.errors import DataError
 
 Value = str | tuple[str, ...]

@@ -29,7 +29,7 @@ from mwzeval.crosswoz.corpus.names import (
     RATING,
     SOURCE_DOMAIN,
 )
-from mwzeval.crosswoz.simulation.protocols import Rng
+from mwzeval.crosswoz.protocols import Rng
 
 Value = str | tuple[str, ...]
 FIRST_TURN = (2, 3, 4), (30, 50, 20)

@@ -1,0 +1,224 @@
+"""The log of simulated dialogues, read to be scored.
+
+A log is a file of trajectories (`mwzeval.conversation.trajectory`): the exchanges of a dialogue are
+those of a predictions file. Simulators of others may write lines of predictions files, with goal,
+final goal and whether the dialogue was finished, below a line that says what they depend on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.conversation.protocols import INFRASTRUCTURE, USER_STOP
+from mwzeval.conversation.trajectory import ACTS, MESSAGES, is_header
+from mwzeval.conversation.trajectory import DIALOGUE as LINE_DIALOGUE
+from mwzeval.conversation.trajectory import is_dialogue as is_trajectory
+from mwzeval.crosswoz import META
+from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.corpus.file_shapes import chinese_text
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES
+from mwzeval.crosswoz.corpus.ontology import NOT_AN_ACT, mistakes_in
+from mwzeval.crosswoz.goals import goal_type
+from mwzeval.crosswoz.predictions.fields import checked_user_state
+from mwzeval.crosswoz.predictions.reading import DIALOGUE, TURNS, said_in_header
+from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
+from mwzeval.errors import did_you_mean, shorten
+from mwzeval.files.reading import parse_json_lines, plain_name, read_bytes
+from mwzeval.scores.findings import Findings, Place, found
+
+GOAL, FINAL_GOAL, GOAL_TYPE, SILENT = "goal", "final_goal", "goal_type", "silent"
+HAS_FINISHED, N_TURNS = "finished", "n_turns"
+PER_TYPE = "per_type"
+SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
+OF_NO_SCORE = "acts are in no score of a simulation, but were in its talk"
+NATURAL_MIX = 1000
+"""How many dialogues the natural mix has at most: the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDialogue:
+    """A dialogue of a log: `final_goal` has the lines of the goal with the user's last values.
+
+    `n_turns` counts the user's turns, `turns` are the exchanges as they were logged.
+    """
+
+    name: str
+    goal: Goal
+    final_goal: Goal
+    finished: bool
+    n_turns: int
+    turns: Sequence[Mapping[str, Any]]
+
+    @property
+    def goal_type(self) -> str:
+        """The paper's code of the type of the goal."""
+        return goal_type(self.goal)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationLog:
+    """A log of simulated dialogues, and what it says of itself."""
+
+    header: Mapping[str, Any]
+    dialogues: Mapping[str, LoggedDialogue]
+
+
+Lines = Sequence[tuple[int, Any]]
+"""What is in a log: numbers of lines from 1, and values."""
+
+
+def natural_mix(names: Iterable[str]) -> int:
+    """Return how many dialogues from the first on are of goals that came one after the other.
+
+    Once a goal was passed over, because there were enough of its type, the mix of types is no
+    longer natural. Names without numbers say nothing about that.
+    """
+    count = 0
+    for index, name in enumerate(names):
+        number = re.search(r"0*([0-9]+)$", name)
+        if index >= NATURAL_MIX or (number is not None and number[1] != str(index)):
+            break
+        count += 1
+    return count
+
+
+def is_simulation(path: str | Path) -> bool:
+    """Tell whether a JSON Lines file holds simulated dialogues. Raises `InputError`."""
+    name = str(path)
+    if not plain_name(name).endswith(".jsonl"):
+        return False
+    lines = chinese_text(read_bytes(path), name).split("\n", 2)[:2]
+    first = filter(str.strip, lines)
+    return any(
+        isinstance(line, dict)
+        and ((HAS_FINISHED in line and GOAL in line) or is_header(line) or is_trajectory(line))
+        for _, line in parse_json_lines("\n".join(first), name)
+    )
+
+
+def revision_of(lines: Lines) -> str | None:
+    """Return the revision that a log says it is about, None when it does not."""
+    headers = ({META: line} if is_header(line) else line for _, line in lines[:2])
+    named = (said_in_header(line, "revision") for line in headers)
+    return next((revision for revision in named if revision is not None), None)
+
+
+def log_lines(path: str | Path) -> Lines:
+    """Return the lines of a log. Raises `InputError` when it cannot be read, or is not JSON."""
+    name = str(path)
+    return tuple(parse_json_lines(chinese_text(read_bytes(path), name), name))
+
+
+def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) -> SimulationLog:
+    """Return a log of simulated dialogues; problems go to `findings`.
+
+    With `allow_partial` its run may have been cut short.
+    """
+    header: Mapping[str, Any] = {}
+    dialogues: dict[str, LoggedDialogue] = {}
+    kinds: Counter[str] = Counter()
+    for number, line in lines:
+        if isinstance(line, dict) and isinstance(line.get(META), dict) and len(line) == 1:
+            header = line[META]
+            continue
+        if is_header(line):
+            header = line
+            continue
+        if is_trajectory(line):
+            if line.get("end") == INFRASTRUCTURE:
+                message = "it failed for infrastructure, which is nobody's fault: not scored"
+                findings.warning("infrastructure", message, dialogue=line[LINE_DIALOGUE])
+                kinds[str(line.get(GOAL_TYPE))] += 1
+                continue
+            line = _as_predictions(line)
+        identity = line.get(DIALOGUE) if isinstance(line, dict) else None
+        if not isinstance(identity, str):
+            message = f'line {number}: expected a simulated dialogue with "{DIALOGUE}"'
+            findings.error("shape", message)
+        elif identity in dialogues:
+            message = f"line {number}: the dialogue was given before"
+            findings.error("repeated-key", message, dialogue=identity)
+        elif (dialogue := _dialogue(identity, line, findings)) is not None:
+            dialogues[identity] = dialogue
+    if not dialogues and not findings.errors:
+        findings.error("empty", "there is no dialogue in it")
+    kinds.update(dialogue.goal_type for dialogue in dialogues.values())
+    wanted = header.get(PER_TYPE)
+    if allow_partial or findings.errors or not isinstance(wanted, int):
+        return SimulationLog(header, dialogues)
+    if any(kinds[kind] < wanted for kind in GOAL_TYPES):
+        has = ", ".join(f"{kind} {kinds[kind]}" for kind in GOAL_TYPES)
+        findings.error(
+            "incomplete",
+            f"its simulation was to have {wanted} dialogues of each goal type, and was cut short "
+            f"({has}): `mwzeval crosswoz simulate --resume` ends it; a part is scored with "
+            "--allow-partial",
+        )
+    return SimulationLog(header, dialogues)
+
+
+def _as_predictions(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the line of a trajectory as one of a predictions file."""
+    plain = {key: value for key, value in line.items() if key not in (LINE_DIALOGUE, ACTS)}
+    plain[DIALOGUE] = line[LINE_DIALOGUE]
+    plain[HAS_FINISHED] = line.get("end") == USER_STOP
+    plain[N_TURNS] = line.get("turns")
+    # Of a dialogue in which nothing was said there are no acts, and no messages either.
+    plain[TURNS] = line.get(ACTS) if line.get(MESSAGES) else line.get(ACTS, [])
+    return plain
+
+
+def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDialogue | None:
+    before = len(findings.errors)
+
+    def wrong(key: str, expected: str) -> None:
+        what = found(raw[key]) if key in raw else "it is missing"
+        findings.error("shape", f"{key}: expected {expected}, {what}", dialogue=name, key=key)
+
+    turns = raw.get(TURNS)
+    if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
+        wrong(TURNS, "a list of exchanges")
+        return None
+    if not isinstance(raw.get(HAS_FINISHED), bool):
+        wrong(HAS_FINISHED, "true or false")
+    if type(raw.get(N_TURNS)) is not int:
+        wrong(N_TURNS, "a number")
+    goal = checked_user_state(raw.get(GOAL), Place(findings, name, 0, GOAL))
+    # The user's own state after the last turn says what was accepted.
+    states = [turn[USER_STATE] for turn in turns if turn.get(USER_STATE) is not None]
+    last = raw.get(FINAL_GOAL, states[-1] if states else None)
+    if last is None:
+        wrong(FINAL_GOAL, f"the goal's lines with their last values (or a {USER_STATE})")
+        return None
+    final = checked_user_state(last, Place(findings, name, max(len(turns) - 1, 0), FINAL_GOAL))
+    if not goal and len(findings.errors) == before:
+        wrong(GOAL, "a goal with lines")
+    elif [line[:3] for line in goal] != [line[:3] for line in final]:
+        wrong(FINAL_GOAL, "the lines of the goal, in its order")
+    if len(findings.errors) > before:
+        return None
+    # Acts that do not exist: nobody has understood them, and a score cannot tell.
+    for number, turn in enumerate(turns):
+        for key, side in SIDES.items():
+            place = Place(findings, name, number, key)
+            for kind, message in mistakes_in(side, turn.get(key) or ()):
+                if kind == NOT_AN_ACT:
+                    place.error(kind, message)
+                else:
+                    place.doubt(kind, message, then=OF_NO_SCORE)
+    kind, named = goal_type(goal), str(raw.get(GOAL_TYPE, goal_type(goal)))
+    if named != kind:
+        known = f"{did_you_mean(named, GOAL_TYPES)} (known: {', '.join(GOAL_TYPES)})"
+        message = (
+            f'it says "{shorten(named)}", but the goal is of type {kind}'
+            if named in GOAL_TYPES
+            else f'unknown goal type "{shorten(named)}"{known}'
+        )
+        findings.error("other-goal-type", message, dialogue=name, key=GOAL_TYPE)
+        return None
+    return LoggedDialogue(name, goal, final, raw[HAS_FINISHED], raw[N_TURNS], turns)

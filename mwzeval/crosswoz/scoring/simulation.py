@@ -1,0 +1,312 @@
+"""Simulated dialogues scored: how many finish, and in how many the user was well served.
+
+Source of the finish rate: Zhu et al., TACL 2020, section 5.6. Its overall figure is over the first
+1,000 dialogues, in which goal types are as frequent as they come ("natural"), not the mean over
+goal types ("macro"). Inform and Success are ours, see `success.py`; they are judged by the user's
+last state, corrected by what the system said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.crosswoz import NAME as BENCHMARK
+from mwzeval.crosswoz import SCORING_REVISION
+from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, parse_act
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple, goal_to_json
+from mwzeval.crosswoz.corpus.folds import Gold
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, VENUE_DOMAINS
+from mwzeval.crosswoz.log import (
+    Lines,
+    LoggedDialogue,
+    SimulationLog,
+    check_log,
+    log_lines,
+    natural_mix,
+)
+from mwzeval.crosswoz.predictions.checking import DEFAULT_OPTIONS, Options
+from mwzeval.crosswoz.predictions.tracks import (
+    END_TO_END,
+    RESPONSE,
+    SELECTED,
+    STATE,
+    SYSTEM_ACTS,
+    SYSTEM_ACTS_NLU,
+    USER_ACTS,
+    USER_RESPONSE,
+)
+from mwzeval.crosswoz.scoring.success import NOT_DONE, NOT_FINISHED, Judgement, judge, spelled
+from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.findings import Findings
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.table import Table
+from mwzeval.statistics.bootstrap import Sums
+from mwzeval.text import json_line
+from mwzeval.version import __version__, library_version
+
+OUTCOMES = {"finish_rate": "Finish rate", "inform": "Inform", "success": "Success"}
+NATURAL, MACRO = "natural mix", "macro"
+SCOPES = (WHOLE, NATURAL, *GOAL_TYPES)
+ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "understood as"}
+
+
+def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
+    """Return the lines of the goal with the user's last values.
+
+    A user who names the venue keeps that name whatever is said; so where the system calls it by a
+    name that does not exist, that name counts.
+    """
+    invented: dict[str, str] = {}
+    for raw in (raw for turn in dialogue.turns for raw in turn.get(SYSTEM_ACTS) or ()):
+        with suppress(ValueError):  # what is no act names nothing
+            intent, domain, slot, value = parse_act(raw)
+            is_name = intent in (INFORM, RECOMMEND) and slot == NAME and domain in VENUE_DOMAINS
+            if is_name and not database.named(domain, value):
+                invented[domain] = value
+
+    def corrected(wanted: SemanticTuple, final: SemanticTuple) -> SemanticTuple:
+        is_given = wanted.slot == NAME and bool(wanted.value) and not wanted.refers
+        if is_given and wanted.domain in invented:
+            return final.with_value(invented[wanted.domain])
+        return final
+
+    return tuple(map(corrected, dialogue.goal, dialogue.final_goal))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredSimulation:
+    """A log of simulated dialogues that has been scored."""
+
+    gold: Gold
+    log: SimulationLog
+    judgements: Mapping[str, Judgement]
+    scored_table: ScoredTable
+    warnings: tuple[Problem, ...]
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the scores with their signatures and rows, and intervals when it is said how."""
+        scores, n = self.scored_table.scores(resampling), len(self.log.dialogues)
+        plain: dict[str, Any] = {}
+        for score in scores:
+            plain.setdefault(score.name.removeprefix("e2e."), {})[score.scope] = score.value
+        return Report(
+            metrics={"e2e": plain},
+            scores=scores,
+            table=self.scored_table.table,
+            warnings=self.warnings,
+            meta={
+                "corpus": self.gold.corpus,
+                "unit": "dialogue",
+                "note": "Simulated dialogues about generated goals, not those of the corpus.",
+                "fold": "simulated",
+                "sources": self.gold.fold.checksum,
+                "said": dict(self.log.header) or None,
+                "turns": sum(each.n_turns for each in self.log.dialogues.values()),
+                "coverage": {"dialogues": {"scored": n, "of": n}},
+                "versions": {"numpy": library_version("numpy")}
+                | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
+            },
+            benchmark=BENCHMARK,
+        )
+
+    def units(self) -> Sequence[str]:
+        """Return the names of the dialogues, in order."""
+        return tuple(self.log.dialogues)
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of one dialogue. Raises `UsageError` for an unknown one."""
+        if unit not in self.log.dialogues:
+            hint = did_you_mean(unit, self.log.dialogues)
+            raise UsageError(f'no dialogue "{shorten(unit)}"{hint}')
+        return explain(self.log.dialogues[unit], self.judgements[unit])
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every dialogue."""
+        return map(self.explain, self.log.dialogues)
+
+
+def evaluate_simulation(
+    log: str | Path | Lines,
+    gold: Gold,
+    options: Options = DEFAULT_OPTIONS,
+    *,
+    file: str | None = None,
+) -> ScoredSimulation:
+    """Return the scores of a log of simulated dialogues, against the database of `gold`.
+
+    The log is a file's name, or the lines of such a file, which `file` names in messages.
+
+    Raises `InputError` with every problem when it cannot be scored, `UsageError` for options that
+    say nothing of a simulation.
+    """
+    checked, findings = _checked(log, options, file)
+    findings.check()
+    dialogues = checked.dialogues
+    judgements = {
+        name: judge(each.goal, outcome_of(each, gold.database), gold.database)
+        for name, each in dialogues.items()
+    }
+    table = Table.from_rows(
+        tuple(_column(kind, scope) for scope in SCOPES for kind in ("dialogues", *OUTCOMES)),
+        list(_rows(dialogues, judgements)),
+    )
+    choices = {
+        "corpus": f"{gold.corpus}@{gold.fold.checksum}",
+        "fold": "simulated",
+        "n": len(dialogues),
+        "told": "user state",
+        "user": "simulated",
+        "rev": SCORING_REVISION,
+        "version": __version__,
+    }
+    measures = tuple(_measures(table.sums(), Signature.of("e2e", choices)))
+    # Of another seed there is another goal by the same name.
+    goals = {name: json_line(goal_to_json(each.goal)) for name, each in dialogues.items()}
+    about = {name: sha256(goal.encode()).hexdigest()[:16] for name, goal in goals.items()}
+    scored = ScoredTable(table, measures, about=about)
+    return ScoredSimulation(gold, checked, judgements, scored, tuple(findings.warnings))
+
+
+def validate_simulation(path: str | Path, options: Options = DEFAULT_OPTIONS) -> list[Problem]:
+    """Return every problem of a log.
+
+    Raises `InputError` when it cannot be read at all, `UsageError` as `evaluate_simulation`.
+    """
+    return _checked(path, options)[1].problems
+
+
+def _checked(
+    log: str | Path | Lines, options: Options, file: str | None = None
+) -> tuple[SimulationLog, Findings]:
+    if isinstance(log, str | Path):
+        file, log = str(log), log_lines(log)
+    if options.conditioning is not None or set(options.tracks) - {END_TO_END.name}:
+        raise UsageError(
+            f"{file} is a log of simulated dialogues, which are scored as {END_TO_END.name} alone: "
+            "name no other track, and no conditioning"
+        )
+    findings = Findings(file, options.lenient, options.strict)
+    return check_log(log, findings, allow_partial=options.allow_partial), findings
+
+
+def _rows(
+    dialogues: Mapping[str, LoggedDialogue], judgements: Mapping[str, Judgement]
+) -> Iterator[tuple[str, Mapping[str, float]]]:
+    natural = natural_mix(dialogues)
+    for index, (name, each) in enumerate(dialogues.items()):
+        # Who never finished was not served, whatever was said until then.
+        kinds = {
+            "dialogues": True,
+            "finish_rate": each.finished,
+            "inform": each.finished and judgements[name].inform,
+            "success": each.finished and judgements[name].success,
+        }
+        scopes = [WHOLE, each.goal_type, *([NATURAL] if index < natural else [])]
+        yield name, {_column(k, s): float(v) for k, v in kinds.items() for s in scopes}
+
+
+def _measures(sums: Mapping[str, float], signature: Signature) -> Iterator[Measure]:
+    scopes = [scope for scope in SCOPES if sums[_column("dialogues", scope)]]
+    types = tuple(scope for scope in scopes if scope in GOAL_TYPES)
+    for kind, label in OUTCOMES.items():
+        for scope in scopes:
+            yield Measure(
+                f"e2e.{kind}",
+                label,
+                signature,
+                partial(_mean_rate, kind, (scope,)),
+                scope=scope,
+                cases=_column("dialogues", scope),
+                outcome=_column(kind, scope),
+            )
+        macro = partial(_mean_rate, kind, types)
+        yield Measure(f"e2e.{kind}", label, signature, macro, scope=MACRO)
+
+
+def _mean_rate(kind: str, scopes: Sequence[str], sums: Sums) -> NDArray[np.float64]:
+    pairs = ((_column(kind, scope), _column("dialogues", scope)) for scope in scopes)
+    rates = [100 * sums[part] / sums[whole] for part, whole in pairs]
+    return np.asarray(np.array(rates).mean(axis=0), dtype=np.float64)
+
+
+def _column(kind: str, scope: str) -> str:
+    return f"e2e.{kind}@{scope}"
+
+
+def explain(dialogue: LoggedDialogue, judged: Judgement) -> Explanation:
+    """Return what became of a simulated dialogue, and why it failed if it did."""
+    finished = dialogue.finished
+    return Explanation(
+        unit=dialogue.name,
+        outcomes={
+            WHOLE: {
+                "e2e.finish_rate": finished,
+                "e2e.inform": judged.inform if finished else None,
+                "e2e.success": judged.success if finished and judged.inform else None,
+            }
+        },
+        goal=tuple(_goal_facts(dialogue)),
+        turns=tuple(map(_turn, dialogue.turns)),
+        reasons=tuple(judged.reasons() if finished else _not_finished(dialogue)),
+    )
+
+
+def _goal_facts(dialogue: LoggedDialogue) -> Iterator[Fact]:
+    yield Fact("goal type", dialogue.goal_type)
+    for wanted, final in zip(dialogue.goal, dialogue.final_goal, strict=True):
+        what = f"{wanted.slot} = {spelled(wanted.value)}" if wanted.value else wanted.slot
+        came = f" → {spelled(final.value)}" if final.value != wanted.value else ""
+        label = "wants" if wanted.value else "asks for"
+        yield Fact(f"{wanted.subgoal} {label}", f"{what}{came}", wanted.domain)
+
+
+def _turn(raw: Mapping[str, Any]) -> TurnView:
+    utterances = [
+        Utterance(speaker, str(raw[key]))
+        for key, speaker in ((USER_RESPONSE, "user"), (RESPONSE, "system"))
+        if raw.get(key) is not None
+    ]
+    facts = [Fact(label, _acts(raw[key])) for key, label in ACTS.items() if raw.get(key)]
+    if not utterances:
+        # Without words the acts are what was said.
+        utterances = [
+            Utterance(speaker, _acts(raw.get(key) or ()) or "(nothing)")
+            for key, speaker in ((USER_ACTS, "user"), (SYSTEM_ACTS, "system"))
+        ]
+        facts = []
+    for key in (STATE, SELECTED):
+        domains = raw.get(key)
+        for domain, content in domains.items() if isinstance(domains, Mapping) else ():
+            if isinstance(content, Mapping) and content:
+                text = "; ".join(f"{slot}={value}" for slot, value in content.items())
+                facts.append(Fact(key, text, str(domain)))
+            elif isinstance(content, list) and content:
+                facts.append(Fact(key, ", ".join(map(str, content)), str(domain)))
+    return TurnView(tuple(utterances), tuple(facts))
+
+
+def _acts(raw: Iterable[Any]) -> str:
+    return ", ".join(act if isinstance(act, str) else "+".join(map(str, act)) for act in raw)
+
+
+def _not_finished(dialogue: LoggedDialogue) -> Iterator[Reason]:
+    undone = [line for line in dialogue.final_goal if not line.done]
+    for line in undone:
+        text = f"sub-goal {line.subgoal}: {line.slot} is {spelled(line.value)} in the end"
+        yield Reason(f"{NOT_DONE}:{line.slot}", "e2e.finish_rate", line.domain, None, text)
+    if not undone:
+        text = f"the user did not end it within {dialogue.n_turns} turns"
+        yield Reason(NOT_FINISHED, "e2e.finish_rate", WHOLE, None, text)

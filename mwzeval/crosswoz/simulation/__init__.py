@@ -1,1 +1,0 @@
-"""Simulated dialogues: users, goals, runs, logs, and what came of them."""
