@@ -57,11 +57,10 @@ class ENACSettings:
     """… after so many new ones each time."""
     exploration: Exploration = Exploration()  # noqa: RUF009
     importance: tuple[float, float] = (0.5, 1.0)
-    """Between which limits the importance of a reward is held: how much likelier its exchanges are
-    now than when they were played."""
+    """Limits of the importance weight of a reward: the ratio of the probabilities of its actions
+    now and when they were chosen."""
     credit: Literal["last", "return"] = "last"
-    """What a dialogue is worth: its last reward (as the published program has it), or its return.
-    """
+    """The value of a dialogue: its last reward (as in the published program), or its return."""
     cutoff: float = 1e-10
     """Eigenvalues of GGᵀ below this share of the largest count as 0."""
     drop_last: bool = True
@@ -73,10 +72,10 @@ PAPER = ENACSettings()
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A dialogue that was kept, with how probable each action was when it was chosen."""
+    """A dialogue in the replay memory, with the probability of each action when it was chosen."""
 
     exchanges: tuple[Exchange, ...]
-    chances: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
 
 
 class ENAC(NeuralPolicy):
@@ -108,7 +107,7 @@ class ENAC(NeuralPolicy):
     def _learn(self, dialogue: Sequence[Exchange]) -> None:
         settings = self.settings
         if dialogue:
-            self.replay.append(Played(tuple(dialogue), self._chances(dialogue)))
+            self.replay.append(Played(tuple(dialogue), self._probabilities(dialogue)))
         if (self.dialogues + 1) % settings.every or not reaches(
             (len(played.exchanges) for played in self.replay), settings.warm_up
         ):
@@ -117,15 +116,15 @@ class ENAC(NeuralPolicy):
         drawn = self.generator.choice(len(self.replay), batch, replace=False)
         self._update([self.replay[index] for index in drawn.tolist()])
 
-    def _chances(self, dialogue: Sequence[Exchange]) -> NDArray[np.float64]:
-        """Return how probable the actions were; masked ones are counted among those explored."""
+    def _probabilities(self, dialogue: Sequence[Exchange]) -> NDArray[np.float64]:
+        """Return the probabilities of the actions; exploration counts masked actions as well."""
         share = self.exploring
         scores = self.scores(np.stack([exchange.state for exchange in dialogue]))
-        chances = np.full(len(dialogue), share / self.actions)
+        probabilities = np.full(len(dialogue), share / self.actions)
         for index, exchange in enumerate(dialogue):
             if best_allowed(scores[index], exchange.mask) == exchange.action:
-                chances[index] += 1.0 - share
-        return chances
+                probabilities[index] += 1.0 - share
+        return probabilities
 
     def _update(self, batch: Sequence[Played]) -> None:
         torch = self.torch
@@ -133,14 +132,14 @@ class ENAC(NeuralPolicy):
         lengths = [len(played.exchanges) for played in batch]
         inputs, outputs, losses, logs = self._forward(states, actions)
         chosen = logs.detach().double().exp().numpy()
-        worth = self._worth(batch, np.split(chosen, np.cumsum(lengths)[:-1]))
+        values = self._dialogue_values(batch, np.split(chosen, np.cumsum(lengths)[:-1]))
         returned = torch.autograd.grad(losses.sum(), outputs)
         try:
             gradient = natural_gradient(
                 [layer.detach().double().numpy() for layer in inputs],
                 [layer.double().numpy() for layer in returned],
                 lengths,
-                worth,
+                values,
                 self.settings.cutoff,
             )
         except np.linalg.LinAlgError:
@@ -168,34 +167,34 @@ class ENAC(NeuralPolicy):
         entropy = -(policy * logs).sum(1)
         return inputs, outputs, -done - entropy, done
 
-    def _worth(
+    def _dialogue_values(
         self, batch: Sequence[Played], chosen: Sequence[NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """Return what each dialogue was worth, between -1 and 1, shape (dialogues,)."""
+        """Return the value of each dialogue, between -1 and 1, shape (dialogues,)."""
         low, high = self.settings.importance
-        worth = np.zeros(len(batch))
+        values = np.zeros(len(batch))
         for index, (played, now) in enumerate(zip(batch, chosen, strict=True)):
-            importance = np.clip(np.cumprod(now / played.chances), low, high)
+            importance = np.clip(np.cumprod(now / played.probabilities), low, high)
             rewards = importance * np.array([e.reward for e in played.exchanges])
             if self.settings.credit == "last":
-                worth[index] = rewards[-1]
+                values[index] = rewards[-1]
             else:
-                worth[index] = discounted(rewards, self.settings.discount)[0]
-        return worth.clip(-1.0, 1.0)
+                values[index] = discounted(rewards, self.settings.discount)[0]
+        return values.clip(-1.0, 1.0)
 
 
 def natural_gradient(
     inputs: Sequence[NDArray[np.float64]],
     returned: Sequence[NDArray[np.float64]],
     lengths: Sequence[int],
-    worth: NDArray[np.float64],
+    values: NDArray[np.float64],
     cutoff: float,
 ) -> list[NDArray[np.float64]]:
     """Return pinv(G) R without the baseline: for each linear layer the part of weights and biases.
 
     The row of a dialogue in G is its gradient and a 1 (the column of the baseline). `inputs` and
     `returned` hold for each linear layer what went in, shape (exchanges, in), and the gradient that
-    came back, shape (exchanges, out). Dialogues have `lengths` of these exchanges; `worth` is R,
+    came back, shape (exchanges, out). Dialogues have `lengths` of these exchanges; `values` is R,
     shape (dialogues,); eigenvalues of GGᵀ below the share `cutoff` of the largest count as 0.
     Raises `LinAlgError` where eigenvalues cannot be found.
     """
@@ -207,15 +206,15 @@ def natural_gradient(
     rows: list[NDArray[np.float64]] = []
     shapes: list[tuple[Any, tuple[int, int]]] = []
     for before, back in zip(inputs, returned, strict=True):
-        used = before.any(0)  # many values are never heard of
-        heard = before[:, used]
-        weights = np.empty((number, back.shape[1], heard.shape[1]))
+        used = before.any(0)  # many inputs are always zero
+        active = before[:, used]
+        weights = np.empty((number, back.shape[1], active.shape[1]))
         for row, of in zip(weights, dialogues, strict=True):
-            np.matmul(back[of].T, heard[of], out=row)
+            np.matmul(back[of].T, active[of], out=row)
         shapes.append((used, (back.shape[1], before.shape[1])))
         rows += [weights.reshape(number, -1), np.add.reduceat(back, starts)]
     gram = sum((row @ row.T for row in rows), start=np.ones((number, number)))
-    shares = np.linalg.pinv(gram, rcond=cutoff, hermitian=True) @ worth
+    shares = np.linalg.pinv(gram, rcond=cutoff, hermitian=True) @ values
     found = [shares @ row for row in rows]
     for index, (used, layer) in enumerate(shapes):
         whole = np.zeros(layer)

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mwzeval.errors import UsageError, unknown
-from mwzeval.pydial.policies import a2c, dqn, enac, ppo
-from mwzeval.pydial.policies.gaussian import gp_sarsa
+from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import Learner, View
 from mwzeval.pydial.tasks import Goodbye

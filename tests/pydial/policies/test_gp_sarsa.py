@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.policies.gaussian.gp_sarsa import GPSarsa, GPSarsaSettings
-from mwzeval.pydial.policies.gaussian.gp_temporal_difference import SparseTemporalDifference
+from mwzeval.pydial.policies.gp_sarsa import GPSarsa, GPSarsaSettings, SparseTemporalDifference
 
 Vector = NDArray[np.float64]
 Dialogue = tuple[list[Vector], list[int], list[float]]

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.policies import a2c, dqn, enac, ppo
-from mwzeval.pydial.policies.gaussian import gp_sarsa
+from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
 from mwzeval.pydial.policies.in_numpy import IN_NUMPY
 from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
 from mwzeval.pydial.policies.neural import adam, discounted, layers, seeded
@@ -210,9 +209,9 @@ def test_enac_credits_a_dialogue_with_its_last_reward_or_its_return(
     policy = enac.ENAC(SIZE, ACTIONS, settings=settings)
     dialogue = enac.Played(tuple(exchanges([-0.05, -0.05, 0.95])), np.array([0.5, 0.5, 0.5]))
     certain = np.array([0.5, 0.5, 0.5])
-    assert policy._worth([dialogue], [certain])[0] == pytest.approx(certainly)
+    assert policy._dialogue_values([dialogue], [certain])[0] == pytest.approx(certainly)
     doubtful = np.array([0.05, 0.5, 0.5])
-    assert policy._worth([dialogue], [doubtful])[0] == pytest.approx(doubtfully)
+    assert policy._dialogue_values([dialogue], [doubtful])[0] == pytest.approx(doubtfully)
 
 
 def test_ppo_weighs_temporal_differences_by_discount_and_trace() -> None:

@@ -1,23 +1,114 @@
-"""Gaussian-process SARSA on a sparse dictionary of points, for a kernel ⟨b, b'⟩·[a = a'].
+"""GP-SARSA: Q as a Gaussian process over beliefs; its uncertainty is what explores.
 
-Source: Engel, Algorithms and Representations for Reinforcement Learning, 2005, chapter 4; Gašić and
-Young, "Gaussian Processes for POMDP-Based Dialogue Manager Optimization", 2014.
+Source: Casanueva et al. (2017); Gašić and Young, "Gaussian Processes for POMDP-Based Dialogue
+Manager Optimization", 2014; Engel, Algorithms and Representations for Reinforcement Learning, 2005,
+chapter 4. NumPy only.
 
-Points of different actions know nothing of each other, so that the inverse of the kernel matrix is
-a block for each action, and a kernel vector is nothing outside one block. What one dialogue adds to
-the large matrix is added at its end, in one product: nobody asks for it sooner.
+The process is kept on a sparse dictionary of points, for a kernel ⟨b, b'⟩·[a = a']. Points of
+different actions are independent: the inverse of the kernel matrix is a block for each action, and
+a kernel vector is zero outside one block. What a dialogue adds to the large matrix is added at the
+end of the dialogue, in one product, since nothing reads it earlier.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.policies.learner import Arrays, State, View
+
 Vector = NDArray[np.float64]
 GROWTH = 1.3
 ROWS_TOGETHER = 256
+
+
+@dataclass(frozen=True, slots=True)
+class GPSarsaSettings:
+    """Hyperparameters; the defaults are those of the published program."""
+
+    discount: float = 1.0
+    """γ; the paper says 0.99, its program used 1."""
+    noise: float = 5.0
+    """Standard deviation σ of returns."""
+    threshold: float = 0.001
+    """ν: how far a pair must be from its projection on the dictionary to enter it."""
+    training_scale: float = 3.0
+    """Q is drawn from a normal distribution of so many times its standard deviation…"""
+    test_scale: float = 1.0
+    """… and of so many times in tests; 0 takes the mean."""
+
+
+PAPER = GPSarsaSettings()
+
+
+class GPSarsa:
+    """The policy. All of the reward is given in the last exchange, as the return."""
+
+    view: ClassVar[View] = "kernel"
+
+    def __init__(
+        self, size: int, actions: int, *, settings: GPSarsaSettings = PAPER, seed: int = 0
+    ) -> None:
+        self.settings = settings
+        self.process = SparseTemporalDifference(
+            size,
+            actions,
+            discount=settings.discount,
+            noise=settings.noise,
+            threshold=settings.threshold,
+        )
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a dialogue to learn from."""
+        self._beliefs: list[State] = []
+        self._actions: list[int] = []
+        self._return = 0.0
+
+    def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
+        """Return the allowed action with the highest drawn Q.
+
+        `state` has shape (size,), `mask` (actions,); in `training` Q varies more.
+        """
+        scale = self.settings.training_scale if training else self.settings.test_scale
+        best, highest = -1, -np.inf
+        for action in np.flatnonzero(mask).tolist():
+            mean, variance = self.process.predict(state, action)
+            value = rng.gauss(mean, scale * variance**0.5) if scale else mean
+            if value > highest:
+                best, highest = action, value
+        return best
+
+    def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
+        """Keep an exchange."""
+        self._beliefs.append(np.asarray(state, dtype=np.float64))
+        self._actions.append(action)
+        self._return += reward
+
+    def end(self) -> None:
+        """Learn from the dialogue."""
+        rewards = [0.0] * len(self._actions)
+        if rewards:
+            rewards[-1] = self._return
+        self.process.learn(self._beliefs, self._actions, rewards)
+        self.begin()
+
+    def weights(self) -> Arrays:
+        """Return the points of the dictionary and the statistics that predictions need."""
+        points, owners = self.process.points
+        means, squares = self.process.means, self.process.squares()
+        return {"points": points, "owners": owners, "means": means, "squares": squares}
+
+    def load(self, arrays: Arrays) -> None:
+        """Replace the dictionary and its statistics. Raises `ValueError` for other shapes."""
+        self.process.restore(**arrays)
+        self.begin()
 
 
 class Block:
@@ -151,7 +242,7 @@ class SparseTemporalDifference:
         added = np.zeros((len(beliefs), capacity))
         weights = np.zeros(len(beliefs))
         noise, discount = self.variance, self.discount
-        pair = self._seen(beliefs[0], actions[0])
+        pair = _Pair(beliefs[0], actions[0], self.blocks[actions[0]])
         projection = self._entered(pair, capacity)
         vector = np.zeros(capacity)
         error, scale = 0.0, math.inf
@@ -162,7 +253,8 @@ class SparseTemporalDifference:
             seen_here = change.copy()
             following = None
             if step + 1 < len(beliefs):
-                following = self._seen(beliefs[step + 1], actions[step + 1])
+                belief, action = beliefs[step + 1], actions[step + 1]
+                following = _Pair(belief, action, self.blocks[action])
                 there = self.blocks[following.action].places
                 change[there] -= discount * following.kernel
             carried = discount * noise / scale
@@ -172,9 +264,7 @@ class SparseTemporalDifference:
             carry = carried * vector
             if following is None:
                 vector = carry + projection - spread
-                scale = (
-                    noise + float(change @ (vector + carry)) - _remains(carried, discount, noise)
-                )
+                scale = noise + float(change @ (vector + carry)) - carried * discount * noise
             elif following.novelty > self.threshold:
                 seen_there = np.zeros(capacity)
                 seen_there[there] = following.kernel
@@ -185,7 +275,7 @@ class SparseTemporalDifference:
                     + gain
                     - float(change @ spread)
                     + 2 * float(carry @ change)
-                    - _remains(carried, discount, noise)
+                    - carried * discount * noise
                 )
                 entered = self._entered(following, capacity)
                 vector = carry + projection - spread - discount * entered
@@ -197,7 +287,7 @@ class SparseTemporalDifference:
                 scale = (
                     (1 + discount**2) * noise
                     + float(change @ (vector + carry))
-                    - _remains(carried, discount, noise)
+                    - carried * discount * noise
                 )
                 projection = entered
             added[step] = vector
@@ -206,9 +296,6 @@ class SparseTemporalDifference:
             if following is not None:
                 pair = following
         self._take_in(added, weights)
-
-    def _seen(self, belief: Vector, action: int) -> _Pair:
-        return _Pair(belief, action, self.blocks[action])
 
     def _entered(self, pair: _Pair, capacity: int) -> Vector:
         """Return the projection of a pair on the points, to which it is added if it is new."""
@@ -275,7 +362,3 @@ class SparseTemporalDifference:
         for action, block in enumerate(self.blocks):
             places = np.flatnonzero(owners == action)
             block.restore(points[places], places)
-
-
-def _remains(carried: float, discount: float, noise: float) -> float:
-    return carried * discount * noise

@@ -1,1 +1,0 @@
-"""GP-SARSA, and the Gaussian process that it learns."""
