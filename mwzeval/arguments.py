@@ -74,10 +74,7 @@ def file_of(arguments: argparse.Namespace) -> str:
 
 
 def named_runs(argument: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return the name and the files of a system given as `NAME=RUN,RUN`; None for other arguments.
-
-    An existing file with such a name is a file.
-    """
+    """Return name and files of `NAME=RUN,RUN`; None for others, also for an existing file."""
     name, _, runs = argument.partition("=")
     if not (name and runs) or "/" in name:
         return None

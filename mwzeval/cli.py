@@ -219,11 +219,9 @@ def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str])
 
 
 def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
-    """Return the name of the benchmark of a command.
+    """Return the name of the benchmark of a command, before its other arguments are parsed.
 
     It is the argument of `--benchmark`, else the benchmark of the first file, else the default.
-    `given` are the arguments of the verb. The benchmark is determined before they are parsed,
-    because each benchmark has options of its own.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--benchmark", nargs="?")

@@ -44,10 +44,8 @@ def pool(
 ) -> Iterator[ProcessPoolExecutor]:
     """Yield worker processes; what waits is dropped when the block is left.
 
-    Ctrl-C interrupts this process alone, which says when the workers stop. They end with this
-    process, however it ends: otherwise a worker whose parent was killed would finish its task and
-    then wait for ever. They are spawned, for a copy of this process would have a NumPy whose number
-    of threads is settled.
+    Ctrl-C interrupts this process alone, with which the workers end, however it ends. They are
+    spawned, for a copy of this process would have a NumPy whose number of threads is settled.
     """
     # Imported here, because most commands need no processes and are to start at once.
     import multiprocessing
@@ -74,10 +72,7 @@ def pool(
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Block SIGINT in this block, and for ever in processes and threads that it starts.
-
-    Where the system has no signal masks, nothing is blocked.
-    """
+    """Block SIGINT in this block, and for ever in processes and threads that it starts."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -6,7 +6,6 @@ Nothing is downloaded, and nothing is changed.
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -16,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from mwzeval.arguments import add_data, add_format
 from mwzeval.benchmark import plugins
+from mwzeval.cluster import processors
 from mwzeval.commands.data import shelves
 from mwzeval.files.downloads import file_states
 from mwzeval.libraries import installing
@@ -67,31 +67,20 @@ def diagnosis(data: str | None = None) -> Document:
             "it now), or read from a folder that MWZEVAL_DATA or --data names. The samples of all "
             "benchmarks are part of mwzeval."
         )
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    machine = f"{platform.system()} {platform.machine()}, {cores} cores"
-    extras = [
-        [
-            f"{row['extra']}: {row['purpose']}",
-            f"missing: {row['missing']}" if row["missing"] else "installed",
-        ]
-        for row in packages
-    ]
-    corpora = [[row["corpus"], row["state"]] for row in files]
+    machine = f"{platform.system()} {platform.machine()}, {processors()} cores"
     external = [plugin._asdict() for plugin in plugins()]
-    lines = [
-        [
-            "{name}: {distribution} {version}".format_map(plugin),
-            f"skipped: {plugin['problem']}" if plugin["problem"] else "works",
-        ]
-        for plugin in external
-    ]
+    extras, found = [], []
+    for row in packages:
+        state = f"missing: {row['missing']}" if row["missing"] else "installed"
+        extras.append([f"{row['extra']}: {row['purpose']}", state])
+    for row in external:
+        state = f"skipped: {row['problem']}" if row["problem"] else "works"
+        found.append([f"{row['name']}: {row['distribution']} {row['version']}", state])
+    corpora = [[row["corpus"], row["state"]] for row in files]
+    sheets = [sheet("Extras", ["", ""], extras), sheet("Public files", ["", "files"], corpora)]
     return Document(
         (f"mwzeval {__version__}, Python {platform.python_version()}, {machine}",),
-        (
-            sheet("Extras", ["", ""], extras),
-            sheet("Public files", ["", "files"], corpora),
-            *([sheet("Plug-ins", ["", ""], lines)] if lines else []),
-        ),
+        (*sheets, *([sheet("Plug-ins", ["", ""], found)] if found else [])),
         tuple(notes),
         (*packages, *files, *external),
         {"version": __version__, "extras": packages, "corpora": files, "plugins": external},
@@ -108,9 +97,12 @@ def _packages() -> Iterator[dict[str, str]]:
         missing: list[str] = []
         for requirement in requirements:
             marker = requirement.marker
-            if not marker or marker.evaluate({"extra": ""}):
-                continue  # needed without any extra
-            if not marker.evaluate({"extra": extra}):
+            # Without an extra it is needed always.
+            if (
+                not marker
+                or marker.evaluate({"extra": ""})
+                or not marker.evaluate({"extra": extra})
+            ):
                 continue
             name = canonicalize_name(requirement.name)
             try:
@@ -137,13 +129,10 @@ def _files(data: str | None) -> Iterator[dict[str, str]]:
             of_corpus = [state for state in states if corpus in state.corpora]
             missing = sum(state.state == "missing" for state in of_corpus)
             foreign = sum(state.is_foreign for state in of_corpus)
-            parts = [
-                f"{len(of_corpus) - missing} of {len(of_corpus)}",
-                *([f"{foreign} not as published"] if foreign else []),
-            ]
+            differ = f", {foreign} not as published" if foreign else ""
             yield {
                 "corpus": corpus,
                 "benchmark": shelf.title,
-                "state": ", ".join(parts),
+                "state": f"{len(of_corpus) - missing} of {len(of_corpus)}{differ}",
                 "missing": str(missing) if missing else "",
             }

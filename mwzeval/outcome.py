@@ -99,10 +99,7 @@ def finish(
     show: Callable[[], str],
     failed: Sequence[str],
 ) -> int:
-    """Write the report, print what `show` returns, list failed gates; return the exit code.
-
-    `document` is appended to GitHub's step summary, where there is one.
-    """
+    """Write the report, print what `show` returns, list failed gates; return the exit code."""
     from mwzeval.text import to_json
 
     if arguments.output in STANDARD_OUTPUT:

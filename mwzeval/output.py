@@ -49,10 +49,7 @@ def tell(message: str) -> None:
 
 @contextmanager
 def warnings_behind(*of_files: Iterable[Problem], can_be_validated: bool = True) -> Iterator[None]:
-    """Print the warnings of files to standard error at the end of a `with` block.
-
-    The lines are those of `warning_lines`.
-    """
+    """Print the `warning_lines` of files to standard error at the end of a `with` block."""
     try:
         yield
     finally:
@@ -172,10 +169,7 @@ def write_result(text: str, format_name: str) -> None:
 
 
 def write_output(path: str, content: str | bytes, about: str = "", *, quiet: bool = False) -> None:
-    """Write a file atomically, and print "wrote PATH" and `about` unless `quiet`.
-
-    The line also says whether a file was replaced. Raises `MwzevalError`.
-    """
+    """Write a file atomically, and print that unless `quiet`. Raises `MwzevalError`."""
     from mwzeval.files.writing import write_atomically
 
     is_replaced = os.path.isfile(path)  # noqa: PTH113 - a name may have a NUL in it

@@ -24,8 +24,14 @@ from mwzeval.arguments import (
     resampling_of,
 )
 from mwzeval.benchmark import Benchmark
-from mwzeval.commands.items import add_items, check_without_items, read_items
-from mwzeval.commands.systems import named_systems, score_files, unit_of
+from mwzeval.commands.systems import (
+    add_items,
+    check_without_items,
+    named_systems,
+    read_items,
+    score_files,
+    unit_of,
+)
 from mwzeval.errors import Problem, UsageError, conditions
 from mwzeval.files.reading import shortest_ends
 from mwzeval.output import tell, warnings_behind, write_output, write_result
@@ -83,10 +89,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Score all systems, compare, and print or write the result.
-
-    Raises `UsageError` for options that have no meaning for these files.
-    """
     from mwzeval.comparison import compare
     from mwzeval.comparison.comparison import NONE, comparison_document, paper_document
     from mwzeval.comparison.items import directions

@@ -15,11 +15,11 @@ import argparse
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mwzeval.arguments import add_data
-from mwzeval.benchmark import BUILT_IN, Benchmark, Shelf, benchmarks, plugin_errors
+from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, plugin_errors
 from mwzeval.errors import MwzevalError, UsageError, printable, unknown
 from mwzeval.files.downloads import STATES, DataRoot, FileState, embedded, file_states
 from mwzeval.files.writing import named_where_unwritable
@@ -57,38 +57,36 @@ def run(arguments: argparse.Namespace) -> int:
             for path in shelf.root.fetch(shelf.root.published_matching(patterns)):
                 print(printable(str(path)))
         return 0
-    rereads = arguments.action == "verify"
-    states = [file_states(shelf.root, shelf.corpora, reread=rereads) for shelf in found]
-    shown = (
-        f"{shelf.title}: {format_states(shelf.root, files)}\n"
-        for shelf, files in zip(found, states, strict=True)
-    )
+    rereads, has_foreign = arguments.action == "verify", False
+    shown = []
+    for shelf in found:
+        states = file_states(shelf.root, shelf.corpora, reread=rereads)
+        shown.append(f"{shelf.title}: {format_states(shelf.root, states)}\n")
+        has_foreign |= any(file.is_foreign for file in states)
     print("\n".join(shown), end="")
-    return int(rereads and any(file.is_foreign for files in states for file in files))
+    return int(rereads and has_foreign)
 
 
 def shelves(data: str | None) -> Iterator[Shelf]:
     """Yield the public files of every benchmark that has any."""
     for benchmark in benchmarks():
-        if shelf := _shelf(benchmark, data):
+        try:
+            with plugin_errors(benchmark):
+                shelf = benchmark.shelf(data)
+        except MwzevalError as error:
+            if benchmark.info.name in BUILT_IN:
+                raise
+            tell(f"warning: {error}")
+            continue
+        if shelf:
             yield shelf
-
-
-def _shelf(benchmark: Benchmark, data: str | None) -> Shelf | None:
-    try:
-        with plugin_errors(benchmark):
-            return benchmark.shelf(data)
-    except MwzevalError as error:
-        if benchmark.info.name in BUILT_IN:
-            raise
-        tell(f"warning: {error}")
-        return None
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
     """Return the shelf of a benchmark, or its part that is one corpus; all when `name` is None.
 
-    Raises `UsageError` for an unknown name.
+    Raises:
+        UsageError: For an unknown name.
     """
     everything = list(shelves)
     if name is None:
@@ -98,11 +96,12 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
             return [shelf]
         if name in shelf.corpora:
             return [shelf._replace(corpora={name: shelf.corpora[name]})]
-    if of := next((benchmark for benchmark in benchmarks() if name == benchmark.info.name), None):
-        raise UsageError(
-            f"the data of {of.info.title} are no public files that could be fetched: name a folder "
-            "with --data (docs/data.md)"
-        )
+    for info in (benchmark.info for benchmark in benchmarks()):
+        if name == info.name:
+            raise UsageError(
+                f"the data of {info.title} are no public files that could be fetched: name a "
+                "folder with --data (docs/data.md)"
+            )
     known = (n for shelf in everything for n in (shelf.name, *shelf.corpora))
     raise UsageError(unknown("benchmark or corpus", name, known))
 
@@ -128,12 +127,8 @@ def examples(destination: Path) -> list[Path]:
     return copies
 
 
-def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
-    """Return the states as a table, with both checksums of a file that is not the published one.
-
-    It ends with one line per corpus, and what to do.
-    """
-    rows = list(states)
+def format_states(root: DataRoot, rows: Sequence[FileState]) -> str:
+    """Return a table of states, a line per corpus, and what to do about files that differ."""
     explained = (
         "the user's cache; missing files are downloaded on first use"
         if root.origin == "cache"
@@ -141,9 +136,10 @@ def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
     )
     width = max(map(len, ("state", *(row.state for row in rows))))
     wide = max(map(len, ("file", *(row.local for row in rows))))
-    lines = [f"{root.path} ({explained})", "", f"{'state':<{width}}  {'file':<{wide}}  corpora"]
+    table = f"{{:<{width}}}  {{:<{wide}}}  {{}}".format
+    lines = [f"{root.path} ({explained})", "", table("state", "file", "corpora")]
     for row in rows:
-        lines.append(f"{row.state:<{width}}  {row.local:<{wide}}  {', '.join(row.corpora)}")
+        lines.append(table(row.state, row.local, ", ".join(row.corpora)))
         if row.is_foreign:
             expected = row.expected or "(not among the published files)"
             lines.append(f"{'':{width + 4}}expected git blob {expected}")

@@ -15,8 +15,14 @@ import argparse
 
 from mwzeval.arguments import add_files, add_format, add_places, files_of, level, number
 from mwzeval.benchmark import Benchmark, ScoredFile
-from mwzeval.commands.items import add_items, are_items, check_without_items, read_items
-from mwzeval.commands.systems import names_of, score_files
+from mwzeval.commands.systems import (
+    add_items,
+    are_items,
+    check_without_items,
+    names_of,
+    read_items,
+    score_files,
+)
 from mwzeval.output import warnings_behind, write_result
 
 SUCCESS = "success"
@@ -89,11 +95,6 @@ def _numbers(text: str) -> list[int]:
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Score the pilot runs and print what it takes.
-
-    Raises `UsageError` for more trials than the pilot can tell of, and a pilot whose items are all
-    the same.
-    """
     from mwzeval.comparison.power import TwoSided, pilots_of, power_document
     from mwzeval.scores.sheets import printed
 

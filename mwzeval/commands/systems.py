@@ -1,4 +1,4 @@
-"""The files that verbs read, scored by a benchmark, and the names of systems."""
+"""The files that verbs read: scored by a benchmark, or with scores of items; names of systems."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import files_of, named_runs
-from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile, advice, benchmark_of
-from mwzeval.commands import items
+from mwzeval.benchmark import DEFAULT, Benchmark, FileScorer, ScoredFile, advice, benchmark_of
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, shortest_ends
+from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, plain_name, shortest_ends
 from mwzeval.output import counting
 from mwzeval.statistics.trials import item_of_trial
 
 if TYPE_CHECKING:
+    from mwzeval.comparison.items import ItemScores
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.score import Words
+
+
+ENDINGS = (".csv", ".tsv", ".eval")
+"""Endings of files that are never predictions of a benchmark."""
+
+COLUMNS = {
+    "item": "what is scored",
+    "cluster": "what items share that are not independent, such as a text",
+    "trial": "which of several attempts at an item it is",
+}
 
 
 def score_files(
@@ -30,9 +40,8 @@ def score_files(
 ) -> dict[str, ScoredFile]:
     """Return the scored files by the names of their systems, as the options of a verb say.
 
-    `scorer` is that of the options, if the verb has it already.
-    Raises `InputError` with the problems of all files, and `UsageError` for files with scores of
-    items if the verb reads these with `--items`.
+    `scorer` is that of the options, if the verb has it already. Raises `InputError` with the
+    problems of all files, `UsageError` for files with scores of items if the verb has `--items`.
     """
     progress = not getattr(arguments, "quiet", False)
     scorer = scorer or benchmark.scorer(arguments)
@@ -44,7 +53,7 @@ def score_files(
                 with recognising(file, benchmark):
                     scored[name] = scorer.score(file, progress=progress)
             except InputError as error:
-                if hasattr(arguments, "items") and items.has_items(file):
+                if hasattr(arguments, "items") and has_items(file):
                     raise UsageError(
                         f"{file}: scores of items of whatever benchmark are read with --items"
                     ) from None
@@ -77,7 +86,7 @@ def common_units_of(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[st
     units = {name: system.units() for name, system in systems.items()}
     if len(systems) == 1:
         return next(iter(units.values()))
-    from mwzeval.comparison.alignment import check_comparable, common_units
+    from mwzeval.comparison.systems import check_comparable, common_units
 
     # Trials are explained one by one, so they are what is common.
     tables = {
@@ -117,7 +126,7 @@ def _stem(file: str) -> str:
         return "standard input"
     if PurePath(file).name in ("", ".."):  # a folder, such as the current one
         return str(Path(file).resolve())
-    for ending in (*COMPRESSED, ".jsonl", ".json", *items.ENDINGS):
+    for ending in (*COMPRESSED, ".jsonl", ".json", *ENDINGS):
         file = file.removesuffix(ending)
     return file
 
@@ -150,3 +159,81 @@ def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     if sum(files.count(STANDARD_INPUT) for files in systems.values()) > 1:
         raise UsageError("standard input (-) can be read only once")
     return systems
+
+
+def add_items(parser: argparse.ArgumentParser) -> None:
+    """Add `--items` and the options that name its columns."""
+    parser.add_argument(
+        "--items",
+        action="store_true",
+        help="files are of any benchmark, with scores of single items: CSV, TSV, JSON, JSON Lines, "
+        "logs of inspect_ai, results of tau-bench and tau2-bench, samples of "
+        "lm-evaluation-harness; told apart by their shape",
+    )
+    for column, what in COLUMNS.items():
+        parser.add_argument(
+            f"--{column}-column",
+            metavar="NAME",
+            help=f"with --items: which column says {what} (default: by its name); a.b is b in a",
+        )
+
+
+def check_without_items(arguments: argparse.Namespace, *others: str) -> None:
+    """Raise `UsageError` if columns, or `others`, are named for files without scores of items."""
+    for option in (*(f"{column}_column" for column in COLUMNS), *others):
+        if getattr(arguments, option) is not None:
+            raise UsageError(
+                f"--{option.replace('_', '-')} is of files with scores of items: add --items"
+            )
+
+
+def are_items(file: str) -> bool:
+    """Return whether a file has scores of items by its name, which may be that of a compressed."""
+    return plain_name(file.lower()).endswith(ENDINGS)
+
+
+def has_items(file: str) -> bool:
+    """Return whether a file has scores of items by its name or its format."""
+    from mwzeval.comparison.item_formats import is_log
+
+    return are_items(file) or (file != STANDARD_INPUT and is_log(file))
+
+
+def read_items(
+    files: Sequence[str], arguments: argparse.Namespace, benchmark: Benchmark
+) -> ItemScores:
+    """Return the scores in files of items, as `--score` and the options of columns say.
+
+    Raises `UsageError` for options of a benchmark, `InputError`, which names the benchmark of a
+    file if one scores it.
+    """
+    from mwzeval.comparison import items
+    from mwzeval.comparison.item_formats import Columns
+
+    given, parser = vars(arguments), argparse.ArgumentParser(add_help=False)
+    benchmark.add_arguments(parser, arguments.verb)
+    own = {"benchmark": DEFAULT, **vars(parser.parse_args([]))}
+    if wrong := [option for option, default in own.items() if given[option] != default]:
+        named = ", ".join(f"--{option.replace('_', '-')}" for option in wrong)
+        raise UsageError(
+            f"{named}: without meaning for files with scores of items (--items), of which no "
+            "benchmark knows anything; leave it out"
+        )
+    columns = Columns(
+        arguments.item_column,
+        tuple(filter(None, [arguments.score])),
+        arguments.cluster_column,
+        arguments.trial_column,
+        lower=tuple(filter(None, [given.get("lower_is_better")])),
+    )
+    try:
+        return items.read_items(files, columns)
+    except InputError as error:
+        for file in {problem.file: None for problem in error.problems if problem.file in files}:
+            if known := benchmark_of(str(file)):
+                message = (
+                    f"this looks like a file of {known.info.title}, which has no scores of items: "
+                    f"leave out --items, and it is scored (--benchmark {known.info.name})"
+                )
+                raise InputError([Problem("of-benchmark", message, file=file)]) from None
+        raise

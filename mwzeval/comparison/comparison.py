@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import ScoredTable
-from mwzeval.scores.score import WHOLE, Group, Interval, Signature, apart
+from mwzeval.scores.score import WHOLE, Group, Interval, Signature, apart, ends_record
 from mwzeval.scores.sheets import (
     ALIKE,
     BETTER,
@@ -30,7 +30,7 @@ from mwzeval.scores.sheets import (
     to_html,
     to_text,
 )
-from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, AcrossRuns, across_runs
+from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, across_runs
 from mwzeval.statistics.tests import Place, WinsTiesLosses
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ class ComparedSystem:
         return any(1 < number < FEWEST_RUNS for number in (len(self.runs), self.seeds or 0))
 
     @property
-    def over(self) -> AcrossRuns | None:
-        """Mean and spread over the runs; None of a single run."""
-        return across_runs(self.runs) if len(self.runs) > 1 else None
+    def sd(self) -> float | None:
+        """The standard deviation over the runs; None of a single run."""
+        return across_runs(self.runs).standard_deviation if len(self.runs) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +159,9 @@ class ComparedMeasure:
         """
         if not self.has_direction:
             return ()
-        values = [entry.value for entry in self.systems]
-        best = min(values) if self.lower_is_better else max(values)
-        best_ones = [entry for entry in self.systems if entry.value == best]
-        return best_ones if len(best_ones) < len(values) else ()
+        best = (min if self.lower_is_better else max)(entry.value for entry in self.systems)
+        found = [entry for entry in self.systems if entry.value == best]
+        return found if len(found) < len(self.systems) else ()
 
     def against_best(self, entry: ComparedSystem) -> float | None:
         """Return the corrected p value of a system against the best one.
@@ -194,10 +193,7 @@ class ComparedMeasure:
 
     def of(self, system: str) -> ComparedSystem:
         """Return one system's entry. Raises `KeyError` when it is not there."""
-        for entry in self.systems:
-            if entry.system == system:
-                return entry
-        raise KeyError(system)
+        return {entry.system: entry for entry in self.systems}[system]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,16 +262,12 @@ class Comparison:
         Raises:
             KeyError: When it was not compared.
         """
-        for measure in self.measures:
-            if (measure.name, measure.scope) == (name, scope):
-                return measure
+        if found := [m for m in self.measures if (m.name, m.scope) == (name, scope)]:
+            return found[0]
         raise KeyError(name)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a pandas DataFrame in long form, unrounded; docs/python.md lists its columns.
-
-        Raises `DependencyError` when pandas (the extra `frames`) is not installed.
-        """
+        """Return a pandas DataFrame in long form, unrounded; docs/python.md lists its columns."""
         records = [_record(self, *entry) for entry in self.entries]
         types = dict.fromkeys(TEXTS, TEXT) | dict.fromkeys(COUNTS, COUNT) | {"best": FLAG}
         columns = {name: types.get(name, FLOAT) for name in records[0] if name != "values"}
@@ -490,8 +482,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     values = [Cell(entry.value, form=form, best=entry in measure.best) for entry in systems]
     columns["mean" if comparison.several_runs else "score"] = [*values]
     if comparison.several_runs:
-        spreads = (entry.over.standard_deviation if entry.over else None for entry in systems)
-        columns["sd"] = [Cell(spread, form=form) for spread in spreads]
+        columns["sd"] = [Cell(entry.sd, form=form) for entry in systems]
     if len(systems) > 1:
         names = ["difference", f"{100 * comparison.confidence:g} % interval"]
         if measure.test is not None:
@@ -506,10 +497,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
 def difference_cells(
     measure: ComparedMeasure, entry: ComparedSystem, decimals: int, level: float | None = None
 ) -> list[Cell]:
-    """Return the difference to the baseline, its interval, the corrected p value, and the counts.
-
-    Of the baseline itself, `baseline` and empty cells.
-    """
+    """Return difference, interval, corrected p value and counts; `baseline` for the baseline."""
     difference = entry.difference
     if difference is None:
         return [Cell("baseline"), Cell(""), Cell(""), Cell("")]
@@ -594,10 +582,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
 def _record(
     comparison: Comparison, measure: ComparedMeasure, entry: ComparedSystem, *, own: bool = False
 ) -> dict[str, Any]:
-    """Return one score of one system in long form; `values` has the scores of its runs.
-
-    The interval is of the difference, or the score's `own`.
-    """
+    """Return one score of one system in long form; the interval is of the difference, or `own`."""
     difference, place = entry.difference, entry.place
     interval, counts = (difference.interval, difference.counts) if difference else (None, None)
     interval = entry.interval if own else interval
@@ -610,13 +595,12 @@ def _record(
         "best": entry in measure.best,
         "p_best": measure.against_best(entry),
         "runs": len(entry.runs),
-        "sd": entry.over.standard_deviation if entry.over else None,
+        "sd": entry.sd,
         "values": entry.runs,
         "n": measure.n,
         "cases": entry.cases,
         "difference": difference.value if difference else None,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        **ends_record(interval),
         "interval": interval.method if interval else None,
         "p": difference.p_value if difference else None,
         "p_holm": difference.adjusted if difference else None,

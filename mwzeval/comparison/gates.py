@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.comparison.alignment import check_comparable
 from mwzeval.comparison.comparison import WITHOUT_DIRECTION
-from mwzeval.comparison.systems import LEVEL, compare
+from mwzeval.comparison.systems import LEVEL, check_comparable, compare
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.scores.score import WHOLE

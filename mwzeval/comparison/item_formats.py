@@ -65,10 +65,7 @@ Row: TypeAlias = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a file, and the columns that its format defines.
-
-    A value in an object is in the column `a.b`.
-    """
+    """The rows of a file, and the columns of its format; values in objects are in `a.b`."""
 
     rows: Sequence[Row]
     columns: Columns = field(default_factory=Columns)
@@ -105,16 +102,14 @@ def read_rows(file: str, findings: Findings) -> Rows:
     if isinstance(value, dict):
         if isinstance(value.get("eval"), dict) and ("samples" in value or "plan" in value):
             return _inspect_samples(value.get("samples"), findings)
+        items = value
         # Results of τ²-bench have a list of tasks, too.
-        lists = (value.get("simulations"), *value.values())
-        found = next(
-            (of for of in lists if isinstance(of, list) and of and isinstance(of[0], dict)), None
-        )
+        lists = [of for of in (value.get("simulations"), *value.values()) if isinstance(of, list)]
         if _is_harness_sample(value):
-            found = [value]
-        if found is None:
-            return Rows(_by_item(value), Columns("item", trial="trial"))
-        value = found
+            lists = [[value]]
+        value = next((of for of in lists if of and isinstance(of[0], dict)), None)
+        if value is None:
+            return Rows(_by_item(items), Columns("item", trial="trial"))
     return _json_rows([(f"row {n}", row) for n, row in enumerate(value, start=1)], findings)
 
 
@@ -231,24 +226,21 @@ def _inspect_samples(samples: Any, findings: Findings) -> Rows:
     for number, sample in enumerate(samples, start=1):
         if not isinstance(sample, dict) or "id" not in sample:
             raise _other_shape(findings.file, f"sample {number} is not an object with an id")
-        scores = {} if sample.get("error") else _inspect_scores(sample.get("scores"))
+        has_failed = sample.get("error")
+        scores = {} if has_failed else _inspect_scores(sample.get("scores"))
         if not scores:
-            why = "ended in an error" if sample.get("error") else "have no scores"
+            why = "ended in an error" if has_failed else "have no scores"
             findings.warning("no-score", f"samples that {why} are not counted")
         scorers |= dict.fromkeys(scores)
-        epoch = sample.get("epoch", 1)
-        about = {"id": sample["id"], "epoch": epoch, "metadata": sample.get("metadata")}
-        place = f'sample "{shorten(str(sample["id"]))}", epoch {epoch}'
-        rows.append((place, {**_flat(about), **scores}))
+        about = {"id": sample["id"], "epoch": sample.get("epoch", 1)}
+        place = f'sample "{shorten(str(sample["id"]))}", epoch {about["epoch"]}'
+        rows.append((place, {**_flat({**about, "metadata": sample.get("metadata")}), **scores}))
     return Rows(rows, Columns("id", tuple(scorers), trial="epoch"))
 
 
 def _inspect_scores(scores: Any) -> dict[str, Any]:
-    values = {
-        scorer: score.get("value") if isinstance(score, dict) else score
-        for scorer, score in (scores.items() if isinstance(scores, dict) else ())
-    }
-    flat = _flat(values)
+    named = scores.items() if isinstance(scores, dict) else ()
+    flat = _flat({name: of.get("value") if isinstance(of, dict) else of for name, of in named})
     return {name: LETTERS.get(v, v) if isinstance(v, str) else v for name, v in flat.items()}
 
 

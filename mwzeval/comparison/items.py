@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from mwzeval.comparison.comparison import Comparison
 from mwzeval.comparison.item_formats import CUT, Columns, Rows, read_rows
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics import trials
-from mwzeval.metrics.measure import Measure, ScoredTable, percentage
+from mwzeval.metrics.measure import Measure, ScoredTable, of_items, percentage
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
@@ -69,10 +68,7 @@ class ItemScores:
 
 @dataclass(slots=True)
 class _File:
-    """What a file says: the values of each score.
-
-    Names of scores are in lower case, `labels` has them as they were given.
-    """
+    """The values of each score of a file, in lower case; `labels` has the names as given."""
 
     name: str
     findings: Findings
@@ -138,16 +134,14 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
     outcomes = {}
     for score in dict.fromkeys(score for file in read for score in file.values):
         having = [file for file in read if score in file.values]
-        if is_shared := len(having) == len(read):
+        if len(having) == len(read):
             _leave_out(read, score, common)
         outcomes[score] = _are_outcomes(having, score)
-        if is_shared:
+        if len(having) == len(read):
             _check_values(read, score)
-    return ItemScores(
-        {file.name: _scored(file, outcomes, lower) for file in read},
-        clusters or None,
-        {file.name: tuple(file.findings.warnings) for file in read},
-    )
+    scored = {file.name: _scored(file, outcomes, lower) for file in read}
+    warnings = {file.name: tuple(file.findings.warnings) for file in read}
+    return ItemScores(scored, clusters or None, warnings)
 
 
 # Which column is which.
@@ -297,11 +291,7 @@ def _name_in(row: Mapping[str, Any], column: str) -> str:
 
 
 def _number_in(row: Mapping[str, Any], column: str) -> float | None:
-    """Return a value as a number: 1 and 0 for true and false, None for null and NaN.
-
-    Raises:
-        ValueError: For other values, and for those beyond `LARGEST`.
-    """
+    """Return a value as a number, None for null and NaN; other values raise `ValueError`."""
     value = row.get(column)
     if isinstance(value, str):
         value = WORDS.get(value.strip().lower(), value)
@@ -338,18 +328,18 @@ def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> N
                 "left-out",
                 f"{len(lacking)} items with {score} are left out: another file has it not",
             )
-        of_items: dict[str, list[float]] = {}
-        for (item, _), value in file.values[score].items():
-            of_items.setdefault(item, []).append(value)
-        means = [sum(values) / len(values) for values in of_items.values()]
-        kept = [mean for item, mean in zip(of_items, means, strict=True) if item in everywhere]
-        values = file.values[score].items()
-        file.values[score] = {unit: value for unit, value in values if unit[0] not in lacking}
+        values = file.values[score]
+        of_item: dict[str, list[float]] = {}
+        for (item, _), value in values.items():
+            of_item.setdefault(item, []).append(value)
+        means = {item: sum(of) / len(of) for item, of in of_item.items()}
+        kept = [mean for item, mean in means.items() if item in everywhere]
+        file.values[score] = {key: v for key, v in values.items() if key[0] not in lacking}
         if len(kept) == len(means):
             continue
         with np.errstate(over="ignore", invalid="ignore"):  # of values near the largest number
-            error = float(np.std(means, ddof=1)) / len(means) ** 0.5
-            before, after = np.mean(means), np.mean(kept)
+            before, after = np.mean(list(means.values())), np.mean(kept)
+            error = float(np.std(list(means.values()), ddof=1)) / len(means) ** 0.5
         if abs(after - before) > error:
             file.findings.warning(
                 "left-out",
@@ -362,8 +352,8 @@ def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> N
 def _are_outcomes(files: Sequence[_File], score: str) -> bool:
     """Return whether a score is 0 or 1 in all files; in some it may be 0 or 100, and is divided."""
     kinds = [set(file.values[score].values()) for file in files]
-    has_percent = any(100 in kind for kind in kinds)
-    if has_percent and not any(1 in kind for kind in kinds):
+    everything = set().union(*kinds)
+    if 100 in everything and 1 not in everything:
         return False
     if not all(kind <= {0, 1} or kind <= {0, 100} for kind in kinds):
         return False
@@ -412,30 +402,27 @@ def _scored(file: _File, outcomes: Mapping[str, bool], lower: Collection[str]) -
     first = next((s for s in file.values if outcomes[s] and s not in lower), None)
     several = sum(outcomes[score] for score in file.values) > 1
     item_of = {trial_name(*key): key[0] for values in file.values.values() for key in values}
-    of_trials, of_items, measures = [], [], []
+    tables, tables_of_items, measures = [], [], []
     for score, values in file.values.items():
         measure = _measure(file, score, outcomes[score], is_lower=score in lower)
         rows = ((trial_name(*key), {score: v, _count(score): 1}) for key, v in values.items())
-        table = Table.from_rows((score, _count(score)), rows)
-        found = trials.of_items(
-            ScoredTable(table, (measure,)),
+        tables.append(Table.from_rows((score, _count(score)), rows))
+        found = of_items(
+            ScoredTable(tables[-1], (measure,)),
             item_of.__getitem__,
             outcome=score if score == first else None,
         )
-        of_trials.append(table)
-        of_items.append(found.table)
+        tables_of_items.append(found.table)
         for m in found.measures:
             if several and m.name != score:
                 signature = m.signature.extended({"of": score})
-                label = f"{m.label} of {measure.label}"
-                measures.append(replace(m, label=label, signature=signature))
-            else:
-                measures.append(m)
-    table = _beside(of_items, file.items())
-    if len(item_of) == len(table.units):
-        return ScoredTable(table, tuple(measures))
-    repeated = Trials(_beside(of_trials, item_of), tuple(item_of.values()))
-    return ScoredTable(table, tuple(measures), trials=repeated)
+                m = replace(m, label=f"{m.label} of {measure.label}", signature=signature)
+            measures.append(m)
+    table = _beside(tables_of_items, file.items())
+    trials = None
+    if len(item_of) > len(table.units):
+        trials = Trials(_beside(tables, item_of), tuple(item_of.values()))
+    return ScoredTable(table, tuple(measures), trials=trials)
 
 
 def _beside(tables: Sequence[Table], units: Iterable[str]) -> Table:

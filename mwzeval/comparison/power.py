@@ -21,17 +21,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.alignment import check_comparable
 from mwzeval.comparison.comparison import FEW_CLUSTERS
 from mwzeval.comparison.runs import pseudo_values
+from mwzeval.comparison.systems import check_comparable
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, ScoredTable, observed
 from mwzeval.scores.score import WHOLE
@@ -172,8 +172,7 @@ class TwoSided:
 class Pilot:
     """One score of a pilot run: `value` of it all, and that of each trial, item → array.
 
-    The score is shown with `places` decimals. `clusters` has the cluster of each item, where items
-    of one are not independent.
+    `clusters` has the cluster of each item, where items of one are not independent.
     """
 
     label: str
@@ -248,15 +247,14 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
     grouped: dict[str, list[float]] = {}
     for item, value in zip(kept, values.tolist(), strict=True):
         grouped.setdefault(item, []).append(value)
-    of_items = [clusters[item] for item in grouped] if clusters else None
     scores = {item: np.array(of_item) for item, of_item in grouped.items()}
+    of_items = [clusters[item] for item in scores] if clusters else None
     spread = spread_of(list(scores.values()), clusters=of_items)
     value = measure.value(observed(table))
     return Pilot(measure.label, value, measure.places, scores, clusters, spread)
 
 
-@dataclass(frozen=True, slots=True)
-class Clustering:
+class Clustering(NamedTuple):
     """How many clusters there are, how alike items of one are, and what that costs.
 
     `size` is the mean over items of how many items their cluster has, `correlation` that of the
@@ -285,12 +283,12 @@ def _spreads_of_difference(
     common = [item for item in first.scores if all(item in pilot.scores for pilot in others)]
     clusters = [first.clusters[item] for item in common] if first.clusters else None
     if others:
-        system, baseline = ([pilot.scores[item] for item in common] for pilot in pilots.values())
-        spreads = {PAIRED: spread_of(system, baseline, clusters=clusters)}
+        both = ([pilot.scores[item] for item in common] for pilot in pilots.values())
+        spreads = {PAIRED: spread_of(*both, clusters=clusters)}
     else:
-        one, within = first.spread, first.spread.within
-        twice = None if within is None else 2 * within
-        spreads = {INDEPENDENT: Spread(2 * one.between, twice, 2 * one.shared)}
+        own = first.spread
+        twice = None if own.within is None else 2 * own.within
+        spreads = {INDEPENDENT: Spread(2 * own.between, twice, 2 * own.shared)}
         if twice is not None:
             spreads[ALIKE] = Spread(0, twice)
     if clusters is None:
@@ -315,16 +313,11 @@ def power_document(
     in_corpus: int | None = None,
     places: int | None = None,
 ) -> Document:
-    """Return what numbers of items and trials show, and advice, from one or two pilot runs.
+    """Return what numbers of items and trials show, and advice, from one or two pilot runs by name.
 
-    Args:
-        pilots: The runs by their names.
-        test: The level of the test, and the power that is wanted.
-        difference: The difference to be seen, in the unit of the score; None: the smallest ones.
-        goals: The numbers of items, by default the usual ones.
-        trials: The numbers of trials of each item, by default the usual ones.
-        in_corpus: The number of items of the corpus; None where more can be made.
-        places: The number of decimals, by default those of the score.
+    `difference` is that to be seen, in the unit of the score; None for the smallest ones. `goals`
+    and `trials` are numbers of items, and of trials of each, by default usual ones. `in_corpus` is
+    the number of items of the corpus; None where more can be made. `places` are decimals.
 
     Raises:
         UsageError: For several trials where the pilot has one of each item, and for pilots that do
@@ -382,15 +375,16 @@ def power_document(
     designs: list[dict[str, Any]] = []
     cells = []
     for number, of_each in product(items, trials):
-        smallest, chances = [], []
+        row, chances = [f"{number} × {of_each}", str(number * of_each)], []
         for name, spread in spreads.items():
             error = spread.standard_error(number, of_each)
-            design = {"items": number, "trials": of_each, "assumption": name}
+            smallest = test.errors * error
             power = None if difference is None else test.power_of(difference, error)
-            designs.append({**design, "smallest_difference": test.errors * error, "power": power})
-            smallest.append(f"{test.errors * error:.{decimals}f}")
+            design = {"items": number, "trials": of_each, "assumption": name}
+            designs.append({**design, "smallest_difference": smallest, "power": power})
+            row.append(f"{smallest:.{decimals}f}")
             chances += [] if power is None else [f"{100 * power:.0f}"]
-        cells.append([f"{number} × {of_each}", str(number * of_each), *smallest, *chances])
+        cells.append([*row, *chances])
     if difference is None:
         largest = plural(max(items), "item"), plural(max(trials), "trial")
         advice = f"{largest[0]} with {largest[1]} each detect "
@@ -399,24 +393,20 @@ def power_document(
     advice += "; in the best case, ".join(map(advised, spreads.values()))
     if in_corpus is None or max(items) < in_corpus:
         advice += "; adding items helps more than adding as many trials"
-    corpus = []
+    heading = [
+        *_about_pilots(pilots, clustering, decimals),
+        f"two systems on the same items, two-sided test at {100 * test.alpha:g} %, differences in "
+        "points of the score",
+    ]
     if in_corpus is not None:
         text = f"the corpus has {plural(in_corpus, 'item')}"
         too_few = f"caution: {text}, fewer than some rows of the table need"
-        corpus = [too_few if max(items) > in_corpus else text]
+        heading.append(too_few if max(items) > in_corpus else text)
+    notes = [*(ASSUMPTIONS[name] for name in spreads), *([CLUSTERED] if clustering else [])]
     return Document(
-        heading=(
-            *_about_pilots(pilots, clustering, decimals),
-            f"two systems on the same items, two-sided test at {100 * test.alpha:g} %, differences "
-            "in points of the score",
-            *corpus,
-        ),
+        heading=tuple(heading),
         sheets=(sheet(title, header, cells),),
-        notes=(
-            *(ASSUMPTIONS[name] for name in spreads),
-            *((CLUSTERED,) if clustering else ()),
-            f"advice: {advice}",
-        ),
+        notes=(*notes, f"advice: {advice}"),
         records=tuple(designs),
         plain={
             "score": first.label,
@@ -442,7 +432,7 @@ def power_document(
                 }
                 for name, spread in spreads.items()
             },
-            **({"clusters": asdict(clustering)} if clustering else {}),
+            **({"clusters": clustering._asdict()} if clustering else {}),
             "designs": designs,
             "advice": advice,
         },

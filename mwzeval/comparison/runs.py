@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.alignment import check_alike
+from mwzeval.comparison.systems import check_alike
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, ScoredTable, observed
 from mwzeval.scores.report import COUNTS, SCHEMA, grouped, scored_data
@@ -43,11 +43,8 @@ class Across(Score):
         """Of the variance of one run's score, the parts due to run, units and the rest."""
         if self.components is None:
             return None
-        parts = (
-            self.components.run,
-            self.components.unit / self.n,
-            self.components.residual / self.n,
-        )
+        of = self.components
+        parts = (of.run, of.unit / self.n, of.residual / self.n)
         total = sum(parts)
         return (parts[0] / total, parts[1] / total, parts[2] / total) if total else None
 
@@ -136,13 +133,12 @@ def runs_document(
         "twice as many of either",
     )
     components = [score for score in scores if score.scope == WHOLE and score.shares]
+    sheets = [*_spread(scores)]
+    sheets += [_components_sheet(components, words.units)] if components else []
     records = tuple(_record(score) for score in scores)
     return Document(
         heading=(f"{scored_data(meta)}: {size}", *filter(None, [meta.get("note")])),
-        sheets=(
-            *_spread(scores),
-            *([_components_sheet(components, words.units)] if components else ()),
-        ),
+        sheets=tuple(sheets),
         notes=notes if components else (),
         records=tuple(
             {key: value for key, value in record.items() if not isinstance(value, dict | list)}
@@ -196,7 +192,7 @@ def _components_sheet(scores: Sequence[Across], units: str) -> Sheet:
 
 
 def _record(score: Across) -> dict[str, Any]:
-    shares = score.shares
+    names = ("run_share", "dialogue_share", "rest_share")
     return {
         "score": score.name,
         "scope": score.scope,
@@ -206,9 +202,7 @@ def _record(score: Across) -> dict[str, Any]:
         "max": max(score.values),
         "runs": score.over.n,
         "n": score.n,
-        "run_share": shares[0] if shares else None,
-        "dialogue_share": shares[1] if shares else None,
-        "rest_share": shares[2] if shares else None,
+        **dict(zip(names, score.shares or (None, None, None), strict=True)),
         "standard_error": score.standard_error(),
         "standard_error_twice_the_runs": score.standard_error(runs=2),
         "standard_error_twice_the_dialogues": score.standard_error(units=2),

@@ -1,27 +1,20 @@
-"""Compare systems: differences, intervals, tests and ranks on the units that all systems have."""
+"""Compare systems: differences, intervals, tests and ranks on the units that all systems have.
+
+In a score only systems whose signatures agree are compared, on the units and columns that they
+share.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from statistics import mean
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.alignment import (
-    Key,
-    aligned,
-    amounts_of,
-    check_alike,
-    common_signature,
-    common_units,
-    groups_by_score,
-    not_comparable,
-    signatures_of,
-)
 from mwzeval.comparison.comparison import (
     MCNEMAR,
     RANDOMIZATION,
@@ -32,10 +25,20 @@ from mwzeval.comparison.comparison import (
     Difference,
     System,
 )
-from mwzeval.errors import UsageError
+from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, observed
 from mwzeval.output import followed
-from mwzeval.scores.score import WHOLE, Group, Interval, Score, is_named
+from mwzeval.scores.score import (
+    AMOUNTS,
+    WHOLE,
+    Group,
+    Interval,
+    Score,
+    Signature,
+    differing,
+    groups_of,
+    is_named,
+)
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
     DrawnSums,
@@ -50,6 +53,185 @@ from mwzeval.statistics.intervals import Jackknife
 from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, ResampledRuns
 from mwzeval.statistics.tests import Place, WinsTiesLosses, holm, mcnemar, ranks, wins_ties_losses
 from mwzeval.statistics.trials import Trials
+
+Key = tuple[str, str]
+"""Name and scope of a measure."""
+
+GOALS = "goals"
+"""The key of a signature that says which goals were chosen; only common ones are compared."""
+
+
+def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
+    """Return the signature of each score."""
+    return {measure.key: measure.signature for measure in scored.measures}
+
+
+def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group, ...]]:
+    """Return the groups of systems that can be compared, for each score that all systems have.
+
+    Systems may have chosen different goals if the goal of each unit is known.
+    """
+    ignored = (GOALS,) if all(scored.about for scored in systems.values()) else ()
+    signed = {name: signatures_of(scored) for name, scored in systems.items()}
+    first, *others = signed.values()
+    return {
+        key: groups_of({name: signatures[key] for name, signatures in signed.items()}, ignored)
+        for key in first
+        if all(key in other for other in others)
+    }
+
+
+def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = None) -> None:
+    """Raise `UsageError` with all differences unless systems are comparable in each, or one,
+    `score`.
+    """
+    groups = groups_by_score(systems)
+    keys = [key for key in groups if score in (None, key[0])]
+    if not keys or any(len(groups[key]) > 1 for key in keys):
+        raise not_comparable(systems, keys)
+
+
+def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = ()) -> UsageError:
+    """Return the error for systems that cannot be compared: all differences in scores `keys`.
+
+    Without `keys`, these are the scores that the first system shares with another.
+    """
+    signed = [signatures_of(scored) for scored in systems.values()]
+    found: dict[str, str] = {}
+    for key in keys or signed[0]:
+        found |= differing([signatures[key] for signatures in signed if key in signatures])
+    if not found:
+        return UsageError("the systems have no score in common")
+    what = ", ".join(f"{choice} ({values})" for choice, values in found.items())
+    called = " and ".join(f'"{name}"' for name in systems)
+    return UsageError(f"{called} cannot be compared: they differ in {what}")
+
+
+def common_signature(signatures: Sequence[Signature], group: Group) -> Signature:
+    """Return the choices in which the signatures of a group agree, and its size."""
+    first, *others = signatures
+    different = {key for other in others for key in first.differences(other)}
+    kept = tuple(choice for choice in first.choices if choice[0] not in {*AMOUNTS, *different})
+    counts = {"common": len(group.units)}
+    if group.clusters is not None:
+        counts["clusters"] = group.clusters
+    return Signature(first.metric, kept).extended(counts)
+
+
+def _may_have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
+    # They may if the goals were chosen differently, or if no signature says how they were, but the
+    # goals are known.
+    chosen = {
+        dict(signature.choices).get(GOALS)
+        for scored in systems.values()
+        for signature in signatures_of(scored).values()
+    }
+    are_known = all(scored.about for scored in systems.values())
+    return len(chosen) > 1 or (None in chosen and are_known)
+
+
+def common_units(
+    systems: Mapping[str, ScoredTable],
+    unit: str,
+    units_of: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[str, ...]:
+    """Return the units that all systems have, in the order of the first system.
+
+    `units_of` has the units of each system, by default the rows of its table. Where goals may have
+    been chosen differently, only units with the same goal are the same.
+
+    Raises:
+        UsageError: When two systems have no unit in common.
+    """
+    by_goal = _may_have_other_goals(systems)
+    names = units_of or {system: scored.table.units for system, scored in systems.items()}
+    goals = {
+        system: {name: scored.about.get(name) if by_goal else None for name in names[system]}
+        for system, scored in systems.items()
+    }
+    baseline, *others = systems
+    common = set(goals[baseline].items())
+    for other in others:
+        common = common & goals[other].items()
+        if not common:
+            same = " about the same goal" if by_goal else ""
+            raise UsageError(f'"{other}" has no {unit}{same} in common with the systems before it')
+    kept = {name for name, _ in common}
+    return tuple(name for name in names[baseline] if name in kept)
+
+
+def aligned(
+    systems: Mapping[str, Mapping[str, ScoredTable]], units: Sequence[str]
+) -> dict[str, list[ScoredTable]]:
+    """Return the runs of each system with the common units and columns only.
+
+    Tables keep the order of `units`, because neighbours may belong together; counts of types are
+    sorted by unit, so that the order does not matter.
+    """
+    first, *others = (run.table for runs in systems.values() for run in runs.values())
+    columns = tuple(c for c in first.columns if all(c in table.columns for table in others))
+    by_name = sorted(units)
+
+    def select(run: ScoredTable) -> ScoredTable:
+        chosen = run.table.select(units)
+        places = [chosen.columns.index(column) for column in columns]
+        table = Table(chosen.units, columns, chosen.values[:, places])
+        count_types = cache(lambda: run.count_types().select(by_name))
+        return replace(run, table=table, count_types=count_types)
+
+    return {name: [select(run) for run in runs.values()] for name, runs in systems.items()}
+
+
+def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None:
+    """Check that runs of one system differ in nothing but their scores.
+
+    Raises:
+        UsageError: For runs that were not scored alike.
+        InputError: For runs of different units.
+    """
+    (first, scored), *others = runs.items()
+    everything = dict.fromkeys(name for of in runs.values() for name in of.table.units)
+    problems = []
+    for file, of in runs.items():
+        there = set(of.table.units)
+        if lacking := [name for name in everything if name not in there]:
+            some = ", ".join(f'"{shorten(name)}"' for name in lacking[:3])
+            message = (
+                f"lacks {len(lacking)} of the {len(everything)} {unit}s that other runs have "
+                f"({some}{', …' * (len(lacking) > 3)}); all runs need the same {unit}s"
+            )
+            problems.append(Problem("different-dialogues", message, file=file))
+    for file, other in others if _may_have_other_goals(runs) else ():
+        known = scored.about.keys() & other.about.keys()
+        if count := sum(scored.about[name] != other.about[name] for name in known):
+            message = (
+                f"has other goals than {first} in {count} {unit}s of the same name; all runs need "
+                "the same goals"
+            )
+            problems.append(Problem("different-goals", message, file=file))
+    if problems:
+        raise InputError(problems)
+    signatures = signatures_of(scored)
+    for name, other in others:
+        of_other = signatures_of(other)
+        found = [
+            f"only one of {first} and {name} has {score} ({scope})"
+            for score, scope in sorted(signatures.keys() ^ of_other.keys())
+        ]
+        # Runs are of the same units, so that amounts may not differ either.
+        found += [
+            f"for {key[0]}, {what} is {dict(signature.choices).get(what)} in {first} and "
+            f"{dict(of_other[key].choices).get(what)} in {name}"
+            for key, signature in signatures.items()
+            if key in of_other
+            for what in signature.differences(of_other[key])
+        ]
+        if found:
+            raise UsageError(
+                f"the runs are not alike: {found[0]}; runs of one system differ in nothing but "
+                "their seed"
+            )
+
 
 LEVEL = 0.05
 """Adjusted p values up to this are significant by default."""
@@ -162,7 +344,15 @@ def compare(
             for m in next(iter(firsts.values())).measures
             if m.key in undefined
         ),
-        amounts={name: amounts_of(scored) for name, scored in firsts.items()},
+        amounts={
+            name: {
+                choice: value
+                for signature in signatures_of(scored).values()
+                for choice, value in signature.choices
+                if choice in AMOUNTS and choice != "n"
+            }
+            for name, scored in firsts.items()
+        },
         level=level,
         confidence=how.confidence,
         samples=how.samples,
@@ -191,10 +381,7 @@ def _compare_group(
     unit: str,
     clusters: Mapping[str, str] | None,
 ) -> dict[Key, ComparedMeasure]:
-    """Compare the systems of a group in those scores that have a value on the common units.
-
-    `settings` says how the group differs from the other groups of each score.
-    """
+    """Compare the systems of a group in the scores of `settings` that have a value."""
     firsts = {name: next(iter(of_system.values())) for name, of_system in runs.items()}
     units = common_units(firsts, unit)
     group = Group(
@@ -229,37 +416,35 @@ def _compare_group(
     compared = {}
     for measure in followed(measures, "scores"):
         key = measure.key
-        of_runs = {name: tuple(run[key][0] for run in of) for name, of in found.items()}
-        untested = ComparedMeasure(
+        values = {name: tuple(run[key][0] for run in of) for name, of in found.items()}
+        seeds = len(units) // measure.block if measure.block > 1 else None
+        entries = [
+            # Exact: runs that score the same have that score as their mean.
+            ComparedSystem(name, float(mean(of)), of, found[name][0][key][1], seeds=seeds)
+            for name, of in values.items()
+        ]
+        test, systems, pairs = _tested(entries, measure, rows, level, intervals)
+        compared[key] = ComparedMeasure(
             name=measure.name,
             label=measure.label,
             n=len(units) if group.clusters is None else group.clusters,
             signature=common_signature([of_system[key] for of_system in signatures], group),
-            test=None,
-            systems=tuple(
-                ComparedSystem(
-                    name,
-                    # Exact: runs that score the same have that score as their mean.
-                    float(mean(of_runs[name])),
-                    of_runs[name],
-                    found[name][0][key][1],
-                    seeds=len(units) // measure.block if measure.block > 1 else None,
-                )
-                for name in rows.runs
-            ),
+            test=test,
+            systems=systems,
             group=replace(group, setting=settings[key]),
             places=measure.places,
             scope=measure.scope,
             lower_is_better=measure.lower_is_better,
             is_description=measure.is_description,
+            pairs=pairs,
         )
-        compared[key] = _tested(untested, measure, rows, level, intervals)
     return compared
 
 
 def _tested(
-    compared: ComparedMeasure, measure: Measure, rows: _Rows, level: float, intervals: bool
-) -> ComparedMeasure:
+    systems: Sequence[ComparedSystem], measure: Measure, rows: _Rows, level: float, intervals: bool
+) -> tuple[str | None, tuple[ComparedSystem, ...], dict[Pair, float]]:
+    """Return the test of a score, the systems with what it found, and the p values of pairs."""
     baseline = rows.baseline
     pairs = [
         (later, earlier)
@@ -267,7 +452,7 @@ def _tested(
         if earlier == baseline or measure.scope == WHOLE
     ]
     resampled = rows.resampled(measure) if rows.several and (pairs or intervals) else {}
-    values = {entry.system: entry.value for entry in compared.systems}
+    values = {entry.system: entry.value for entry in systems}
     test: str | None = None
     tests: dict[Pair, Tested] = {}
     if resampled:
@@ -282,16 +467,13 @@ def _tested(
         test = RANDOMIZATION if measure.outcome is None else MCNEMAR
         tests = rows.test_units(measure, pairs)
     # Descriptions (scores of types among them) and scores of few seeds are not tested.
-    is_tested = (
-        not measure.is_description and not 1 < (compared.systems[0].seeds or 0) < FEWEST_RUNS
-    )
+    is_tested = not measure.is_description and not 1 < (systems[0].seeds or 0) < FEWEST_RUNS
     p_values = {pair: p for pair, (_, _, p) in tests.items() if is_tested and p is not None}
     against = {name: p for (name, other), p in p_values.items() if other == baseline}
     adjusted = dict(zip(against, holm(list(against.values())), strict=True))
-    over_pairs: dict[Pair, float] = {}
     places: dict[str, Place] = {}
-    if measure.scope == WHOLE:
-        over_pairs = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    corrected = holm(list(p_values.values())) if measure.scope == WHOLE else ()
+    over_pairs = dict(zip(p_values, corrected, strict=False))
     if over_pairs and not measure.name.startswith(WITHOUT_DIRECTION):
         sign = -1 if measure.lower_is_better else 1
         goodness = {name: sign * value for name, value in values.items()}
@@ -301,37 +483,30 @@ def _tested(
     if pairs and measure.block == 1 and not measure.is_description:
         by_unit = {name: rows.by_unit(measure, name) for name in rows.runs}
     entries = []
-    for entry in compared.systems:
+    for entry in systems:
         name, difference, own = entry.system, None, None
         if name != baseline:
             counts = _counts(by_unit[name], by_unit[baseline]) if by_unit else None
             value, interval, _ = tests[name, baseline]
             p_value = against.get(name)
             is_least = test != MCNEMAR and against.get(name, 1) <= 1 / (1 + rows.how.samples)
-            difference = Difference(
-                value,
-                interval,
-                p_value,
-                adjusted.get(name),
-                counts.reversed() if counts and measure.lower_is_better else counts,
-                is_least,
-            )
+            if counts and measure.lower_is_better:
+                counts = counts.reversed()
+            adjusted_p = adjusted.get(name)
+            difference = Difference(value, interval, p_value, adjusted_p, counts, is_least)
         if intervals and len(entry.runs) == 1:
             own = named(rows.own_scores[name], measure.name, measure.scope).interval
         elif intervals and np.isfinite(resampled[name].of_units).any():
             own = resampled[name].interval(rows.how.confidence)
         entries.append(replace(entry, difference=difference, place=places.get(name), interval=own))
-    return replace(
-        compared, test=test if p_values else None, systems=tuple(entries), pairs=over_pairs
-    )
+    return test if p_values else None, tuple(entries), over_pairs
 
 
 def _scores(
     run: ScoredTable, keys: Collection[Key], *, is_whole: bool
 ) -> dict[Key, tuple[float, int]]:
-    """Return the scores on the common units, NaN without a value, and the numbers of their cases.
-
-    Where the common units are all units of the run, a score that is known is taken as it is.
+    """Return scores on the common units, NaN without a value, and their cases; `known` ones if
+    whole.
     """
     sums = observed(run.table)
     found = {}
@@ -352,11 +527,7 @@ def _as_tested(
     tables: Sequence[Table],
     clusters: Mapping[str, str] | None,
 ) -> Measure:
-    """Return a measure with outcomes only if McNemar's test applies to them.
-
-    It does not where a system has means of outcomes (over trials), where systems have different
-    cases, and where outcomes of one cluster are not independent.
-    """
+    """Return a measure with outcomes only if McNemar's test applies to them."""
     if clusters is not None:
         return replace(measure, outcome=None, cases=None)
     are_means = any(
@@ -394,7 +565,32 @@ class _Rows:
 
     @cached_property
     def resampled_types(self) -> dict[str, dict[Key, ResampledRuns]]:
-        return {name: _resampled_types(name, of, self.how) for name, of in self.runs.items()}
+        """The scores of types of the runs of each system, which resampled units would bias.
+
+        They are means of jackknife pseudo-values, which are resampled: as wide as the jackknife.
+        """
+        return {name: self._resampled_types(name) for name in self.runs}
+
+    def _resampled_types(self, system: str) -> dict[Key, ResampledRuns]:
+        runs, how = self.runs[system], self.how
+        measures = [measure for measure in runs[0].measures if measure.of_types]
+        counts = [run.count_types() for run in runs]
+        values = np.array([[evaluate(m.of, of.sums()).item() for m in measures] for of in counts])
+        units = counts[0].units
+        deviations = np.zeros((len(units), len(measures)))
+        if len(units) > 1:
+            left_out = np.array(
+                [[of_score.left_out for of_score in run.jackknives().values()] for run in runs]
+            ).mean(axis=0)
+            deviations = (len(units) - 1) * (left_out.mean(axis=1) - left_out.T)
+        table = Table(units, tuple(map(str, range(len(measures)))), deviations / len(units))
+        sums = resampled_sums([table], samples=how.samples, seed=how.seed)[0].samples.values()
+        return {
+            measure.key: ResampledRuns.of(
+                of_runs.tolist(), of_runs.mean() + drawn, system=system, seed=how.seed
+            )
+            for measure, of_runs, drawn in zip(measures, values.T, sums, strict=True)
+        }
 
     @cached_property
     def own_scores(self) -> dict[str, tuple[Score, ...]]:
@@ -473,30 +669,3 @@ def _counts(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> WinsT
     """Compare unit by unit; a unit without a score of its own in either is left out."""
     defined = np.isfinite(system) & np.isfinite(baseline)
     return wins_ties_losses(system[defined], baseline[defined], tolerance=ROUNDING)
-
-
-def _resampled_types(
-    system: str, runs: Sequence[ScoredTable], how: Resampling
-) -> dict[Key, ResampledRuns]:
-    """Return the scores of types of the runs of a system, which resampled units would bias.
-
-    They are means of jackknife pseudo-values, and these are resampled: as wide as the jackknife.
-    """
-    measures = [measure for measure in runs[0].measures if measure.of_types]
-    units = runs[0].count_types().units
-    sums_of_runs = [run.count_types().sums() for run in runs]
-    values = np.array([[evaluate(m.of, sums).item() for m in measures] for sums in sums_of_runs])
-    deviations = np.zeros((len(units), len(measures)))
-    if len(units) > 1:
-        left_out = np.array(
-            [[found.left_out for found in run.jackknives().values()] for run in runs]
-        ).mean(axis=0)
-        deviations = (len(units) - 1) * (left_out.mean(axis=1) - left_out.T)
-    table = Table(units, tuple(map(str, range(len(measures)))), deviations / len(units))
-    sums = resampled_sums([table], samples=how.samples, seed=how.seed)[0].samples.values()
-    return {
-        measure.key: ResampledRuns.of(
-            of_runs.tolist(), of_runs.mean() + drawn, system=system, seed=how.seed
-        )
-        for measure, of_runs, drawn in zip(measures, values.T, sums, strict=True)
-    }

@@ -33,7 +33,8 @@ logger = logging.getLogger("mwzeval")
 def cache_directory() -> Path:
     """Return the folder for downloads and derived data: `MWZEVAL_CACHE`, or the user's cache.
 
-    Raises `UsageError` for the home of a user that does not exist.
+    Raises:
+        UsageError: For the home of a user that does not exist.
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:

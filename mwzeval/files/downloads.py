@@ -36,8 +36,8 @@ Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
 class PublicFile:
     """A file of a public repository at a pinned commit, and its place in a data root.
 
-    `sha256` is None where nobody has seen the file yet; `git_blob` alone verifies it then. Where
-    that is None as well, the file is taken as it comes from the pinned commit.
+    `sha256` is None where nobody has seen the file yet; then `git_blob` verifies it, if it is
+    known.
     """
 
     local: str
@@ -71,10 +71,8 @@ def public_files(table: Path) -> tuple[PublicFile, ...]:
 
 
 def embedded(*parts: str) -> Path:
-    """Return the place of data that come with mwzeval, installed or as a source checkout.
-
-    `embedded("sample")` is the sample corpus, `embedded("predictions")` the example predictions,
-    `embedded("docs")` the documentation.
+    """Return the place of data that come with mwzeval: of `sample`, `predictions`, `docs` and
+    others.
     """
     package = Path(__file__).resolve().parents[1]
     installed = package / "data"
@@ -99,14 +97,11 @@ class DataRoot:
     sample: str = ""
 
     def find(self, *alternatives: str) -> Path | None:
-        """Return the first of these files that is in the folder, without downloading.
-
-        In the cache a damaged file counts as missing, so that it is downloaded again.
-        """
+        """Return the first of these files in the folder; a damaged one in the cache is none."""
         for local in alternatives:
             place = self.path / local
             if place.is_file():
-                file = self._published_as(local) if self.origin == "cache" else None
+                file = self._published.get(local) if self.origin == "cache" else None
                 if file is None or file.has(remembered_checksums(place)):
                     return place
         return None
@@ -119,21 +114,17 @@ class DataRoot:
         """
         if found := self.find(*alternatives):
             return found
-        published = [file for local in alternatives if (file := self._published_as(local))]
+        published = [self._published[local] for local in alternatives if local in self._published]
         if self.origin == "cache" and published:
             return self.fetch(published[:1])[0]
         raise MissingError(self, [" or ".join(alternatives)], published)
 
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        """Return the places of files that are not the published ones that belong there.
-
-        Nothing is known of a file at a place where none is published.
-        """
+        """Return the places of files that differ from what is published there."""
         published = {self.path / file.local: file for file in self.published}
+        files = {path: published[path] for path in paths if path in published}
         return tuple(
-            file.local
-            for path in dict.fromkeys(paths)
-            if (file := published.get(path)) and not file.has(remembered_checksums(path))
+            of.local for path, of in files.items() if not of.has(remembered_checksums(path))
         )
 
     def matching(self, pattern: str) -> list[Path]:
@@ -156,7 +147,7 @@ class DataRoot:
 
     def published_matching(self, patterns: Sequence[str]) -> list[PublicFile]:
         """Return the published files whose place matches one of the patterns, sorted by place."""
-        found = [file for file in self.published if matches(file.local, patterns)]
+        found = (file for file in self.published if matches(file.local, patterns))
         return sorted(found, key=lambda file: file.local)
 
     def fetch(self, files: Iterable[PublicFile]) -> list[Path]:
@@ -178,8 +169,9 @@ class DataRoot:
             download(file, self.path, self.sample)
         return [self.path / file.local for file in wanted]
 
-    def _published_as(self, local: str) -> PublicFile | None:
-        return next((file for file in self.published if file.local == local), None)
+    @property
+    def _published(self) -> dict[str, PublicFile]:
+        return {file.local: file for file in self.published}
 
 
 STATES = ("published", "different", "unverified", "unlisted", "missing")
@@ -209,9 +201,8 @@ class FileState(NamedTuple):
 def file_states(
     root: DataRoot, corpora: Mapping[str, tuple[str, ...]], *, reread: bool = False
 ) -> list[FileState]:
-    """Return the state of each file of these corpora; without `reread`, checksums are cached.
-
-    `corpora` are the names of corpora → patterns of the places that they read.
+    """Return the state of each file of corpora, name → patterns; checksums are cached unless
+    `reread`.
     """
     published = {file.local: file for file in root.published}
     found = (path for of in corpora.values() for pattern in of for path in root.files_at(pattern))
@@ -227,10 +218,10 @@ def file_states(
             state = "missing"
         elif file is None:
             state = "unlisted"
-        elif not file.is_verifiable:
-            state = "unverified"
+        elif not file.has(checksums):
+            state = "different"
         else:
-            state = "published" if file.has(checksums) else "different"
+            state = "published" if file.is_verifiable else "unverified"
         blobs = file.git_blob if file else None, checksums.git_blob if checksums else None
         states.append(FileState(local, state, users, *blobs))
     return states
@@ -365,8 +356,7 @@ def _reason(error: BaseException) -> str:
 class MissingError(DataError):
     """Files of a folder are missing: all of them in one message, with where to get and put them.
 
-    `wanted` are places in the folder, perhaps with alternatives; `files` are those of them that are
-    published, and `about` comes first in the message.
+    `wanted` are places; `files` are those that are published; `about` comes first in the message.
     """
 
     def __init__(
@@ -400,11 +390,11 @@ def all_there(*calls: Callable[[], Any]) -> list[Any]:
         except MissingError as error:  # noqa: PERF203
             missing.append(error)
     if missing:
-        root = missing[0].root
-        same = [error for error in missing if error.root == root]
+        first = missing[0]
+        same = [error for error in missing if error.root == first.root]
         wanted = dict.fromkeys(place for error in same for place in error.wanted)
         files = dict.fromkeys(file for error in same for file in error.files)
-        raise MissingError(root, list(wanted), list(files), same[0].about)
+        raise MissingError(first.root, list(wanted), list(files), first.about)
     return found
 
 

@@ -329,10 +329,7 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
 
 
 def beginning(path: str, size: int, end: bytes | None = None) -> bytes:
-    """Return the first bytes of the content of a file; with `end`, no more than are needed for it.
-
-    Raises as `read_bytes`.
-    """
+    """Return the first bytes of the content of a file, no more than are needed to have `end`."""
     begin = bytearray()
     for piece in pieces(path):
         begin += piece
@@ -414,10 +411,7 @@ def expecting(expected: str, place: str) -> Iterator[None]:
 
 
 def data_bytes(path: Path) -> bytes:
-    """Return the content of a file of a corpus; of `x.json.zip` that of `x.json` in it.
-
-    Raises `DataError` when it cannot be read.
-    """
+    """Return the content of a file of a corpus; of `x.json.zip` that of `x.json` in it."""
     try:
         if path.suffix != ".zip":
             return read_bytes(path)
@@ -463,7 +457,8 @@ def read_text(path: str | Path) -> str:
 def table_rows(path: Path, columns: int) -> Iterator[list[str]]:
     """Yield the rows of a tab-separated table that comes with mwzeval; `#` begins a comment.
 
-    Raises `DataError` for a row of another width, or with an empty cell.
+    Raises:
+        DataError: For a row of another width, or with an empty cell.
     """
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if line and not line.startswith("#"):
@@ -576,9 +571,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def beginning_value(path: str) -> Any:
-    """Return the JSON value that a file begins with, or as much of it as its first bytes have.
-
-    Of JSON Lines it is the first line; None when it is no JSON. Raises `InputError` when the file
-    cannot be read.
-    """
+    """Return the first JSON value of a file as far as its first bytes have it; None for no JSON."""
     return parse_beginning(beginning(path, VALUE_BYTES).decode("utf-8-sig", "ignore"))

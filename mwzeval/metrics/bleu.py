@@ -73,10 +73,7 @@ def _library_tokenizer() -> Any:
 
 
 class Bleu:
-    """BLEU against one reference set, called `name` in the columns and scores.
-
-    `references` are by unit, each segment as `tokenize` returns it.
-    """
+    """BLEU against the reference set `name`; `references` are by unit, made by `tokenize`."""
 
     def __init__(self, name: str, references: Mapping[str, Sequence[str]]) -> None:
         self.name = name
@@ -251,8 +248,6 @@ def segment_statistics(
     hypotheses: Iterable[Sequence[str]], references: Iterable[Sequence[str]]
 ) -> NDArray[np.int64]:
     """Return the statistics of tokenised segments that share references: a row of `FIELDS` each.
-
-    Each reference is read once for all segments; that one is repeated changes nothing.
 
     Raises:
         ValueError: Without references.

@@ -96,10 +96,7 @@ class TypeCounts:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, Iterable[Sequence[str]]]] = ()) -> TypeCounts:
-        """Count the types of each unit, given with its texts as words; n-grams are within one.
-
-        Types are in the order in which they first occur.
-        """
+        """Count the types of each unit, given with its texts as words; n-grams are within one."""
         position: defaultdict[str, int] = defaultdict(count().__next__)
         units: list[str] = []
         words: list[int] = []

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 from mwzeval.errors import UsageError, unknown
 from mwzeval.files.downloads import embedded
 from mwzeval.report.leaderboard import (
+    NOTED,
     OURS,
     SIMILAR,
     Board,
     Column,
     Figure,
     Row,
-    notes_of,
     read_published,
     row_of,
 )
@@ -183,15 +183,17 @@ def published_document(entry: ScoredSystem | None, table: str | None = None) -> 
     shown = standings(board, entry, table)
     boards = (*shown.tables.values(), *(each.board for each in shown.beside.values()))
     own = shown.own
-    of = board.conditions
     conditions = (
-        f"published figures: {of['corpus']}, {of['fold']} fold, rules {of['rules']}, "
-        f"BLEU against {of['references']}, {of['n']} dialogues"
+        "published figures: {corpus}, {fold} fold, rules {rules}, BLEU against {references}, "
+        "{n} dialogues".format_map(board.conditions)
     )
     return Document(
         heading=(conditions,) if shown.tables else (),
         sheets=tuple(each.sheet() for each in boards),
-        notes=(*_notes(board, shown), *notes_of(boards)),
+        notes=(
+            *_notes(board, shown),
+            *(f"{NOTED} {of.system}: {of.note}" for each in boards for of in each.rows if of.note),
+        ),
         records=tuple(
             {
                 **each.record(row, name, figure),
@@ -249,7 +251,7 @@ def _plain(row: Row) -> Mapping[str, Any]:
         "note": row.note,
         "figures": figures,
         "similar": [name for name in COMPARED if name in row.similar],
-        "indistinguishable": row.indistinguishable,
+        "indistinguishable": row.similar.issuperset(COMPARED),
     }
 
 
@@ -276,8 +278,7 @@ def own_row(entry: ScoredSystem, conditions: Mapping[str, str]) -> tuple[Row, di
     for name, figure in figures.items():
         if name in RATES and figure.interval is None:
             n = scores[name].n
-            interval = wilson(figure.value * n / 100, n).scaled(100)
-            figures[name] = replace(figure, interval=interval)
+            figures[name] = Figure(figure.value, wilson(figure.value * n / 100, n).scaled(100))
     choices: dict[str, str] = {}
     for name in (name for name in COMPARED if name in figures):
         choices |= scores[names[name]].signature.choices
@@ -302,12 +303,10 @@ def own_row(entry: ScoredSystem, conditions: Mapping[str, str]) -> tuple[Row, di
 
 def with_similar(board: Board, own: Row, units: int) -> Board:
     """Return a board with what is similar to a system marked; `units` were scored of each."""
-    rows = []
-    for row in board.rows:
-        if row.kind == "published":
-            similar = similar_figures(own, row, units)
-            row = replace(row, similar=similar, indistinguishable=similar.issuperset(COMPARED))
-        rows.append(row)
+    rows = (
+        replace(row, similar=similar_figures(own, row, units)) if row.kind == "published" else row
+        for row in board.rows
+    )
     return replace(board, rows=tuple(rows))
 
 

@@ -160,10 +160,7 @@ def trained_by(optimizer: Optimizer) -> Iterator[Tensor]:
 def state_of(
     weights: Mapping[str, Tensor], optimizers: Sequence[Optimizer], generator: Generator
 ) -> Arrays:
-    """Return everything that the next step depends on, not copied.
-
-    The optimizers are Adam or SparseAdam; the arrays are named `weight:NAME`, `exp_avg:NAME` etc.
-    """
+    """Return all that the next step depends on, not copied: `weight:NAME`, `exp_avg:NAME` etc."""
     arrays: Arrays = {GENERATOR: generator.get_state().numpy()}
     for name, weight in weights.items():
         arrays[f"{WEIGHT}:{name}"] = weight.detach().numpy()

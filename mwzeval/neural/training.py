@@ -263,10 +263,7 @@ class _Run:
         write_arrays(self._file, KIND, arrays, about)
 
     def resume(self) -> None:
-        """Bring the learner to where the folder's run stopped, or begin one there.
-
-        Raises `UsageError` and `InputError` as `train`.
-        """
+        """Bring the learner to where the folder's run stopped, or begin one there."""
         file, folder = self._file, self._folder
         model = folder / self._learner.model_file
         if not file.exists():
@@ -306,9 +303,8 @@ def by_length(
     batch_size: int,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return an order whose batches have examples of similar length, the batches at random.
-
-    The last examples, which make no whole batch, stay the last.
+    """Return an order with batches of similar lengths; the last examples, less than one, stay
+    there.
     """
     whole = len(order) - len(order) % batch_size
     if not whole:

@@ -83,10 +83,7 @@ METADATA: Mapping[str, Mapping[str, str | None]] = {
 
 
 def check_format(format_name: str) -> None:
-    """Raise `UsageError` for an unknown format of pictures, `DependencyError` without matplotlib.
-
-    Before anything is read or computed.
-    """
+    """Raise `UsageError` for an unknown format, `DependencyError` without matplotlib."""
     if format_name not in FORMATS:
         raise UsageError(unknown("format of pictures", format_name, FORMATS))
     require_matplotlib()
@@ -103,8 +100,8 @@ def new_figure(
 ) -> Iterator[tuple[Figure, Callable[[], bytes]]]:
     """Give an empty figure in the style of all figures, and a function that returns its bytes.
 
-    `width` and `height` are inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning`
-    of characters that no installed font has. Raises `DependencyError` where matplotlib is missing.
+    Sizes are inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning` of characters
+    that no installed font has. Raises `DependencyError` where matplotlib is missing.
     """
     require_matplotlib()
     import matplotlib
@@ -124,13 +121,11 @@ def new_figure(
                 warnings.simplefilter("always")
                 figure.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
             missing = set()
-            for warning in caught:
-                if match := re.match(r"Glyph (\d+) .*missing from", str(warning.message)):
+            for of in caught:
+                if match := re.match(r"Glyph (\d+) .*missing from", str(of.message)):
                     missing.add(chr(int(match[1])))
                 else:
-                    warnings.warn_explicit(
-                        warning.message, warning.category, warning.filename, warning.lineno
-                    )
+                    warnings.warn_explicit(of.message, of.category, of.filename, of.lineno)
             if missing:
                 message = (
                     "the figure has characters that no font here can draw "
@@ -169,7 +164,7 @@ def whole_range(values: Iterable[float], unit: str) -> tuple[float, float]:
 
 
 def _axis_label(unit: str, lower_is_better: bool) -> str:
-    return ", ".join(filter(None, (unit, "less is better" if lower_is_better else "")))
+    return ", ".join(filter(None, (unit, "less is better" * lower_is_better)))
 
 
 def _title(label: str, setting: str, between: str) -> str:
@@ -207,14 +202,14 @@ def plot_scores(
     width: float = WIDTH,
     limits: Limits = (None, None),
 ) -> bytes:
-    """Return a figure of scores over everything: a panel each, a row per system.
+    """Return a figure of scores over everything: a panel each, a row per system, whiskers for
+    intervals.
 
-    Each group that can be compared in a score has a panel. Points have their intervals, if any, as
-    whiskers, and the legend says which they are. Rows have the order of `systems`. Right is better
-    on all axes, which begin at 0 or at the first of the `limits` and end at the second one.
-    `names` are names of scores, `format_name` is one of `FORMATS`, `width` is in inches. Raises
-    `UsageError` for a name that no system has and for a score beyond the limits, `DependencyError`
-    without matplotlib.
+    Each group that can be compared in a score has a panel. Right is better on all axes, which begin
+    at 0 or at the first of the `limits` and end at the second one. `width` is in inches.
+
+    Raises:
+        UsageError: For a name that no system has, and for a score beyond the limits.
     """
     known = dict.fromkeys(s.name for system in systems for s in system.scores if s.scope == WHOLE)
     for name in names:
@@ -314,9 +309,10 @@ def plot_parts(
     """Return heat maps of the scores that there are for parts: systems × parts.
 
     Scores that are about other parts than the others (turns, not domains) have columns of their
-    own. Systems have the order of `systems`. `format_name` is one of `FORMATS`, `words` are how
-    the benchmark calls its parts, `width` is in inches. Raises `UsageError` when there is no such
-    score, `DependencyError` where matplotlib is missing.
+    own. `words` are how the benchmark calls its parts.
+
+    Raises:
+        UsageError: When there is no such score.
     """
     scores = [score for system in systems for score in system.scores]
     maps = []
@@ -331,9 +327,8 @@ def plot_parts(
             first = next(s for system in compared for s in system.scores if s.name == name)
             rows = []
             for system in compared:
-                found = by_place(system.scores)
-                scored = (found.get((name, scope)) for scope in scopes)
-                rows.append((system.name, [score.value if score else math.nan for score in scored]))
+                values = {of.scope: of.value for of in system.scores if of.name == name}
+                rows.append((system.name, [values.get(scope, math.nan) for scope in scopes]))
             title = _title(first.label, group.setting, ", ")
             look = (first.places, first.unit, first.lower_is_better)
             maps.append(_HeatMap(title, columns, rows, *look))
@@ -347,22 +342,17 @@ def _same_parts(scores: Sequence[Score]) -> list[tuple[list[str], dict[str, None
     groups: list[tuple[list[str], dict[str, None]]] = []
     for name in dict.fromkeys(score.name for score in scores if score.scope != WHOLE):
         own = dict.fromkeys(score.scope for score in scores if score.name == name)
-        for names, scopes in groups:
-            if own.keys() & scopes.keys():
-                names.append(name)
-                scopes.update(own)
-                break
-        else:
+        shared = [group for group in groups if own.keys() & group[1].keys()]
+        if not shared:
             groups.append(([name], own))
+        for names, scopes in shared[:1]:
+            names.append(name)
+            scopes.update(own)
     return groups
 
 
 def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> bytes:
-    """Return heat maps one below the other.
-
-    Those of one unit and direction have one range of colours, from 0, and one colour bar. The last
-    of the maps with the same columns has their names below it.
-    """
+    """Return maps one below the other; those of one unit and direction share colours and a bar."""
     kinds = dict.fromkeys((map_.unit, map_.lower_is_better) for map_ in maps)
     following = [*(map_.columns for map_ in maps[1:]), ()]
     n_labelled = sum(map_.columns != after for map_, after in zip(maps, following, strict=True))
@@ -421,8 +411,8 @@ def plot_reasons(
 ) -> bytes:
     """Return heat maps of how many units each kind of reason lost: a row each, a column a system.
 
-    `format_name` is one of `FORMATS`, `words` are how the benchmark calls its units, `width` is in
-    inches. Raises `UsageError` when nothing was lost, `DependencyError` without matplotlib.
+    Raises:
+        UsageError: When nothing was lost.
     """
     kinds = kinds_of(systems)
     if not kinds:

@@ -71,7 +71,24 @@ def to_html(
         raise ValueError("a page needs at least one system")
     words = words or Words()
     kinds = kinds_of(systems)
+    methods = dict.fromkeys(
+        f"{100 * score.interval.confidence:g} % {score.interval.method}"
+        for system in systems
+        for score in system.scores
+        if score.interval is not None
+    )
+    alone = ", of each system by itself" * (len(systems) > 1)
     comparison = compared if isinstance(compared, Comparison) else None
+    sentences: list[str] = []
+    if comparison is not None:
+        sentences += [*about_units(comparison), *about_tests(comparison)]
+        if any(measure.is_alike(entry, comparison.level) for measure, entry in comparison.entries):
+            pairs = " (all pairs of a table, Holm's correction)" * (comparison.pairs > 1)
+            sentences.append(f"{ALIKE}: does not differ significantly from the best{pairs}")
+    alerts: dict[str, list[int]] = {}
+    for at, system in enumerate(systems):
+        for text in conditions(system.warnings):
+            alerts.setdefault(text, []).append(at)
     main = headline_of(systems, headline)
     rows = panels_of(systems, comparison)
     # The texts between the tags are hashed as browsers see them, with "\n" at the ends of lines.
@@ -94,7 +111,7 @@ def to_html(
         letters=[_letter_of(place) for place in range(len(systems))],
         systems=systems,
         verdicts=_verdicts(systems, comparison, main),
-        alerts=_alerts(systems).items(),
+        alerts=alerts.items(),
         meanings=meanings,
         notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
         main_rows=[row for row in rows if row.name in main],
@@ -102,14 +119,14 @@ def to_html(
         chart=[row for name in main for row in rows if row.name == name],
         panels=panels_of(systems, comparison, scopes=True),
         references=_references_of(systems).values(),
-        compared=_about_comparison(comparison) if comparison else (),
+        compared=sentences,
         few=about_few(comparison) if comparison else "",
         not_compared=compared if comparison is None else None,
         marked=comparison and any(measure.best for measure in comparison.measures),
         apart=apart(
             {text: comparable_in(systems, name) for name, text in labels_of(systems).items()}
         ),
-        intervals=_about_intervals(systems),
+        intervals=f"Intervals of scores: {', '.join(methods)}{alone}." if methods else None,
         histograms=_histograms(systems, kinds),
         most=max((count for kind in kinds for count in kind.counts), default=1),
         kind_places={key: place for place, key in enumerate(_flat(kinds))},
@@ -145,15 +162,6 @@ def _verdicts(
     found = (scores.get((name, WHOLE)) for name in main)
     shown = [f"{score.label} {score.value:.{score.places}f}" for score in found if score]
     return (", ".join(shown),) if shown and len(systems) == 1 else ()
-
-
-def _alerts(systems: Sequence[ScoredSystem]) -> dict[str, list[int]]:
-    """Return the conditions of scores → places of the systems that were scored under them."""
-    found: dict[str, list[int]] = {}
-    for at, system in enumerate(systems):
-        for text in conditions(system.warnings):
-            found.setdefault(text, []).append(at)
-    return found
 
 
 def _about(systems: Sequence[ScoredSystem]) -> list[tuple[str, tuple[str, ...]]]:
@@ -194,10 +202,7 @@ def _packed(
     words: Words,
     meanings: Mapping[str, str],
 ) -> str:
-    """Return the data of the script as JSON, compressed with gzip, in base64.
-
-    The explanations of an item have the order of the systems, with null for one that lacks it.
-    """
+    """Return the data of the script as JSON, compressed with gzip, in base64."""
     by_name = [{e.unit: e for e in system.explanations} for system in systems]
     data = {
         "whole": WHOLE,
@@ -243,8 +248,7 @@ def _places(systems: Sequence[ScoredSystem], group: Group) -> list[int]:
 class Bar:
     """A score of a system, and the length of its bar, which is 0 for a score that is not finite.
 
-    `difference` has the difference to the baseline, its interval and the corrected p value (the
-    last two are empty for the baseline itself); it is empty where nothing is compared.
+    `difference` has difference to the baseline, interval and p value; empty without a comparison.
     """
 
     cell: Cell
@@ -285,9 +289,8 @@ def _references_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
 def panels_of(
     systems: Sequence[ScoredSystem], comparison: Comparison | None, *, scopes: bool = False
 ) -> list[Panel]:
-    """Return a panel for each score over everything and each group that can be compared in it.
-
-    With `scopes` it is for each score that exists for more than everything, with all scopes.
+    """Return a panel for each score and group that can be compared; with `scopes`, of those with
+    parts.
     """
     references = _references_of(systems)
     compared = {
@@ -384,29 +387,6 @@ def _round_up(value: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
 
 
-def _about_intervals(systems: Sequence[ScoredSystem]) -> str | None:
-    kinds = dict.fromkeys(
-        f"{100 * score.interval.confidence:g} % {score.interval.method}"
-        for system in systems
-        for score in system.scores
-        if score.interval is not None
-    )
-    alone = ", of each system by itself" if len(systems) > 1 else ""
-    return f"Intervals of scores: {', '.join(kinds)}{alone}." if kinds else None
-
-
-def _about_comparison(comparison: Comparison) -> list[str]:
-    sentences = [*about_units(comparison), *about_tests(comparison)]
-    if any(
-        measure.is_alike(entry, comparison.level)
-        for measure in comparison.measures
-        for entry in measure.systems
-    ):
-        pairs = " (all pairs of a table, Holm's correction)" * (comparison.pairs > 1)
-        sentences.append(f"{ALIKE}: does not differ significantly from the best{pairs}")
-    return sentences
-
-
 def _signatures_of(systems: Sequence[ScoredSystem]) -> dict[str, dict[str, None]]:
     """Return the letters of the systems that have each signature, those of a metric together."""
     found: dict[Signature, dict[str, None]] = {}
@@ -414,18 +394,13 @@ def _signatures_of(systems: Sequence[ScoredSystem]) -> dict[str, dict[str, None]
         for score in system.scores:
             found.setdefault(score.signature, {})[_letter_of(place)] = None
     metrics = list(dict.fromkeys(signature.metric for signature in found))
-    ordered = sorted(found.items(), key=lambda item: metrics.index(item[0].metric))
-    return {str(signature): letters for signature, letters in ordered}
+    return {str(of): found[of] for of in sorted(found, key=lambda of: metrics.index(of.metric))}
 
 
 def _histograms(
     systems: Sequence[ScoredSystem], kinds: Sequence[Kind]
 ) -> list[tuple[str, str, list[int], list[Kind]]]:
-    """Return why systems that can be compared in it lost an outcome, for each of these groups.
-
-    That is the label of the outcome, the setting of the group, the places of its systems, and the
-    kinds of reasons, the most frequent first.
-    """
+    """Return the label, setting, places of systems and reasons of each outcome and group."""
     labels = labels_of(systems)
     found = []
     for outcome in dict.fromkeys(kind.outcome for kind in kinds):

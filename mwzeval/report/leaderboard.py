@@ -8,15 +8,15 @@ shown and what its long form is are the same for all.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from mwzeval.errors import DataError
 from mwzeval.report.systems import ScoredSystem
-from mwzeval.scores.score import WHOLE, Interval, by_place
+from mwzeval.scores.score import WHOLE, Interval, by_place, ends_record
 from mwzeval.scores.sheets import Cell, Sheet, interval_text, sheet
 
 OURS = "» "
@@ -44,8 +44,7 @@ class Column:
     ranked: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A score of a system and its interval, None where it is not known."""
 
     value: float
@@ -53,8 +52,7 @@ class Figure:
 
     def plain(self) -> dict[str, float | None]:
         """Return value and ends, None for those that are not known."""
-        low, high = (self.interval.low, self.interval.high) if self.interval else (None, None)
-        return {"value": self.value, "low": low, "high": high}
+        return {"value": self.value, **ends_record(self.interval)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +60,7 @@ class Row:
     """One system of a board, with those figures that are known of it, by name.
 
     `source` says where they were read, `note` what is known to be wrong with them; `similar` names
-    those from which one's own do not differ significantly, `indistinguishable` if no compared one
-    does.
+    those from which one's own do not differ significantly.
     """
 
     system: str
@@ -72,7 +69,6 @@ class Row:
     source: str | None = None
     note: str | None = None
     similar: frozenset[str] = frozenset()
-    indistinguishable: bool = False
 
     @property
     def confidence(self) -> float | None:
@@ -97,11 +93,6 @@ class Board:
     heading: str = ""
     transposed: bool = False
     with_sources: bool = False
-
-    @property
-    def own(self) -> Row | None:
-        """The row of one's own system, if it is here."""
-        return next((row for row in self.rows if row.kind == "own"), None)
 
     def with_own(self, own: Row) -> Board:
         """Return the board with a system of one's own below the last that is as good.
@@ -130,63 +121,44 @@ class Board:
 
     def record(self, row: Row, name: str, figure: Figure) -> dict[str, Any]:
         """Return a figure in long form, unrounded."""
-        return {
-            **self.keys,
-            "system": row.system,
-            "published": row.kind == "published",
-            "figure": name,
-            **figure.plain(),
-        }
+        about = {"system": row.system, "published": row.kind == "published", "figure": name}
+        return {**self.keys, **about, **figure.plain()}
 
     def sheet(self) -> Sheet:
         """Return the table, in which the best figures of systems stand out."""
-        labels = [column.label for column in self.columns]
-        lines = [[Cell(self.heading), *map(Cell, [*labels, *["source"] * self.with_sources])]]
-        best = {
-            name: max(figure.value for _, other, figure in self.figures() if other == name)
-            for name in {name for _, name, _ in self.figures()}
-        }
+        best: dict[str, float] = {}
+        for _, name, figure in self.figures():
+            best[name] = max(figure.value, best.get(name, figure.value))
+        ranked = {column.name for column in self.columns if column.ranked}
+        head = [self.heading, *(column.label for column in self.columns)]
+        lines: list[list[Cell | str]] = [[*head, *["source"] * self.with_sources]]
         for row in self.rows:
             name = f"{OURS * (row.kind == 'own')}{row.system}{f' {NOTED}' if row.note else ''}"
-            line = [Cell(name, mark=f" {SIMILAR}" if row.indistinguishable else "")]
+            is_similar = bool(row.similar) and ranked <= row.similar
+            line: list[Cell | str] = [Cell(name, mark=f" {SIMILAR}" if is_similar else "")]
             ends = [""]
             for column in self.columns:
-                figure = row.figures.get(column.name)
-                is_best = column.ranked and row.kind != "reference"
-                line.append(
-                    Cell(
-                        "" if figure is None else _shown(figure, column, row.kind),
-                        best=is_best and figure is not None and figure.value == best[column.name],
-                        mark=SIMILAR if column.name in row.similar else "",
-                    )
-                )
-                shown = figure.interval if figure and column.ranked else None
-                ends.append(interval_text(shown, f".{column.places}f"))
-            lines.append(line + [Cell(row.source or "")] * self.with_sources)
+                value, interval = row.figures.get(column.name, (None, None))
+                text = ""
+                if value is not None:
+                    as_it_is = column.as_published and row.kind != "own"
+                    text = str(value) if as_it_is else rounded(value, column.places)
+                is_best = column.ranked and row.kind != "reference" and value is not None
+                mark = SIMILAR if column.name in row.similar else ""
+                line.append(Cell(text, is_best and value == best[column.name], mark))
+                ends.append(interval_text(interval, f".{column.places}f") if column.ranked else "")
+            lines.append([*line, *[row.source or ""] * self.with_sources])
             if any(ends):
                 ends[0] = f"  {100 * (row.confidence or 0):g} % interval"
-                lines.append([*map(Cell, ends), *[Cell("")] * self.with_sources])
+                lines.append([*ends, *[""] * self.with_sources])
         header, *rows = zip(*lines, strict=True) if self.transposed else lines
-        return sheet(self.title, [cell.text.strip() for cell in header], rows)
-
-
-def _shown(figure: Figure, column: Column, kind: Kind) -> str:
-    if column.as_published and kind != "own":
-        return str(figure.value)
-    return rounded(figure.value, column.places)
+        names = (cell.text if isinstance(cell, Cell) else cell for cell in header)
+        return sheet(self.title, [name.strip() for name in names], rows)
 
 
 def rounded(value: float, places: int = 1) -> str:
     """Return the number with so many decimals, halves away from 0, as published tables have it."""
     return str(Decimal(str(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
-
-
-def notes_of(boards: Sequence[Board]) -> Iterator[str]:
-    """Yield what is known to be wrong with published figures, under the mark of the system."""
-    for board in boards:
-        for row in board.rows:
-            if row.note:
-                yield f"{NOTED} {row.system}: {row.note}"
 
 
 def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:

@@ -65,10 +65,7 @@ def title_of(systems: Sequence[ScoredSystem]) -> str:
 
 
 def headline_of(systems: Sequence[ScoredSystem], headline: Iterable[str]) -> list[str]:
-    """Return the scores of a benchmark's headline that any system has, in its order.
-
-    Of a group with a dot in its names, such as `bleu.`, it is the first.
-    """
+    """Return the scores of a headline that any system has; of a group such as `bleu.` the first."""
     names = labels_of(systems)
     found = ([n for n in names if n == asked or n.startswith(f"{asked}.")] for asked in headline)
     return [matching[0] for matching in found if matching]
@@ -84,15 +81,9 @@ def labels_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
 
 
 def comparable_in(systems: Sequence[ScoredSystem], name: str) -> Sequence[Group]:
-    """Return the groups of systems that can be compared in the score of a name.
-
-    Where there is one group or none, it is the group of all systems, with or without the score.
-    """
-    signed = {
-        system.name: score.signature
-        for system in systems
-        if (score := next((s for s in system.scores if s.name == name), None)) is not None
-    }
+    """Return the groups of systems that can be compared in a score; all systems where it is one."""
+    found = ((of.name, [s.signature for s in of.scores if s.name == name]) for of in systems)
+    signed = {system: signatures[0] for system, signatures in found if signatures}
     groups = groups_of(signed) if signed else ()
     return groups if len(groups) > 1 else [Group(tuple(system.name for system in systems))]
 

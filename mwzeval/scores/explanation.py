@@ -101,10 +101,7 @@ class ToolUse:
 
 
 class TurnView(NamedTuple):
-    """One turn: what was said, what the scorer made of it, and the claims in the system's words.
-
-    `calls` are those of functions before the system's last words.
-    """
+    """One turn: what was said, the scorer's facts, claims in the system's words, and its calls."""
 
     utterances: tuple[Utterance, ...]
     facts: tuple[Fact, ...]
@@ -152,26 +149,10 @@ def count_reasons(
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonInTurns:
-    """A reason, as it is in the first turn that has it, and all turns that have it."""
-
-    reason: Reason
-    turns: tuple[int, ...]
-
-    @property
-    def place(self) -> str:
-        """The turns as `turn 3` or `turns 0–2, 5`; nothing where there is none."""
-        if len(self.turns) < 2:
-            return "".join(f"turn {turn}" for turn in self.turns)
-        starts = [turn for turn in self.turns if turn - 1 not in self.turns]
-        ends = [turn for turn in self.turns if turn + 1 not in self.turns]
-        runs = (f"{a}–{b}" if a < b else str(a) for a, b in zip(starts, ends, strict=True))
-        return f"turns {', '.join(runs)}"
-
-
-def reasons_in_turns(reasons: Iterable[Reason], *, by_outcome: bool = True) -> list[ReasonInTurns]:
-    """Return reasons that differ in more than their turn, each with all its turns.
+def reasons_in_turns(
+    reasons: Iterable[Reason], *, by_outcome: bool = True
+) -> list[tuple[Reason, str]]:
+    """Return reasons that differ in more than their turn, each with its turns: `turns 0–2, 5`.
 
     Unless `by_outcome`, reasons that differ in turn and outcome only are the same reason.
     """
@@ -180,11 +161,16 @@ def reasons_in_turns(reasons: Iterable[Reason], *, by_outcome: bool = True) -> l
         outcome = reason.outcome if by_outcome else ""
         same.setdefault(replace(reason, turn=None, evidence="", outcome=outcome), []).append(reason)
     return [
-        ReasonInTurns(
-            found[0], tuple(sorted({reason.turn for reason in found if reason.turn is not None}))
-        )
+        (found[0], _turns_text({reason.turn for reason in found if reason.turn is not None}))
         for found in same.values()
     ]
+
+
+def _turns_text(turns: Collection[int]) -> str:
+    starts = sorted(turn for turn in turns if turn - 1 not in turns)
+    ends = sorted(turn for turn in turns if turn + 1 not in turns)
+    runs = (f"{a}–{b}" if a < b else str(a) for a, b in zip(starts, ends, strict=True))
+    return f"turn{'s' * (len(turns) > 1)} {', '.join(runs)}" if turns else ""
 
 
 Pair = tuple[Explanation, Explanation]
@@ -201,12 +187,11 @@ class OutcomeCounts(NamedTuple):
     both_won: int
 
 
-@dataclass(frozen=True, slots=True)
-class TurnOfOther:
+class TurnOfOther(NamedTuple):
     """What another system did: in a turn (what it said, and facts), or of the whole unit (None).
 
-    `own` is what the user and the first system said in that turn. `utterances` begin with the
-    user's if the user said something else to the other system.
+    `own` is what the user and the first system said there. `utterances` begin with the user's if it
+    differs.
     """
 
     turn: int | None
@@ -215,12 +200,11 @@ class TurnOfOther:
     own: tuple[Utterance, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LostToOther:
+class LostToOther(NamedTuple):
     """A unit of which a system lost an outcome that another one kept.
 
-    `reasons` are those of the outcome, or all where it has none of its own, because it needs
-    another one that was lost; `instead` is what the other system did there.
+    `reasons` are those of the outcome, or all where it has none of its own; `instead` is what the
+    other system did there.
     """
 
     unit: str
@@ -239,9 +223,9 @@ def with_reason(
     """
     if not code:
         return explanations
-    found = {reason.code for explanation in explanations for reason in explanation.reasons}
-    if code not in {*kinds, *found, *(each.partition(":")[0] for each in found)}:
-        raise UsageError(unknown("reason", code, [*sorted(found), *kinds]))
+    known = {reason.code for explanation in explanations for reason in explanation.reasons}
+    if code not in {*kinds, *known, *(each.partition(":")[0] for each in known)}:
+        raise UsageError(unknown("reason", code, [*sorted(known), *kinds]))
     return [
         explanation
         for explanation in explanations
@@ -251,12 +235,11 @@ def with_reason(
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
     """Return units in the order of how many scopes, and how much in these, they lost."""
-
-    def badness(explanation: Explanation) -> tuple[int, int]:
-        reasons = explanation.reasons
-        return len({reason.scope for reason in reasons}), len(reasons)
-
-    return sorted(explanations, key=badness, reverse=True)
+    return sorted(
+        explanations,
+        key=lambda of: (len({reason.scope for reason in of.reasons}), len(of.reasons)),
+        reverse=True,
+    )
 
 
 def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> list[Explanation]:
@@ -319,64 +302,54 @@ def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
         for turn, facts in _differing(reason, mine, theirs):
             places.setdefault(turn, {}).update(dict.fromkeys(facts))
     for turn in sorted(places):
-        own, other = _utterances(mine, turn), _utterances(theirs, turn)
+        own, other = (
+            tuple(
+                text
+                for view in of.turns[turn : turn + 1]
+                for text in view.utterances
+                if text.speaker in (USER, SYSTEM)
+            )
+            for of in (mine, theirs)
+        )
         other = tuple(text for text in other if text.speaker == SYSTEM or text not in own)
         instead.append(TurnOfOther(turn, other, tuple(places[turn]), own))
     return LostToOther(mine.unit, outcome, reasons, tuple(instead))
 
 
-def _utterances(explanation: Explanation, turn: int) -> tuple[Utterance, ...]:
-    turns = explanation.turns[turn : turn + 1]
-    return tuple(
-        text for view in turns for text in view.utterances if text.speaker in (USER, SYSTEM)
-    )
-
-
 def _differing(
     reason: Reason, mine: Explanation, theirs: Explanation
-) -> Iterator[tuple[int, list[Fact]]]:
-    """Yield turns of the other system, with facts of the reason's scope that are not in mine.
+) -> list[tuple[int, list[Fact]]]:
+    """Return turns of the other system, with facts of the reason's scope that are not in mine.
 
     Where the reason has no turn, only turns that have any such fact: all with its `evidence`, the
     first where it tells none. Without such facts, the turn in which the other system met the first
     line of the goal in the reason's scope.
     """
+
+    def new(turn: TurnView, known: Collection[Fact]) -> list[Fact]:
+        facts = (fact for fact in turn.facts if fact not in known)
+        return [f for f in facts if reason.scope == WHOLE or f.scope in (reason.scope, None)]
+
     if reason.turn is not None:
-        if reason.turn < len(theirs.turns):
-            before = mine.turns[reason.turn].facts if reason.turn < len(mine.turns) else ()
-            facts = theirs.turns[reason.turn].facts
-            yield reason.turn, [fact for fact in facts if _is_new(fact, reason, before)]
-        return
+        mine_here, theirs_here = (of.turns[reason.turn : reason.turn + 1] for of in (mine, theirs))
+        before = {fact for turn in mine_here for fact in turn.facts}
+        return [(reason.turn, new(turn, before)) for turn in theirs_here]
     known = {fact for turn in mine.turns for fact in turn.facts}
-    has_any = False
+    found: list[tuple[int, list[Fact]]] = []
     for index, turn in enumerate(theirs.turns):
-        facts_here = [
-            fact
-            for fact in turn.facts
-            if reason.evidence in ("", fact.label) and _is_new(fact, reason, known)
-        ]
-        if facts_here:
-            has_any = True
-            yield index, facts_here
-            if not reason.evidence:
-                return
-    if not has_any:
+        if facts := [f for f in new(turn, known) if reason.evidence in ("", f.label)]:
+            found.append((index, facts))
+    if not found:
         lines = zip(theirs.goal, theirs.reached or (), strict=False)
-        met = [turn for fact, turn in lines if turn is not None and fact.scope == reason.scope]
-        yield from ((turn, []) for turn in sorted(met)[:1] if 0 <= turn < len(theirs.turns))
-
-
-def _is_new(fact: Fact, reason: Reason, known: Collection[Fact]) -> bool:
-    concerned = reason.scope == WHOLE or fact.scope in (reason.scope, None)
-    return concerned and fact not in known
+        met = [at for fact, at in lines if at is not None and fact.scope == reason.scope]
+        return [(at, []) for at in sorted(met)[:1] if 0 <= at < len(theirs.turns)]
+    return found if reason.evidence else found[:1]
 
 
 WIDTH = 96
 """Columns of a line at most, also where a terminal has more: longer ones are hard to read."""
 NARROWEST = 30
 """Columns of a line at least, also where a terminal has fewer: labels alone take 17."""
-UNMARKED = {CANNOT_BE: "could not be met", NOT_JUDGED: "not judged"}
-"""What is printed in place of the turn from which on a line of the goal is met."""
 LOST = "✗"
 MARKS = {True: "✓", False: LOST, None: "–"}
 TONES = {True: BETTER, False: WORSE, None: ""}
@@ -384,6 +357,12 @@ SHOWN_FACTS = 6
 """How much of what another system did in a turn is shown; JSON has all."""
 LONGEST_CALL = 240
 """Characters of a call, and of what it returned, that are shown; page and JSON have all."""
+UNMET = {
+    None: f"  {LOST} never",
+    CANNOT_BE: f"  {MARKS[None]} could not be met",
+    NOT_JUDGED: f"  {MARKS[None]} not judged",
+}
+"""What is printed in place of the turn from which on a line of the goal is met."""
 NOTHING = "·"
 """Stands for a count of 0."""
 
@@ -408,9 +387,8 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
     are left out, except where something was lost.
     """
     scopes = explanation.outcomes
-    names = dict.fromkeys(name for results in scopes.values() for name in results)
     rows: list[list[Cell | str]] = []
-    for name in names:
+    for name in dict.fromkeys(name for results in scopes.values() for name in results):
         won = (results.get(name) for results in scopes.values())
         rows.append([f"  {name}", *(Cell(MARKS[each], tone=TONES[each]) for each in won)])
     about = "Turns, counted from 0 (what is as in the turn before is not repeated)"
@@ -432,13 +410,11 @@ def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str
         lines.append(_Line(explanation.unit, style=BOLD))
         # Several outcomes lost for the same reason are one line.
         found = reasons_in_turns(explanation.reasons, by_outcome=False)
-        columns = [
-            (LOST, of.place, printable(of.reason.scope), printable(of.reason.code)) for of in found
-        ]
-        widths = [max(map(width_of, column)) for column in zip(*columns, strict=True)]
-        for cells, of in zip(columns, found, strict=True):
+        rows = [(LOST, turns, printable(of.scope), printable(of.code)) for of, turns in found]
+        widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+        for cells, (reason, _) in zip(rows, found, strict=True):
             start = "  ".join(map(padded, cells, widths))
-            text = cut(of.reason.text, max(_width(look) - width_of(start) - 4, 20))
+            text = cut(reason.text, max(_width(look) - width_of(start) - 4, 20))
             lines.append(_loss(f"{start}  {text}"))
     return _text([lines], look) if lines else ""
 
@@ -446,11 +422,10 @@ def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str
 def histogram_text(
     explanations: Sequence[Explanation], meanings: Mapping[str, str], look: Look = PLAIN
 ) -> str:
-    """Return in how many units what was lost, for which reasons in which scopes, and what these
-    mean, by `meanings` of their kinds.
+    """Return in how many units something was lost, for which reasons in which scopes.
 
-    The total of a reason is the number of units that have it in any scope, its share is of those
-    that lost anything. Units with several reasons count for each.
+    `meanings` are sentences about kinds of reasons. The total of a reason is the number of units
+    that have it in any scope, its share is of those that lost anything.
     """
     lost = sum(bool(explanation.reasons) for explanation in explanations)
     heading = f"{lost} of {len(explanations)} were lost"
@@ -464,11 +439,8 @@ def histogram_text(
     losses = ", ".join(f"{count} for {outcome}" for outcome, count in sorted(outcomes.items()))
     head, *rows = _histogram(explanations, lost)
     kinds = dict.fromkeys(row[0].partition(":")[0] for row in rows)
-    about = [
-        _Line(f"{kind}: {meanings[kind]}", then="  ", style=DIM)
-        for kind in kinds
-        if kind in meanings
-    ]
+    known = (kind for kind in kinds if kind in meanings)
+    about = [_Line(f"{kind}: {meanings[kind]}", then="  ", style=DIM) for kind in known]
     first = _Line(f"{heading}: {losses}", then="  ", style=BOLD)
     return _text([[first], sheet("", head, rows), about], look)
 
@@ -482,8 +454,8 @@ def against_text(
 ) -> str:
     """Return the outcomes of two systems, and what the first lost and the second did instead.
 
-    `common` says how many units are in both: `62 dialogues`. `found` may be a part of what is lost.
-    What is lost because of another outcome that is above is one line.
+    `common` says how many units are in both: `62 dialogues`. What is lost because of another
+    outcome that is above is one line.
     """
     first, second = map(printable, names)
     labels = (
@@ -573,25 +545,19 @@ def _said(turn: TurnView) -> Iterator[_Line]:
 
 
 def _goal(explanation: Explanation) -> Iterator[_Line]:
-    marks = [""] * len(explanation.goal)
-    if explanation.reached is not None:
-        marks = [
-            f"  {LOST} never"
-            if turn is None
-            else f"  {MARKS[None]} {UNMARKED[turn]}"
-            if turn in UNMARKED
-            else f"  {MARKS[True]} turn {turn}"
-            for turn in explanation.reached
-        ]
-    for fact, mark in zip(explanation.goal, marks, strict=True):
+    reached = explanation.reached
+    for place, fact in enumerate(explanation.goal):
+        mark = ""
+        if reached is not None:
+            mark = UNMET.get(reached[place], f"  {MARKS[True]} turn {reached[place]}")
         yield _fact(fact._replace(value=f"{fact.value}{mark}"))
 
 
 def _reasons(reasons: Iterable[Reason]) -> Iterator[_Line]:
-    for of in reasons_in_turns(reasons):
-        at = f" at {of.place}" if of.turns else ""
-        yield _loss(f"{LOST} {of.reason.scope}, {of.reason.outcome}: {of.reason.code}{at}")
-        yield _Line(of.reason.text, "      ")
+    for reason, turns in reasons_in_turns(reasons):
+        at = f" at {turns}" if turns else ""
+        yield _loss(f"{LOST} {reason.scope}, {reason.outcome}: {reason.code}{at}")
+        yield _Line(reason.text, "      ")
 
 
 def _compared(lost: LostToOther, own: str, other: str) -> Iterator[_Line]:

@@ -21,13 +21,10 @@ MOST_WARNINGS = 10_000
 SHOWN_PLACES = 3
 """How many files of a corpus one warning names."""
 
-MORE_ERRORS = Problem(
-    "too-many-errors", f"there are more than {MOST_ERRORS:,} errors; the others are only counted"
-)
+MORE = "there are more than {:,} {}; the others are only counted"
+MORE_ERRORS = Problem("too-many-errors", MORE.format(MOST_ERRORS, "errors"))
 MORE_WARNINGS = Problem(
-    "more-warnings",
-    f"there are more than {MOST_WARNINGS:,} different warnings; the others are only counted",
-    severity="warning",
+    "more-warnings", MORE.format(MOST_WARNINGS, "different warnings"), severity="warning"
 )
 
 
@@ -208,19 +205,17 @@ def expect(
     place: Place,
     key: str | None = None,
 ) -> bool:
-    """Return whether a value is of a kind (`OBJECT`, `LIST`, `str`), and note it if it is not.
-
-    Repeated keys of an object are noted, too.
+    """Return whether a value is of a kind (`OBJECT`, `LIST`, `str`); note it if not, or repeated
+    keys.
     """
     if isinstance(value, kind):
-        if isinstance(value, RepeatedKeys):
-            check_repeated(value, place)
+        check_repeated(value, place)
         return True
     place.error("shape", f"{expected}, {found(value)}", key)
     return False
 
 
-def check_repeated(raw: Mapping[Any, Any], place: Place) -> None:
+def check_repeated(raw: object, place: Place) -> None:
     """Note keys that one object has more than once."""
     if isinstance(raw, RepeatedKeys):
         place.error("repeated-key", repeated(raw))

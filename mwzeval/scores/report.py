@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from mwzeval.errors import Problem, UsageError, conditions, did_you_mean
-from mwzeval.scores.score import WHOLE, Score, by_place
+from mwzeval.scores.score import WHOLE, Score, by_place, ends_record
 from mwzeval.scores.sheets import (
     COUNT,
     FLOAT,
@@ -100,10 +100,7 @@ class Report:
         )
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a pandas DataFrame in long form, unrounded; docs/python.md lists its columns.
-
-        Raises `DependencyError` when pandas (the extra `frames`) is not installed.
-        """
+        """Return a pandas DataFrame in long form, unrounded; docs/python.md lists its columns."""
         return to_frame(COLUMNS, [score_record(score) for score in self.scores])
 
     def __str__(self) -> str:
@@ -162,13 +159,11 @@ class Report:
 
 def score_record(score: Score) -> dict[str, Any]:
     """Return a score in long form, as CSV, JSON Lines and JSON have it."""
-    interval = score.interval
     return {
         "score": score.name,
         "scope": score.scope,
         "value": score.value,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        **ends_record(score.interval),
         "n": score.n,
         "signature": str(score.signature),
     }
@@ -206,8 +201,7 @@ def summary(report: Report, ceiling: Report | None = None) -> Document:
     for score in report.scores:
         reference, _, name = score.name.partition(".")
         if reference in report.references:
-            title = reference.replace("_", " ")
-            beside.setdefault(title, {})[name, score.scope] = score
+            beside.setdefault(reference.replace("_", " "), {})[name, score.scope] = score
         elif score.name not in elsewhere:
             own.append(score)
     titles = {key.replace("_", " "): text for key, text in report.references.items()}
@@ -241,10 +235,7 @@ def score_records(report: Report) -> tuple[dict[str, Any], ...]:
 
 
 def per_dialogue(report: Report) -> Document:
-    """Return the rows behind the scores: one record a unit, its additive columns.
-
-    `unit` in the report's `meta` is what a unit is called, if that is not a dialogue.
-    """
+    """Return the rows behind the scores: one record a unit, its additive columns."""
     table, unit = report.table, report.meta.get("unit", "dialogue")
     records = tuple(
         {unit: name, **dict(zip(table.columns, map(plain_number, row), strict=True))}
@@ -308,10 +299,7 @@ def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[
 
 
 def _scopes_sheet(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
-    """Return a row per name and a column per scope, or the reverse where scopes are many.
-
-    The numbers of units are the last row.
-    """
+    """Return a row per name and a column per scope, or the reverse where scopes are many."""
     scopes = [score.scope for score in scores[0]]
     names = {parts[0].name for parts in scores}
     is_turned = len(scopes) > WIDEST
@@ -353,10 +341,10 @@ def _whole_sheet(scores: Sequence[Score], beside: Beside) -> Sheet:
 
 def _beside(scores: Sequence[Score], beside: Beside) -> dict[str, list[Cell | str]]:
     found = {
-        title: [known.get((score.name, score.scope)) for score in scores]
+        title: [_cell(known.get((score.name, score.scope))) for score in scores]
         for title, known in beside.items()
     }
-    return {title: [*map(_cell, cells)] for title, cells in found.items() if any(cells)}
+    return {title: cells for title, cells in found.items() if any(cells)}
 
 
 def _cell(score: Score | None) -> Cell | str:

@@ -14,10 +14,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The choices that move a score, in a fixed order, as `metric|key:value|…`.
-
-    Two scores may be compared when their signatures differ in nothing; `differences` says in what.
-    """
+    """The choices that move a score, in a fixed order, as `metric|key:value|…`."""
 
     metric: str
     choices: tuple[tuple[str, str], ...]
@@ -70,14 +67,17 @@ class Interval:
         return self.low <= value <= self.high
 
     def scaled(self, factor: float) -> Interval:
-        """Return the interval of `factor` (0 or more) times the score, as for percentages.
-
-        Raises:
-            ValueError: For a negative factor.
-        """
+        """Return the interval of `factor` (0 or more) times the score, as for percentages."""
         if factor < 0:
             raise ValueError(f"an interval is scaled by 0 or more, not by {factor}")
         return replace(self, low=factor * self.low, high=factor * self.high)
+
+
+def ends_record(interval: Interval | None) -> dict[str, float | None]:
+    """Return the ends of an interval as records have them, None where there is none."""
+    if interval is None:
+        return {"low": None, "high": None}
+    return {"low": interval.low, "high": interval.high}
 
 
 PERCENT = "%"
@@ -173,29 +173,22 @@ class Group:
 
 
 def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> tuple[Group, ...]:
-    """Return the groups of systems, system → signature of one score, in the order of the systems.
-
-    Choices in `ignoring` may differ, too.
-    """
+    """Return groups of systems, system → signature of a score; choices `ignoring` may differ."""
     may_differ = (*ALIKE, *ignoring)
-    groups: list[list[str]] = []
+    groups: dict[str, list[str]] = {}
     for name, signature in signed.items():
-        for group in groups:
-            if not signed[group[0]].differences(signature, ignoring=may_differ):
-                group.append(name)
-                break
-        else:
-            groups.append([name])
+        like = (first for first in groups if not signed[first].differences(signature, may_differ))
+        groups.setdefault(next(like, name), []).append(name)
     different = differing(list(signed.values()), ignoring)
     return tuple(
-        Group(tuple(group), ", ".join(_chosen(signed[group[0]], different))) for group in groups
+        Group(tuple(group), ", ".join(_chosen(signed[first], different)))
+        for first, group in groups.items()
     )
 
 
 def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> dict[str, str]:
-    """Return in what signatures differ so that they cannot be compared: choice → its values.
-
-    The values are as a message has them (`gold and predicted`).
+    """Return in what signatures differ so that they cannot be compared: choice → `gold and
+    predicted`.
     """
     may_differ = (*ALIKE, *ignoring)
     first, *others = signatures
@@ -214,9 +207,8 @@ def _chosen(signature: Signature, keys: Iterable[str]) -> list[str]:
 
 
 def apart(groups: Mapping[str, Sequence[Group]]) -> list[str]:
-    """Return sentences that say which systems cannot be compared in which scores, and why.
-
-    `groups` has the groups of each score by its label.
+    """Say which systems cannot be compared in which scores, and why; `groups` are by label of
+    scores.
     """
     labels: dict[str, list[str]] = {}
     for label, of_score in groups.items():

@@ -157,8 +157,7 @@ PLAIN = Look()
 def output_look() -> Look:
     """Return the look of standard output: plain text where it is not a terminal.
 
-    Colours are for terminals that can show them; `NO_COLOR` forbids them, and `FORCE_COLOR` or
-    `CLICOLOR_FORCE` wants them everywhere (each of these when it is set to something).
+    `NO_COLOR` forbids colours; `FORCE_COLOR` and `CLICOLOR_FORCE` want them everywhere.
     """
     is_terminal = sys.stdout.isatty()
     forced = any(
@@ -376,9 +375,7 @@ def to_csv(document: Document) -> str:
 def _csv_cell(value: Any) -> Any:
     """Return a value as a cell: a text that a spreadsheet would take for a formula is quoted.
 
-    Source: OWASP, "CSV Injection": an apostrophe before `=`, `+`, `-` and `@`; tabs and carriage
-    returns, which may hide them, become escapes, as other control characters do. Lists and mappings
-    are JSON.
+    Source: OWASP, "CSV Injection". Lists and mappings are JSON.
     """
     if isinstance(value, (list, dict)):
         return json_line(value)

@@ -90,10 +90,7 @@ class Table:
         return len(self.units) + self.folded
 
     def folded_into(self, unit: str) -> Table:
-        """Return a single row with the sums of all: what is left of rows that would be too many.
-
-        Folded tables add up to the same sums in whatever order the parts came, and to the last bit,
-        because the columns hold whole numbers.
+        """Return a single row with the sums of all, the same in whatever order parts are added.
 
         Raises:
             ValueError: When a column has a number that is not whole.
@@ -139,10 +136,7 @@ class Table:
         return Table(self.units + other.units, self.columns, values, self.folded + other.folded)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a pandas DataFrame with a row per unit: its name, and the columns.
-
-        Raises `DependencyError` when pandas (the extra `frames`) is not installed.
-        """
+        """Return a pandas DataFrame with a row per unit: its name, and the columns."""
         pandas = required("pandas", "frames", "a data frame needs pandas")
         frame = pandas.DataFrame(self.values, columns=list(self.columns))
         frame.insert(0, UNIT, pandas.array(list(self.units), dtype=TEXT))

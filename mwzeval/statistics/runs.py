@@ -138,10 +138,7 @@ class ResampledRuns:
         return float(np.mean(self.values))
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """Return the interval of the mean, on other units and in other runs like these.
-
-        Raises `ValueError` when the score has a value in no sample.
-        """
+        """Return the interval of the mean, on other units and in other runs like these."""
         samples = self.of_units + _widened(self.of_runs, len(self.values) - 1, self.seed)
         return percentile_interval(samples, confidence, HIERARCHICAL)
 
@@ -184,10 +181,7 @@ class Aggregate:
 
 
 def interquartile_mean(scores: Scores) -> Aggregate:
-    """Return the mean of the middle half of all scores, of whatever run and task.
-
-    Of n scores the n // 4 lowest and highest are left out.
-    """
+    """Return the mean of the middle half of all scores: without n // 4 of n at each end."""
     value = float(_middle_means(scores.reshape(1, -1))[0])
     if len(scores) < 2:
         return Aggregate(value, None)

@@ -32,13 +32,11 @@ def wins_ties_losses(
 
 
 def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> float:
-    """Return the p value of the difference of two rates, from 0/1 outcomes, shape (units,) each.
+    """Return the p value of the difference of two rates, from 0/1 outcomes of the same units.
 
-    Both have the outcomes of the same units.
-
-    Given that one of the two fails, without a difference either is as likely to be the one: the
-    p value is twice the smaller binomial tail, at most 1. Exact for any number of units.
-    Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
+    Given that one of the two fails, without a difference either is as likely to be the one: the p
+    value is twice the smaller binomial tail, at most 1. Exact for any number of units. Source:
+    McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
     """
     counted = wins_ties_losses(system, baseline)
     fewer, n = min(counted.wins, counted.losses), counted.wins + counted.losses

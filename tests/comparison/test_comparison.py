@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from mwzeval.comparison import ComparedMeasure, Comparison, Difference, compare
-from mwzeval.comparison.alignment import common_signature
 from mwzeval.comparison.comparison import (
     MCNEMAR,
     RANDOMIZATION,
@@ -21,6 +20,7 @@ from mwzeval.comparison.comparison import (
     comparison_document,
     shown_p,
 )
+from mwzeval.comparison.systems import common_signature
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator

@@ -10,8 +10,7 @@ import pytest
 
 from mwzeval.comparison import compare
 from mwzeval.comparison.comparison import MCNEMAR, RANDOMIZATION
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, percentage
-from mwzeval.metrics.trials import of_items
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, of_items, percentage
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from tests.places import shared

@@ -14,7 +14,6 @@ from mwzeval.report.leaderboard import (
     Column,
     Figure,
     Row,
-    notes_of,
     read_published,
     rounded,
     row_of,
@@ -55,10 +54,10 @@ def texts(board: Board) -> list[list[str]]:
 
 @pytest.mark.parametrize(("value", "place"), [(9.5, 0), (9, 1), (5, 2), (0.5, 4)])
 def test_a_system_stands_below_the_last_that_is_as_good(value: float, place: int) -> None:
-    assert RANKED.own is None
-    board = RANKED.with_own(own(value))
-    assert board.rows[place] is board.own
-    assert [each for each in board.rows if each is not board.own] == list(RANKED.rows)
+    mine = own(value)
+    rows = list(RANKED.with_own(mine).rows)
+    assert rows.pop(place) is mine
+    assert rows == list(RANKED.rows)
 
 
 def test_figures_are_shown_as_published_with_marks_and_notes() -> None:
@@ -68,9 +67,11 @@ def test_figures_are_shown_as_published_with_marks_and_notes() -> None:
         ["of unknown a", "", "3.0"],
         ["chance", "1.0", ""],
     ]
-    assert list(notes_of([RANKED])) == ["§ x: odd"]
-    marked = row("x", 9, 1.5, similar=frozenset({"b"}), indistinguishable=True)
-    assert texts(Board("", {}, COLUMNS, (marked,))) == [["x ≈", "9.0", "1.5≈"]]
+    marked = [row(name, 9, 1.5, similar=frozenset(name)) for name in ("b", "ab")]
+    assert texts(Board("", {}, COLUMNS, tuple(marked))) == [
+        ["b", "9.0", "1.5≈"],
+        ["ab ≈", "9.0≈", "1.5≈"],
+    ]
 
 
 def test_the_best_of_each_column_stands_out_and_ones_own_has_its_interval_below() -> None:

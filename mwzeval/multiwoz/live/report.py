@@ -21,8 +21,7 @@ from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot
 from mwzeval.libraries import no_garbage_collection
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
-from mwzeval.metrics.trials import of_items
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, of_items, percentage
 from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
 from mwzeval.multiwoz.annotations import dialogue_id
 from mwzeval.multiwoz.choices import (

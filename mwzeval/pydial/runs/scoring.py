@@ -14,8 +14,7 @@ import numpy as np
 
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed
-from mwzeval.metrics.trials import of_items
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed, of_items
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.dialogue.domain import NAME
