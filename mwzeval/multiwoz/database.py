@@ -159,37 +159,24 @@ class _Column:
         return rows
 
 
-class _Venues:
-    """One domain's table."""
-
-    def __init__(self, domain: str, rows: Sequence[Row]) -> None:
-        self._ids = np.array([str(row[id_column(domain)]) for row in rows], dtype=object)
-        self._all = (1 << len(rows)) - 1
-        # (odd) Row values stay as they are: the alias "the junction" → "junction theatre"
-        # therefore hides the venue "the junction".
-        self._columns = {
-            name: _Column(domain, name, [str(row.get(raw_name, UNKNOWN)) for row in rows])
-            for raw_name in (rows[0] if rows else {})
-            if (name := normalize_slot(raw_name)) not in IGNORED_COLUMNS[domain]
-        }
-
-    def satisfying(self, constraints: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the ids of the rows that satisfy all (normalised) constraints, in table order."""
-        rows = self._all
-        for slot, value in constraints.items():
-            column = self._columns.get(slot)
-            if column is not None and value not in NO_CONSTRAINT:
-                rows &= column(value)
-        return tuple(self._ids[chosen(rows, len(self._ids))].tolist())
-
-
 class Database:
     """All venues; answers queries in the normalised spelling of one rule set."""
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
         self._tables = tables
-        self._venues = {domain: _Venues(domain, tables[domain]) for domain in DATABASE_DOMAINS}
+        self._ids = {
+            domain: np.array([str(row[id_column(domain)]) for row in tables[domain]], dtype=object)
+            for domain in DATABASE_DOMAINS
+        }
+        # (odd) Row values stay as they are: the alias "the junction" → "junction theatre"
+        # therefore hides the venue "the junction".
+        self._columns = {
+            (domain, slot): _Column(domain, slot, [str(row.get(name, UNKNOWN)) for row in rows])
+            for domain, rows in tables.items()
+            for name in (rows[0] if rows and domain in self._ids else ())
+            if (slot := normalize_slot(name)) not in IGNORED_COLUMNS[domain]
+        }
         self._answers: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     @cached_property
@@ -211,17 +198,21 @@ class Database:
         key = (domain, *constraints.items())
         ids = self._answers.get(key)
         if ids is None:
-            normal = {}
-            for raw_slot, value in constraints.items():
-                slot = normalize_slot(raw_slot)
-                anything = value in NO_CONSTRAINT
-                normal[slot] = value if anything else normalize_value(slot, value, self.rules)
-            venues = self._venues.get(domain)
-            ids = venues.satisfying(normal) if venues else ()
+            ids = self._satisfying(domain, constraints) if domain in self._ids else ()
             if len(self._answers) >= REMEMBERED:
                 self._answers.clear()
             self._answers[key] = ids
         return ids
+
+    def _satisfying(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
+        ids = self._ids[domain]
+        rows = (1 << len(ids)) - 1
+        for slot, value in {normalize_slot(s): value for s, value in constraints.items()}.items():
+            column = self._columns.get((domain, slot))
+            if column is not None and value not in NO_CONSTRAINT:
+                normal = normalize_value(slot, value, self.rules)
+                rows &= column(normal) if normal not in NO_CONSTRAINT else rows
+        return tuple(ids[chosen(rows, len(ids))].tolist())
 
 
 PER_TICKET = "price"

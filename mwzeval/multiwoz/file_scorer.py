@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -133,19 +133,17 @@ class MultiWozScorer(FileScorer):
         if not (metrics or self.arguments["dst_rules"]):
             # Only the end shows which metrics the content allows.
             metrics = tuple(metric for metric in self.allowed if metric != "grounded")
-        evaluate = partial(
-            evaluate_shards,
-            *(self.evaluator(*metrics), shards),
-            skip_bad=skip_bad,
-            file=" ".join(PurePath(file).name for file in files),
-            progress=progress,
-        )
-        if dask is None:
-            return evaluate()
         from mwzeval.cluster import cluster
 
-        with cluster(dask, workers) as client:
-            return evaluate(client=client)
+        with nullcontext() if dask is None else cluster(dask, workers) as client:
+            return evaluate_shards(
+                self.evaluator(*metrics),
+                shards,
+                client=client,
+                skip_bad=skip_bad,
+                file=" ".join(PurePath(file).name for file in files),
+                progress=progress,
+            )
 
     def evaluator(self, *metrics: str) -> Evaluator:
         """Return what scores predictions by these metrics."""

@@ -25,6 +25,7 @@ from mwzeval.multiwoz.predictions.reading import (
     is_line,
     predictions_of_lines,
 )
+from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.output import counting, followed
 from mwzeval.scores.findings import Findings
@@ -124,12 +125,10 @@ def evaluate_shards(
             return _with_skipped(merged.sums.compute(file=file), shards, bad)
 
 
-def _parts(evaluator: Evaluator, shard: str) -> Iterator[Any]:
-    """Yield what of a shard can be read, as checked predictions."""
-    for batch in _batches(shard, []):
-        part = evaluator.part(batch, Findings(shard))
-        if part is not None:
-            yield part
+def _parts(evaluator: Evaluator, shard: str) -> Iterator[ScoredPredictions]:
+    """Yield what of a shard can be read."""
+    parts = (evaluator.part(batch, Findings(shard)) for batch in _batches(shard, []))
+    return (part for part in parts if part is not None)
 
 
 def _repeated_in(
@@ -177,9 +176,6 @@ def on_cluster(
 
     Each shard is a task, and so are the sums of eight neighbours. If a worker dies, another one
     does its tasks again; since a task only returns sums, nothing is lost or counted twice.
-
-    Raises `MwzevalError` if a shard fails for another reason than its content, `DependencyError`
-    if workers lack a library.
     """
     settings = pickle.dumps(evaluator.unloaded())
     run = uuid4().hex
@@ -203,20 +199,18 @@ def on_cluster(
                 except MwzevalError:
                     raise
                 except Exception as error:
-                    raise _failure(error, shards) from error
+                    kind = type(error).__name__
+                    message = f"scoring failed on the cluster ({kind}: {error})"
+                    if kind == "KilledWorker":
+                        shard = shards[int(str(error.args[0]).rpartition("-")[2])]
+                        message = (
+                            f"{shard}: every worker that took it died, perhaps because it ran out "
+                            "of memory: write one dialogue a line (.jsonl), or smaller shards"
+                        )
+                    raise MwzevalError(message) from error
                 update(len(shards[first : first + SHARDS_TOGETHER]))
 
         return MergedShards.of(results())
-
-
-def _failure(error: Exception, shards: Sequence[str]) -> MwzevalError:
-    if type(error).__name__ != "KilledWorker":
-        return MwzevalError(f"scoring failed on the cluster ({type(error).__name__}: {error})")
-    number = int(str(error.args[0]).rpartition("-")[2])
-    return MwzevalError(
-        f"{shards[number]}: every worker that took it died, perhaps because it ran out of memory: "
-        "write one dialogue a line (.jsonl), or smaller shards"
-    )
 
 
 def _scored(settings: bytes, sources: Sources, shard: str) -> MergedShards:

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.reading import read_data
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.corpus import GoldFold
+from mwzeval.multiwoz.corpus import GoldFold, read_tables
 from mwzeval.multiwoz.database import Database, car, digest, partial_ratio, phone_number, reference
 from mwzeval.multiwoz.live.cues import has, requested_slots, user_domains
 from mwzeval.multiwoz.live.wordings import agent_sentence, details, shown_value
@@ -95,12 +94,8 @@ def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
 
     A service without such a file has no values. Raises `DataError` when a file is damaged.
     """
-    services: dict[str, Mapping[str, str]] = {}
-    for domain in SERVICES:
-        path = root.find(f"db/{domain}_db.json")
-        rows = read_data(path) if path else []
-        services[domain] = known_of(rows[0]) if isinstance(rows, list) and rows else {}
-    return services
+    tables = read_tables(root)
+    return {domain: known_of(tables[domain][0]) if domain in tables else {} for domain in SERVICES}
 
 
 class Policy:

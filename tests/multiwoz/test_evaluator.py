@@ -25,7 +25,6 @@ from tests.examples import examples
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
 Predictions = dict[str, list[dict[str, Any]]]
-ADDITIVE = ("bleu", "success", "dst")
 
 
 def fresh() -> Evaluator:
@@ -84,21 +83,6 @@ def test_an_evaluator_pickles_before_and_after_use(evaluator: Evaluator, used: b
     copy = pickle.loads(pickle.dumps(original))
     assert copy.evaluate(predictions).to_dict() == evaluator.evaluate(predictions).to_dict()
     assert copy.evaluate(predictions).to_dict() == original.evaluate(predictions).to_dict()
-
-
-@examples(12)
-@given(st.sampled_from(SAMPLE_SYSTEMS), st.data())
-def test_the_order_of_dialogues_changes_no_additive_score(
-    evaluator: Evaluator, system: str, data: st.DataObject
-) -> None:
-    predictions = sample_predictions(system)
-    order = data.draw(st.permutations(list(predictions)))
-    expected = evaluator.evaluate(predictions).to_dict()
-    found = evaluator.evaluate({name: predictions[name] for name in order}).to_dict()
-    for metric in ADDITIVE:
-        assert found[metric] == expected[metric]
-    unordered = {k: v for k, v in expected["richness"].items() if k != "msttr"}
-    assert {k: found["richness"][k] for k in unordered} == unordered
 
 
 @examples(30)

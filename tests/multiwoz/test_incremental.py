@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -313,26 +311,3 @@ def test_garbage_in_every_part_does_not_fill_the_memory(of_rollouts: Evaluator) 
     kept = [message for message in warnings if message.startswith('unknown slot "slot')]
     assert len(warnings) <= MOST_WARNINGS + 10
     assert warnings[MORE_WARNINGS.message] + len(kept) >= MOST_WARNINGS + 1000
-
-
-def score(system: str) -> str:
-    evaluator = Evaluator(True, True, True, True, corpus="sample")
-    predictions = sample_predictions(system)
-    first, second = (updated(evaluator, part) for part in cut(predictions, [30]))
-    first.merge(second)
-    assert computed(first) == whole(evaluator, predictions)
-    return computed(first)
-
-
-@pytest.mark.integration
-def test_two_threads_and_eight_processes_at_once_get_the_same_numbers() -> None:
-    expected = {system: score(system) for system in SAMPLE_SYSTEMS}
-    systems = [SAMPLE_SYSTEMS[number % len(SAMPLE_SYSTEMS)] for number in range(8)]
-    with (
-        ProcessPoolExecutor(8, mp_context=get_context("spawn")) as processes,
-        ThreadPoolExecutor(2) as threads,
-    ):
-        from_processes = processes.map(score, systems)
-        from_threads = threads.map(score, systems)
-        assert list(from_threads) == [expected[system] for system in systems]
-        assert list(from_processes) == [expected[system] for system in systems]

@@ -208,7 +208,7 @@ def test_shards_are_for_predictions_of_multiwoz(run: Callable[..., Result]) -> N
 
 def test_gold_data_are_not_sent_to_workers(evaluator: Evaluator) -> None:
     evaluator.scorer("sample")
-    assert len(pickle.dumps(evaluator.unloaded())) < 2000
+    assert len(pickle.dumps(evaluator.unloaded())) < 10_000
 
 
 def test_a_turn_without_a_state_in_any_shard_counts_for_all(

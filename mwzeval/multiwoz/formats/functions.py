@@ -121,15 +121,6 @@ class Tools:
     by_name: Mapping[str, Tool]
     checksum: str | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the functions of the schema behind: another process has them."""
-        own = {name: tool for name, tool in self.by_name.items() if tool is not OURS.get(name)}
-        return _tools_with, (own, self.checksum)
-
-
-def _tools_with(own: Mapping[str, Tool], checksum: str | None) -> Tools:
-    return Tools({**OURS, **own}, checksum) if own or checksum else OUR_TOOLS
-
 
 OUR_TOOLS = Tools(OURS)
 TOOL_KEYS = ("function", "slots")

@@ -204,11 +204,9 @@ PARTS = (
 LARGEST_WEIGHT = 1e100
 """Sums of larger weights would not be finite."""
 
-Weights = Mapping[str, float]
-"""Values, and how likely each is in comparison with the others."""
 
-
-def _draw(weights: Weights, rng: Random) -> str:
+def _draw(weights: Mapping[str, float], rng: Random) -> str:
+    """Return a value; weights say how likely each is in comparison with the others."""
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
@@ -217,24 +215,17 @@ class GoalModel:
 
     `plain` is the published model as JSON: `domain_orderings` (domains joined by `|` →
     probability), and by domain `slot_combinations`, `slot_probability`, `value_distribution` and
-    `book_probability`. Raises `KeyError` when a part is missing.
+    `book_probability`.
     """
 
     def __init__(self, plain: Mapping[str, Any], database: Records) -> None:
         self._orderings = {
             names: share for names, share in plain["domain_orderings"].items() if names
         }
-        domains = {domain for names in self._orderings for domain in names.split("|")}
-        self._probabilities: Mapping[str, Mapping[str, Weights]] = {
-            domain: plain["slot_probability"][domain] for domain in domains
-        }
-        self._bookings: Weights = {domain: plain["book_probability"][domain] for domain in domains}
-        self._combinations: Mapping[str, Weights] = {
-            domain: plain["slot_combinations"][domain]["info"] for domain in domains
-        }
-        self._values: Mapping[str, Mapping[str, Mapping[str, Weights]]] = {
-            domain: plain["value_distribution"][domain] for domain in domains
-        }
+        self._combinations = plain["slot_combinations"]
+        self._probabilities = plain["slot_probability"]
+        self._values = plain["value_distribution"]
+        self._bookings = plain["book_probability"]
         self._database = database
         self._trains = database.query("train", ())
 
@@ -282,7 +273,7 @@ class GoalModel:
 
     def _info(self, domain: str, rng: Random) -> dict[str, str]:
         values = self._values[domain]["info"]
-        slots = [slot for slot in _draw(self._combinations[domain], rng).split("|") if slot]
+        slots = [slot for slot in _draw(self._combinations[domain]["info"], rng).split("|") if slot]
         if "name" in slots and len(slots) > 1:
             alone = rng.random() < self._probabilities[domain]["info"]["name"]
             slots = [slot for slot in slots if (slot == "name") == alone]

@@ -21,11 +21,10 @@ import math
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import chain, count, pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +97,6 @@ def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
 MSTTR_WINDOW = 50
 MSTTR_BLOCK = 10
 """Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
-TURNS_AT_A_TIME = 2**12
 RICHNESS_COLUMNS = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
 DialogueWords = Sequence[tuple[str, ...]]
 """The words of each turn of a dialogue."""
@@ -149,36 +147,21 @@ def _library() -> Callable[[str], list[str]]:
 
 
 class Richness:
-    """Accumulates dialogues in input order; memory is bounded by the distinct n-grams."""
+    """What was counted of turns in input order; memory is bounded by the distinct n-grams.
 
-    def __init__(self) -> None:
-        self._turns = 0
-        self._unigrams: Counter[str] = Counter()
-        self._bigrams: Counter[tuple[str, str]] = Counter()
-        self._trigrams: set[tuple[str, str, str]] = set()
-        self._windows = WindowTypes(MSTTR_WINDOW)
-        self._waiting: list[tuple[str, ...]] = []
-        """Turns not counted yet: many at a time are counted faster."""
+    N-grams do not cross from one turn into the next.
+    """
 
-    def update(self, dialogues: Iterable[DialogueWords]) -> None:
-        """Add dialogues; n-grams do not cross from one turn into the next."""
-        for turns in dialogues:
-            self._waiting.extend(turns)
-            if len(self._waiting) >= TURNS_AT_A_TIME:
-                self._count()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Count first: counts need less memory than turns when they are sent or stored."""
-        self._count()
-        return self.__dict__
+    def __init__(self, turns: Sequence[tuple[str, ...]] = ()) -> None:
+        words = list(chain.from_iterable(turns))
+        self._turns = len(turns)
+        self._unigrams = Counter(words)
+        self._bigrams = Counter(chain.from_iterable(map(pairwise, turns)))
+        self._trigrams = {gram for turn in turns for gram in zip(turn, turn[1:], turn[2:])}  # noqa: B905
+        self._windows = WindowTypes(MSTTR_WINDOW, words)
 
     def merge(self, later: Richness) -> None:
         """Add what `later` has seen, as if it had come after what this one has seen."""
-        if not later._turns:
-            self.update([later._waiting])
-            return
-        self._count()
-        later._count()
         self._turns += later._turns
         self._unigrams.update(later._unigrams)
         self._bigrams.update(later._bigrams)
@@ -187,7 +170,6 @@ class Richness:
 
     def totals(self) -> dict[str, float]:
         """Return the sums of `RICHNESS_COLUMNS`."""
-        self._count()
         windows = self._windows
         numbers = (self._turns, windows.words, windows.types(), windows.windows())
         return dict(zip(RICHNESS_COLUMNS, map(float, numbers), strict=True))
@@ -197,7 +179,6 @@ class Richness:
 
         Entropies are in bits, `avg_lengths` in tokens per turn, `msttr` is between 0 and 1.
         """
-        self._count()
         unigrams, words = self._unigrams, self._windows.words
         # Sorted, so that a sum of rounded terms does not depend on the order of the turns.
         probabilities = [count / words for count in sorted(unigrams.values())]
@@ -205,12 +186,11 @@ class Richness:
             (count / words) * math.log2(count / unigrams[first])
             for (first, _), count in self._bigrams.items()
         )
-        windows = self._windows.windows()
         if words <= MSTTR_WINDOW:
             # As the library does: the ratio of the whole text, however short.
             msttr = len(unigrams) / words if words else 0.0
         else:
-            msttr = self._windows.types() / (MSTTR_WINDOW * windows)
+            msttr = self._windows.types() / (MSTTR_WINDOW * self._windows.windows())
         return {
             "entropy": -math.fsum(p * math.log2(p) for p in probabilities) + 0.0,
             "cond_entropy": -math.fsum(conditional) + 0.0,
@@ -236,18 +216,6 @@ class Richness:
             replace(measure("msttr", label, _msttr, 3, ""), block=MSTTR_BLOCK),
             *(replace(measure(*row), is_description=True, of_types=True) for row in OF_TYPES),
         ]
-
-    def _count(self) -> None:
-        turns, self._waiting = self._waiting, []
-        if not turns:
-            return
-        words = list(chain.from_iterable(turns))
-        self._turns += len(turns)
-        self._unigrams.update(words)
-        self._bigrams.update(chain.from_iterable(map(pairwise, turns)))
-        for turn in turns:
-            self._trigrams.update(zip(turn, turn[1:], turn[2:], strict=False))
-        self._windows.merge(WindowTypes(MSTTR_WINDOW, words))
 
 
 def richness_rows(dialogues: Sequence[DialogueWords]) -> list[dict[str, float]]:

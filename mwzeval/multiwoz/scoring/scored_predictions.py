@@ -46,8 +46,13 @@ from mwzeval.multiwoz.scoring.richness import (
     tokenize,
 )
 from mwzeval.multiwoz.scoring.scorer import Metrics, Scorer, Sources
-from mwzeval.multiwoz.tracking.errors import with_state_errors
-from mwzeval.multiwoz.tracking.joint_goals import DST_COLUMNS, Confusion, JointGoals, dst_measures
+from mwzeval.multiwoz.tracking.joint_goals import (
+    DST_COLUMNS,
+    Confusion,
+    JointGoals,
+    dst_measures,
+    with_state_errors,
+)
 from mwzeval.multiwoz.tracking.states import DST_THRESHOLD
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.report import Report
@@ -141,8 +146,7 @@ class Rows:
         for counts in (*(bleu.rows(segments) for bleu in bleus), richness_rows(words)):
             for (_, row), more in zip(rows, counts, strict=False):
                 row.update(more)
-        richness = Richness()
-        richness.update(words)
+        richness = Richness([turn for dialogue in words for turn in dialogue])
         number = sum(len(dialogues[name]) for name, _ in rows)
         return cls(sources, Table.from_rows(columns, rows), number, richness, confusions, words)
 

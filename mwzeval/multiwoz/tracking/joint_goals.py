@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import expm1
 from typing import Any
@@ -29,6 +30,7 @@ from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.tracking.states import (
     ABSENT,
     DST_THRESHOLD,
@@ -42,7 +44,7 @@ from mwzeval.multiwoz.tracking.states import (
     any_similar,
     slots_of,
 )
-from mwzeval.scores.explanation import MISSING, SPURIOUS, WRONG
+from mwzeval.scores.explanation import MISSING, SPURIOUS, WRONG, Explanation, Fact, TurnView
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import library_version
@@ -148,6 +150,20 @@ class JudgedDomain:
         return any(old_gold.get(s) != gold[s] for s in (*self.missing, *self.wrong)) or any(
             old_predicted.get(s) != predicted[s] for s in (*self.spurious, *self.wrong)
         )
+
+    def right_values(self, slot: str) -> str:
+        """Return the values that are right for a slot of the annotated state."""
+        return " or ".join(value for value in (self.gold or {})[slot] if value != ABSENT)
+
+    def errors(self) -> Iterator[tuple[str, str, str]]:
+        """Yield kind, slot and a text of what is predicted or should be."""
+        predicted = self.predicted or {}
+        for slot in self.missing:
+            yield MISSING, slot, f"{slot}={self.right_values(slot)}"
+        for slot in self.spurious:
+            yield SPURIOUS, slot, f"{slot}={predicted[slot]}"
+        for slot in self.wrong:
+            yield WRONG, slot, f"{slot}={predicted[slot]} instead of {self.right_values(slot)}"
 
 
 OTHER = "other"
@@ -441,3 +457,53 @@ def _over(
 def _slot_accuracy(prefix: str, slots: int, sums: Sums) -> NDArray[np.float64]:
     errors = sum((sums[f"{prefix}.{kind}"] for kind in ERRORS), np.zeros(()))
     return 100 * (1 - errors / (slots * sums[f"{prefix}.turns"]))
+
+
+def with_state_errors(
+    explanation: Explanation, outcome: str, agree: Agree, states: States, *, alone: bool
+) -> Explanation:
+    """Return an explanation whose turns have annotated states, and errors of predicted ones.
+
+    `outcome` is the joint accuracy that counts turns without errors. With `alone`, outcomes and
+    reasons are those of the states and no others.
+    """
+    turns = [
+        [
+            JudgedDomain(domain, predicted.get(domain), gold.get(domain), agree)
+            for domain in dict.fromkeys((*predicted, *gold))
+        ]
+        for predicted, gold in states
+    ]
+    views = zip(explanation.turns, turns, strict=True)
+    explanation = replace(
+        explanation, turns=tuple(_with_facts(view, domains) for view, domains in views)
+    )
+    if not alone:
+        return explanation
+    right = {WHOLE: True}
+    reasons = []
+    for turn, domains in enumerate(turns):
+        for judged in domains:
+            right[WHOLE] &= judged.right
+            right[judged.domain] = right.get(judged.domain, True) and judged.right
+            for kind, slot, state in judged.errors():
+                words = {"state": state}
+                reasons.append(reason(f"{kind}-slot", outcome, judged.domain, turn, words, slot))
+    outcomes = {scope: {outcome: is_right} for scope, is_right in right.items()}
+    return replace(explanation, outcomes=outcomes, reasons=tuple(reasons))
+
+
+def _with_facts(view: TurnView, domains: list[JudgedDomain]) -> TurnView:
+    """Return a turn with the facts of errors behind its state."""
+    places = [place for place, fact in enumerate(view.facts) if fact.label in ("active", "state")]
+    behind = places[-1] + 1 if places else 0
+    facts = []
+    for judged in domains:
+        if judged.gold:
+            stated = ", ".join(f"{slot}={judged.right_values(slot)}" for slot in judged.gold)
+            facts.append(Fact("gold state", stated, judged.domain))
+        errors: dict[str, list[str]] = {}
+        for kind, _, state in judged.errors():
+            errors.setdefault(kind, []).append(state)
+        facts += [Fact(kind, ", ".join(slots), judged.domain) for kind, slots in errors.items()]
+    return view._replace(facts=(*view.facts[:behind], *facts, *view.facts[behind:]))

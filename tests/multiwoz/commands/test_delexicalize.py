@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, read_json, sample_predictions
@@ -125,17 +124,3 @@ def test_saying_what_responses_are_settles_it() -> None:
         evaluated(with_placeholders, "delexicalized")["bleu"]
         == evaluated(with_placeholders)["bleu"]
     )
-
-
-def test_one_dialogue_in_words_is_scored_alike() -> None:
-    evaluator = Evaluator(success=True, corpus="sample", responses=LEXICALIZED)
-    predictions = sample_predictions("lexicalized")
-    table = evaluator.evaluate(predictions).table
-    inform = table.column("inform.total")
-    for name, expected in zip(table.units, inform, strict=True):
-        assert evaluator.evaluate_dialogue(name, predictions[name]).inform == bool(expected)
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(UsageError, match=LEXICALIZED):
-        Evaluator(responses="lexicalised")

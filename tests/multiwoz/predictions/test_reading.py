@@ -389,6 +389,8 @@ def test_damaged_files_are_told_as_such(
         ({"corpus": "multiwoz-2.5"}, "multiwoz-2.4"),
         ({"fold": "tset"}, '"test"'),
         ({"rules": "2022"}, "2023"),
+        ({"input_format": "mesages"}, "messages"),
+        ({"responses": "lexicalised"}, '"lexicalized"'),
     ],
 )
 def test_an_unknown_choice_is_refused_with_those_there_are(

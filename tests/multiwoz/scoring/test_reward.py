@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
 from dataclasses import replace
-from multiprocessing import get_context
 
 import pytest
 from hypothesis import given
@@ -19,7 +17,6 @@ from mwzeval.multiwoz.scoring.goal_success import DomainGoal, DomainTurn, NeedsO
 from mwzeval.multiwoz.scoring.reward import (
     GroundedReward,
     MentionCounts,
-    Reward,
     RewardWeights,
     TurnReward,
     reward,
@@ -27,16 +24,6 @@ from mwzeval.multiwoz.scoring.reward import (
 from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 from mwzeval.multiwoz.training import reward_function
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
-
-WEIGHTS = RewardWeights(0.25, 0.5, 0.25)
-PROCESSES = 8
-
-
-def rewards_of(system: str, evaluator: Evaluator | None = None) -> list[Reward]:
-    """Return a system's rewards; a process of its own has an evaluator of its own."""
-    evaluator = evaluator or Evaluator(corpus="sample")
-    return evaluator.rewards(sample_predictions(system).items(), weights=WEIGHTS)
-
 
 HOTEL = DomainGoal(frozenset({"1", "2"}), frozenset({"PHONE", "REFERENCE"}))
 TAXI = DomainGoal(frozenset(), frozenset({"PHONE"}), NeedsOffer.NEVER)
@@ -217,16 +204,6 @@ def test_all_problems_of_a_batch_are_reported_with_their_rollout(evaluator: Eval
         ("rollout 2", "too-many-turns"),
         ("rollout 3", "unknown-dialogue"),
     ]
-
-
-@pytest.mark.integration
-def test_eight_processes_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
-    systems = [SAMPLE_SYSTEMS[number % len(SAMPLE_SYSTEMS)] for number in range(PROCESSES)]
-    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
-        # Half of them make an evaluator of their own, half are sent this one.
-        sent = [None if number % 2 else evaluator for number in range(PROCESSES)]
-        found = list(pool.map(rewards_of, systems, sent))
-    assert found == [rewards_of(system, evaluator) for system in systems]
 
 
 GROUNDED = RewardWeights(0, 0, 0, grounded_success=0.5, hallucination=-0.5, consistency=0.25)

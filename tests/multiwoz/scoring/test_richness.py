@@ -52,9 +52,7 @@ def twin(turns: list[str]) -> dict[str, float]:
 
 
 def richness(turns: list[str]) -> Richness:
-    accumulator = Richness()
-    accumulator.update([[tokenize(turn) for turn in turns]])
-    return accumulator
+    return Richness([tokenize(turn) for turn in turns])
 
 
 def merged(*parts: list[str]) -> Richness:
@@ -126,8 +124,7 @@ def test_windows_of_parts_in_any_nesting_are_those_of_the_whole_text(
 @given(st.lists(st.lists(st.lists(st.sampled_from("abc"), max_size=40), max_size=3), max_size=5))
 def test_richness_rows_dialogues_add_up_to_the_totals(dialogues: list[list[list[str]]]) -> None:
     counted = [[tuple(turn) for turn in dialogue] for dialogue in dialogues]
-    accumulator = Richness()
-    accumulator.update(counted)
+    accumulator = Richness([turn for dialogue in counted for turn in dialogue])
     sums = dict.fromkeys(accumulator.totals(), 0.0)
     for row in richness_rows(counted):
         sums = {name: total + row[name] for name, total in sums.items()}
@@ -138,9 +135,9 @@ def test_richness_rows_dialogues_add_up_to_the_totals(dialogues: list[list[list[
 def test_scores_and_merging_leave_what_they_read_alone(turns: list[str]) -> None:
     later, first = richness(turns), Richness()
     for turn in turns:
-        first.update([[tokenize(turn)]])
+        first.merge(richness([turn]))
         first.scores()
     assert first.scores() == later.scores()
     first.merge(later)
-    first.update([[tokenize("and more")]])
+    first.merge(richness(["and more"]))
     assert later.scores() == richness(turns).scores()

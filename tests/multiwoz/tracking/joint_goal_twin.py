@@ -35,30 +35,6 @@ def joint(turn: Turn, agree: Agree, keep: Callable[[str], bool] = lambda domain:
     return set(outcomes(turn, agree, keep).values()) <= {"correct"}
 
 
-Triplets = frozenset[tuple[str, str, str]]
-
-
-def flexible_of_sets(turns: Sequence[tuple[Triplets, Triplets]], rate: float) -> list[float]:
-    """Return the credit of each turn of (predicted, gold) sets of domain, slot and value.
-
-    Dey et al., ACL 2022: a turn that is not right has none when it is the first, when the turn
-    before was right, or when what is new in one of its sets is not in the other.
-    """
-    credits: list[float] = []
-    latest_error = -1
-    for number, (predicted, gold) in enumerate(turns):
-        credit = 1.0
-        if predicted != gold:
-            predicted_before, gold_before = turns[number - 1] if number else (gold, gold)
-            local = (gold - gold_before) <= predicted and (predicted - predicted_before) <= gold
-            if predicted_before == gold_before or not local:
-                credit, latest_error = 0.0, number
-            else:
-                credit = 1 - exp(-rate * (number - latest_error))
-        credits.append(credit)
-    return credits
-
-
 def flexible(dialogue: Sequence[Turn], agree: Agree, rate: float) -> list[float]:
     """Return the same where a slot may have several right values and be right to leave out."""
     credits: list[float] = []

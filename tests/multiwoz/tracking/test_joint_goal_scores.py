@@ -124,43 +124,7 @@ def test_scores_are_those_of_the_twin(
     )
 
 
-triplets = st.dictionaries(
-    st.sampled_from([(d, slot) for d, of in SLOTS.items() for slot in of]), values, max_size=3
-)
 # Turns come again: what is wrong for reasons of earlier turns alone needs states that stay.
-held_turns = st.lists(st.tuples(triplets, triplets, st.integers(1, 3)), min_size=1, max_size=6).map(
-    lambda of: [turn[:2] for turn in of for _ in range(turn[2])]
-)
-
-
-def nested(flat: dict[tuple[str, str], str]) -> dict[str, dict[str, str]]:
-    state: dict[str, dict[str, str]] = {}
-    for (domain, slot), value in flat.items():
-        state.setdefault(domain, {})[slot] = value
-    return state
-
-
-@given(held_turns, rates)
-def test_flexible_goal_accuracy_is_that_of_sets_of_triplets(
-    turns_of_one: list[tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]], rate: float
-) -> None:
-    pairs = [
-        tuple(frozenset((*slot, value) for slot, value in state.items()) for state in turn)
-        for turn in turns_of_one
-    ]
-    credits = twin.flexible_of_sets(pairs, rate)  # type: ignore[arg-type]
-    dialogue: list[twin.Turn] = [
-        (
-            nested(predicted),
-            {d: {s: (v,) for s, v in of.items()} for d, of in nested(gold).items()},
-        )
-        for predicted, gold in turns_of_one
-    ]
-    found = scores_of(counting(rate=rate), [dialogue])
-    assert found["flexible_goal_accuracy", WHOLE] == pytest.approx(
-        100 * sum(credits) / len(credits), abs=1e-6
-    )
-    assert twin.flexible(dialogue, is_right, rate) == pytest.approx(credits)
 
 
 @given(many_dialogues)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.corpus import corpus_root, load_fold
-from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.schema import FIVE_DOMAINS
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
@@ -27,8 +26,7 @@ from mwzeval.multiwoz.tracking.states import (
     trade_labels,
 )
 from tests.multiwoz import worlds
-from tests.multiwoz.tracking import joint_goal_twin as twin
-from tests.places import ROOT, read_json, shared
+from tests.places import ROOT, read_json
 
 Slots = Mapping[str, Mapping[str, Sequence[str]]]
 
@@ -373,85 +371,3 @@ def test_all_values_of_22_annotations_are_kept() -> None:
                 for domain, slots in found.items()
                 for slot, values in slots.items()
             }
-
-
-def flat(state: Any) -> dict[tuple[str, str], str]:
-    booking = {"restaurant": "day people time", "hotel": "day people stay", "train": "people"}
-    found = {}
-    for domain, slots in state.items():
-        for slot, value in slots.items():
-            name = slot.replace(" ", "").lower()
-            name = {"arriveby": "arrive", "leaveat": "leave"}.get(name, name)
-            if name in booking.get(domain, "").split():
-                name = f"book{name}"
-            found[domain, name] = " ".join(value.lower().split())
-    return found
-
-
-Flat = dict[tuple[str, str], str]
-SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")
-
-
-def literal_states(system: str) -> list[list[tuple[twin.Triplets, twin.Triplets]]]:
-    """The turns of a system's dialogues: predicted and annotated triplets of 2.2."""
-    data = shared("data", "multiwoz")
-    gold: dict[str, list[Flat]] = {}
-    for path in sorted((data / "data" / "MultiWOZ_2.2" / "test").glob("*.json")):
-        for dialogue in read_json(path):
-            states: list[dict[str, dict[str, str]]] = []
-            for user in dialogue["turns"][::2]:
-                states.append({})
-                for frame in user["frames"]:
-                    for key, (value,) in frame["state"]["slot_values"].items():
-                        domain, name = key.split("-")
-                        states[-1].setdefault(domain, {})[name] = value
-            gold[dialogue["dialogue_id"].split(".")[0].lower()] = [
-                {slot: value for slot, value in flat(state).items() if value != "none"}
-                for state in states
-            ]
-    dontcare = {"do n't care", "don't care", "dont care", "do not care"}
-    predictions = read_json(data / "predictions" / f"{system}.json")
-    return [
-        [
-            (
-                frozenset(
-                    (*slot, "dontcare" if value in dontcare else value)
-                    for slot, value in flat(turn["state"]).items()
-                    if value not in ("", "none", "not mentioned")
-                ),
-                frozenset((*slot, value) for slot, value in annotated.items()),
-            )
-            for turn, annotated in zip(turns, gold[name], strict=False)
-        ]
-        for name, turns in predictions.items()
-    ]
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_scores_of_published_systems_by_brute_force(system: str) -> None:
-    data = shared("data", "multiwoz")
-    predictions = read_json(data / "predictions" / f"{system}.json")
-    evaluator = Evaluator(corpus="multiwoz-2.2", data=data, dst_rules="mwz22,trade-raw")
-    literal, raw = evaluator.evaluate(predictions).metrics["dst_rules"].values()
-    dialogues = literal_states(system)
-    credits = [credit for dialogue in dialogues for credit in twin.flexible_of_sets(dialogue, 0.5)]
-    turns = [turn for dialogue in dialogues for turn in dialogue]
-    known = {(d, slot) for d, of in slots_of(Convention.of("trade-raw")).items() for slot in of}
-    joint, accuracy, f1 = [], [], []
-    for turn in turns:
-        found, right = ({triplet for triplet in side if triplet[:2] in known} for side in turn)
-        joint.append(found == right)
-        missed = {triplet[:2] for triplet in right - found}
-        spurious = sum(triplet[:2] not in missed for triplet in found - right)
-        accuracy.append((30 - len(missed) - spurious) / 30)
-        both = len(found & right)
-        f1.append(2 * both / (len(found) + len(right)) if found or right else 1)
-    for value, shares in (
-        (literal["joint_goal_accuracy"]["total"], [found == right for found, right in turns]),
-        (literal["flexible_goal_accuracy"], credits),
-        (raw["joint_goal_accuracy"]["total"], joint),
-        (raw["slot_accuracy"], accuracy),
-        (raw["mean_turn_f1"], f1),
-    ):
-        assert value == pytest.approx(100 * sum(shares) / len(shares), abs=1e-6)
