@@ -1,8 +1,9 @@
-"""Dialogue acts of MultiWOZ, as ConvLab-2 writes them, and what their slots are called in goals."""
+"""Dialogue acts of MultiWOZ, as ConvLab-2 writes them, their slots in goals, and random choices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import random
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -34,6 +35,8 @@ INFORMING = frozenset({INFORM, "recommend", "offerbook", "offerbooked"})
 """Intents, in lower case, of the acts with which a system informs of values."""
 BOOKING = frozenset({"book", "offerbooked"})
 """Intents, in lower case, of the acts with which a system books."""
+SAME = 0.3
+"""How often a user says "the same day" for a value that it has said before."""
 BYE = Act("bye", GENERAL, NONE, NONE)
 
 # Acts of the user of live dialogues that the public simulator lacks. All are general, so that
@@ -169,3 +172,26 @@ def checked_acts(said: Iterable[Any] | None) -> list[Act]:
     if length > MOST_CHARACTERS:
         raise AnswerError(f"acts of {length:,} characters: more than {MOST_CHARACTERS:,}")
     return acts
+
+
+class Draws:
+    """The random choices of one side, `user` or `system`, of a dialogue.
+
+    They follow from seed, goal and trial alone, whatever runs at the same time.
+    """
+
+    def __init__(self, seed: int, goal_id: str, trial: int, side: str) -> None:
+        # The goal's id comes last: it may hold any character.
+        self._rng = random.Random(f"{seed}/{side}/{trial}/{goal_id}")
+
+    def random(self) -> float:
+        """Return a number from 0 to below 1."""
+        return self._rng.random()
+
+    def pick(self, n: int) -> int:
+        """Return one of 0, …, n - 1."""
+        return int(self._rng.random() * n)
+
+    def shuffle(self, names: Collection[str]) -> list[str]:
+        """Return the names in random order."""
+        return sorted(names, key=lambda _: self._rng.random())

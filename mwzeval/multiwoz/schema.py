@@ -90,6 +90,12 @@ UNANSWERED = "?"
 UNANSWERED_VALUES = frozenset({UNANSWERED, DONTCARE, NONE, "no"})
 """What `reqt` and `booked` of a goal hold as long as the user waits for an answer."""
 
+ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
+    "police": {"postcode": "cb11jg"},
+    "hospital": {"address": "hills rd , cambridge", "postcode": "cb20qq"},
+}
+"""What goals ask for although the records of the corpus lack it."""
+
 
 def id_column(domain: str) -> str:
     """Return the key of a row's id in the files of the database."""

@@ -25,9 +25,7 @@ from numpy.typing import NDArray
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import shorten
-from mwzeval.files.downloads import embedded
-from mwzeval.files.reading import table_rows
-from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.acts import INFORMING, Act, checked_acts
 from mwzeval.multiwoz.convlab.resources import (
     REFERENCE,
@@ -44,7 +42,14 @@ from mwzeval.multiwoz.schema import (
     DAYS,
     time_fits,
 )
-from mwzeval.scores.score import WHOLE
+from mwzeval.multiwoz.scoring.informed import (
+    CORRECTED_SUPERFLUOUS,
+    INFORM_SHARES,
+    SLOT_RULES,
+    inform_row,
+    shares,
+    superfluous_slots,
+)
 from mwzeval.statistics.bootstrap import Sums
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
@@ -53,9 +58,7 @@ TAXI_BOOKED = "booked"
 
 INFORMED: dict[str, dict[str, str]] = {domain: {} for domain in DOMAINS}
 """Domain → slot of an act, in lower case → slot of a goal. Others do not count."""
-SUPERFLUOUS: dict[str, set[str]] = {domain: set() for domain in DOMAINS}
-CORRECTED_SUPERFLUOUS: dict[str, set[str]] = {domain: set() for domain in DOMAINS}
-"""Domain → slots that are superfluous when nobody asked for them."""
+SUPERFLUOUS = superfluous_slots("published")
 FORMS: dict[tuple[str, str], re.Pattern[str]] = {}
 """Domain and slot → the form of its values; a value of any other slot is plausible."""
 
@@ -83,14 +86,8 @@ _PATTERNS = {
     "time": r"(?:[01]\d|2[0-4]):\d\d$",
     "train id": r"(?i:tr)\d{4}$",
 }
-for _domain, _act_slot, _slot, _rules, _form in table_rows(
-    embedded("live", "convlab_slots.tsv"), 5
-):
+for _domain, _act_slot, _slot, _, _form in SLOT_RULES:
     INFORMED[_domain][_act_slot] = _slot
-    if _rules in ("both", "published"):
-        SUPERFLUOUS[_domain].add(_slot)
-    if _rules in ("both", "corrected"):
-        CORRECTED_SUPERFLUOUS[_domain].add(_slot)
     if _form != "-":
         FORMS[_domain, _slot] = re.compile(_PATTERNS[_form])
 
@@ -352,15 +349,6 @@ def judged(
 
 # Scores as published tables have them
 
-INFORM_SHARES = (
-    ("inform_precision", "Inform precision", "precision", "dialogues_asking"),
-    ("inform_recall", "Inform recall", "recall", "dialogues_asking"),
-    ("inform_f1", "Inform F1", "f1", "dialogues_asking"),
-    ("inform_micro_precision", "Inform precision (micro)", "found", "told"),
-    ("inform_micro_recall", "Inform recall (micro)", "found", "asked"),
-)
-"""Those of `SHARES` about informed and requested slots, which dialogues in words have, too."""
-INFORM_COLUMNS = ("found", "told", "asked", "dialogues_asking", "precision", "recall", "f1")
 SHARES = (
     ("complete", "Complete", "complete", "dialogues"),
     ("success", "Success", "success", "dialogues"),
@@ -375,8 +363,6 @@ MEANS = (
     ("turns_of_successes", "Turns of successes", "steps_of_successes", "success"),
 )
 """The same of scores that are not shares. Turns of both sides count, as in the published tables."""
-OUTCOMES = frozenset({"complete", "success", "goals_satisfied"})
-"""Columns that are 0 or 1 for a dialogue."""
 COLUMNS = (
     *dict.fromkeys(column for _, _, *columns in (*SHARES, *MEANS) for column in reversed(columns)),
     *(f"{column}.{domain}" for domain in ALL_DOMAINS for column in ("dialogues", "success")),
@@ -402,33 +388,6 @@ def row(outcome: Outcome) -> dict[str, float]:
     for domain, success in outcome.domain_success.items():
         numbers |= {f"dialogues.{domain}": 1, f"success.{domain}": success}
     return numbers
-
-
-def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
-    """Return the numbers of `INFORM_COLUMNS` of one dialogue; arguments are as in `Outcome`."""
-    informed, asked = found + superfluous, found + missing
-    numbers: dict[str, float] = {"found": found, "told": informed, "asked": asked}
-    if not asked:
-        return numbers
-    recall = found / asked
-    precision = found / informed if found else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if found else 0.0
-    return {**numbers, "precision": precision, "recall": recall, "f1": f1, "dialogues_asking": 1}
-
-
-def shares(
-    names: Iterable[tuple[str, str, str, str]],
-    sums: Mapping[str, float],
-    sign: Sign,
-    places: int = 2,
-    scope: str = WHOLE,
-) -> Iterator[Measure]:
-    """Yield those of `SHARES` that have a value for these sums of columns, in percent."""
-    for name, label, part, whole in names:
-        if sums[whole]:
-            outcome = part if part.partition(".")[0] in OUTCOMES else None
-            score = percentage(part, of=whole)
-            yield Measure(name, label, sign(name), score, places, scope, whole, outcome)
 
 
 def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:

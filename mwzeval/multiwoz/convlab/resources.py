@@ -21,7 +21,13 @@ from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import expecting, read_data
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.database import chosen, partial_ratio
-from mwzeval.multiwoz.schema import CONVLAB_NO_CONSTRAINT, FLAG_SLOTS, UNKNOWN, time_fits
+from mwzeval.multiwoz.schema import (
+    ADDED_FIELDS,
+    CONVLAB_NO_CONSTRAINT,
+    FLAG_SLOTS,
+    UNKNOWN,
+    time_fits,
+)
 
 Record = Mapping[str, Any]
 Constraints = Iterable[tuple[str, str]]
@@ -35,11 +41,6 @@ SOFT_THRESHOLD = 60
 QUERIES_KEPT, VALUES_KEPT = 2**12, 2**16
 """Answers kept before the oldest are forgotten: bounds memory on hostile input."""
 
-ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
-    "police": {"postcode": "cb11jg"},
-    "hospital": {"address": "hills rd , cambridge", "postcode": "cb20qq"},
-}
-"""What goals ask for although the records of the corpus lack it."""
 TABLES = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
 """Domains with a file of records."""
 FOLDERS = ("convlab2", "../live/convlab2")

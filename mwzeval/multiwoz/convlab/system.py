@@ -17,6 +17,7 @@ from mwzeval.multiwoz.acts import (
     NONE,
     USER_SLOTS,
     Act,
+    Draws,
     checked_acts,
     goal_slot,
 )
@@ -25,7 +26,7 @@ from mwzeval.multiwoz.convlab.resources import (
     ActResources,
     Record,
 )
-from mwzeval.multiwoz.convlab.user import Draws, Pairs, UserBookings
+from mwzeval.multiwoz.convlab.user import Pairs, UserBookings
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, BOOKING_SLOTS
 

@@ -6,8 +6,7 @@ systems that were measured with it are only comparable so.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.acts import (
@@ -18,7 +17,9 @@ from mwzeval.multiwoz.acts import (
     INFORMING,
     NONE,
     REQUEST,
+    SAME,
     Act,
+    Draws,
     goal_slot,
     user_act,
 )
@@ -41,8 +42,6 @@ TURN_LIMIT = 40
 """Turns of both sides, after which the user says goodbye."""
 INITIATIVE = 4
 """How many acts a user says at most of its own accord."""
-SAME = 0.3
-"""How often a user says "the same day" for a value that it has said before."""
 _SAME_VALUE = {
     "people": "the same",
     "day": "the same day",
@@ -56,29 +55,6 @@ _NO_CHOICE = _NO_VENUE | {"1", "one"}
 
 Pairs = list[tuple[str, str]]
 """Slots and values."""
-
-
-class Draws:
-    """The random choices of one side, `user` or `system`, of a dialogue.
-
-    They follow from seed, goal and trial alone, whatever runs at the same time.
-    """
-
-    def __init__(self, seed: int, goal_id: str, trial: int, side: str) -> None:
-        # The goal's id comes last: it may hold any character.
-        self._rng = random.Random(f"{seed}/{side}/{trial}/{goal_id}")
-
-    def random(self) -> float:
-        """Return a number from 0 to below 1."""
-        return self._rng.random()
-
-    def pick(self, n: int) -> int:
-        """Return one of 0, …, n - 1."""
-        return int(self._rng.random() * n)
-
-    def shuffle(self, names: Collection[str]) -> list[str]:
-        """Return the names in random order."""
-        return sorted(names, key=lambda _: self._rng.random())
 
 
 class Agenda:

@@ -10,9 +10,10 @@ log. What is asked, wished or denied is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 from mwzeval.multiwoz.annotations import Goal
@@ -43,8 +44,12 @@ VERDICTS = (UNKNOWN, INCONSISTENT, RIGHT, UNJUDGED)
 SHOWN_NAMES = 3
 """How many names or values of a claim are shown before the rest is left out."""
 
-SAID_AS = {"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID": "trainid"}
-"""Requested slots that are values of a venue, and the slot of a mention that gives each."""
+REFERENCE = "REFERENCE"
+MENTION_OF = {
+    **{"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID": "trainid"},
+    REFERENCE: "reference",
+}
+"""Requested slot → slot of the mentions that give it."""
 
 CHECKED = {
     "restaurant": ("name", "address", "phone", "postcode", "area", "food", "pricerange"),
@@ -193,8 +198,8 @@ class Grounded:
     """A dialogue compared with the database.
 
     `named` are the venues named last, by domain, before later states narrow them; `outcome` has
-    Grounded Inform as `inform` and Grounded Success as `success`; `goal` is what these were asked
-    of. A domain's `offered` are the venues named in the end.
+    Grounded Inform as `inform` and Grounded Success as `success`, both for `goal`. A domain's
+    `offered` are the venues named in the end.
     """
 
     judged: tuple[Judged, ...]
@@ -207,7 +212,7 @@ class Grounding:
     """Judges the mentions of dialogues; what it holds only saves time."""
 
     def __init__(self, database: Database, facts: VenueFacts) -> None:
-        self._database = database
+        self.database = database
         self.facts = facts
 
     def judge(
@@ -224,138 +229,222 @@ class Grounding:
         annotation; `states` (normalised), `responses` in words and `mentions` of these have one
         item a turn.
         """
-        mentions = [
-            tuple(with_numbers_of_taxis(said, response)) if "taxi" in state else said
-            for state, said, response in zip(states, mentions, responses, strict=True)
-        ]
         judged: list[Judged] = []
         named: dict[str, Named] = {}
-        for turn, (state, said) in enumerate(zip(states, mentions, strict=True)):
-            if not said:
-                continue
-            now = _named_in(said)
-            judged += self._judged(turn, said, now, named, state, responses[turn])
-            for domain, venues in now.items():
-                named[domain] = Named(turn, venues)
-        progress = Progress({domain: _offers(domain, wanted) for domain, wanted in goal.items()})
+        read: list[Sequence[Mention]] = []
+        for number, (state, response) in enumerate(zip(states, responses, strict=True)):
+            of_turn = mentions[number]
+            if "taxi" in state:
+                of_turn = tuple(with_numbers_of_taxis(of_turn, response))
+            read.append(of_turn)
+            if of_turn:
+                turn = _Turn(self, number, response, of_turn, state, named)
+                judged += turn.judged()
+                named = turn.named
+        progress = Progress(
+            {
+                # Who asks by name need not be told it, but may not be misled.
+                domain: replace(wanted, needs_offer=NeedsOffer.IF_MADE)
+                if domain in NAMED_BY and wanted.needs_offer is NeedsOffer.NEVER
+                else wanted
+                for domain, wanted in goal.items()
+            }
+        )
         for domain, last in named.items():
             if domain in goal:
-                progress.offered[domain] = self._settled(domain, last, states)
+                progress.offered[domain] = self._chosen(domain, last, states)
         goal = dict(progress.goal)
         for domain, wanted in goal.items():
             venues = progress.offered[domain] or tuple(sorted(wanted.satisfying))
-            goal[domain] = self._answerable(domain, wanted, venues)
-            progress.provided[domain] = self._given(domain, goal[domain], venues, booked, mentions)
+            requested = wanted.requested - self._unanswerable(domain, wanted, venues)
+            goal[domain] = replace(wanted, requested=requested)
+            booking_turns = (domain in domains for domains in booked)
+            after_booking = [*compress(read, booking_turns)]
+            progress.provided[domain] = {
+                slot
+                for slot in requested
+                if any(
+                    _is_right(mention, domain, venues, slot)
+                    for of_turn in (after_booking if slot == REFERENCE else read)
+                    for mention in of_turn
+                    if mention.slot == MENTION_OF[slot]
+                )
+            }
         progress.goal = goal
         return Grounded(tuple(judged), named, goal, progress.outcome())
 
-    def _judged(
+    def _chosen(self, domain: str, last: Named, states: Sequence[State]) -> tuple[str, ...]:
+        """Return the venues named last, or those of them that the user has chosen since."""
+        later = states[-1].get(domain) if len(states) > last.turn + 1 else None
+        if later is None or len(last.venues) == 1:
+            return last.venues
+        return _among(last.venues, self.database.find(domain, later)) or last.venues
+
+    def _unanswerable(
+        self, domain: str, wanted: DomainGoal, venues: tuple[str, ...]
+    ) -> frozenset[str]:
+        """Return the requested slots to which the database has no answer."""
+        real = _real(venues)
+        if domain not in NAMED_BY or not real:
+            return frozenset()
+        return frozenset(
+            slot
+            for slot in wanted.requested - {REFERENCE}
+            if not any(self.facts.knows(domain, venue, MENTION_OF[slot]) for venue in real)
+        )
+
+
+def _is_right(mention: Mention, domain: str, venues: tuple[str, ...], slot: str) -> bool:
+    """Tell whether a mention gives a requested slot rightly of one of the venues."""
+    if slot == REFERENCE or domain not in NAMED_BY:
+        # Nothing tells right from wrong here: a taxi's number is drawn, the others have no choice.
+        return mention.domain in (domain, None)
+    return mention.domain == domain and any(venue in mention.venues for venue in venues)
+
+
+class _Turn:
+    """Compares the mentions of one turn with the database.
+
+    `named` are the venues named last by domain, this turn included.
+    """
+
+    def __init__(
         self,
-        turn: int,
-        said: Sequence[Mention],
-        now: Mapping[str, tuple[str, ...]],
-        before: Mapping[str, Named],
-        state: State,
+        grounding: Grounding,
+        number: int,
         response: str,
-    ) -> Iterator[Judged]:
-        offers: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
-        text = _Response(response, said)
-        here = {**before, **{domain: Named(turn, venues) for domain, venues in now.items()}}
-        for mention in said:
-            domain, slot = mention.domain, mention.slot
-            if domain is None:
-                if slot in OF_ONE_VENUE and WITHOUT_OFFER.isdisjoint(state):
-                    yield Judged(turn, mention, mention.value is not None, None, ())
-                continue
-            if slot not in CHECKED.get(domain, ()) or not self.facts.covers(domain, slot):
-                continue
-            value = self._value(mention, domain)
-            if value is None and (
-                (slot in CHOSEN_BY and domain not in now)
-                or _asked_for(mention, state.get(domain, {}), self._database)
-            ):
-                continue
-            if slot == NAMED_BY[domain]:
-                yield Judged(turn, mention, value is not None, None, ())
-                continue
-            if not text.is_claim(mention):
-                continue
-            about = text.spoken_of(mention)
-            key = domain, about
-            if key not in offers:
-                offers[key] = self._on_offer(domain, about, now, before.get(domain), state)
-            offered = offers[key]
-            agrees = self._agrees(mention, domain, value, offered)
-            if agrees and slot == "price":
-                tickets = text.statements.tickets(mention)
-                agrees = self.facts.is_price(domain, offered, value, tickets)
-            if agrees is False and slot in OTHER_END and not mention.sure:
-                end = mention._replace(slot=OTHER_END[slot])
-                if self._agrees(end, domain, value, offered):
-                    mention, agrees = end, True
-            if agrees is False and not about:
-                other = self._of_other_domain(mention, value, here)
-                if other is not None:
-                    yield Judged(turn, *other)
-                    continue
-            yield Judged(turn, mention, value is not None, agrees, offered)
-        for count, agrees, counted in compare_counts(response, said, state, self._database):
-            yield Judged(turn, count, True, agrees, (), counted)
+        mentions: Sequence[Mention],
+        state: State,
+        before: Mapping[str, Named],
+    ) -> None:
+        self._facts, self._database = grounding.facts, grounding.database
+        self._number = number
+        self._response = response
+        self._mentions = mentions
+        self._state = state
+        self._before = before
+        self._now: dict[str, tuple[str, ...]] = {}
+        for mention in mentions:
+            if mention.domain is not None and NAMED_BY.get(mention.domain) == mention.slot:
+                known = self._now.get(mention.domain, ())
+                venues = mention.venues or (INVENTED,)
+                self._now[mention.domain] = (
+                    *known,
+                    *(venue for venue in venues if venue not in known),
+                )
+        self.named = {
+            **before,
+            **{domain: Named(number, venues) for domain, venues in self._now.items()},
+        }
+        self._names = {
+            domain: [m for m in mentions if m.slot == slot and m.domain in (domain, None)]
+            for domain, slot in NAMED_BY.items()
+        }
+        self._offers: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
+
+    @cached_property
+    def _statements(self) -> Statements:
+        return Statements(self._response)
+
+    def judged(self) -> Iterator[Judged]:
+        """Yield the mentions that are claims, and the counts of the response."""
+        for mention in self._mentions:
+            if (judged := self._judged(mention)) is not None:
+                yield judged
+        for count, agrees, counted in compare_counts(
+            self._response, self._mentions, self._state, self._database
+        ):
+            yield Judged(self._number, count, True, agrees, (), counted)
+
+    def _judged(self, mention: Mention) -> Judged | None:
+        domain, slot = mention.domain, mention.slot
+        number, facts = self._number, self._facts
+        if domain is None:
+            is_judged = slot in OF_ONE_VENUE and WITHOUT_OFFER.isdisjoint(self._state)
+            known = mention.value is not None
+            return Judged(number, mention, known, None, ()) if is_judged else None
+        if slot not in CHECKED.get(domain, ()) or not facts.covers(domain, slot):
+            return None
+        value = self._value(mention, domain)
+        if value is None and (
+            (slot in CHOSEN_BY and domain not in self._now) or self._is_asked_for(mention, domain)
+        ):
+            return None
+        if slot == NAMED_BY[domain]:
+            return Judged(number, mention, value is not None, None, ())
+        names, is_choice = self._names[domain], slot in CHOICES
+        if (is_choice or slot in OTHER_END) and not self._statements.is_claim(
+            mention, names, choice=is_choice
+        ):
+            return None
+        about: tuple[str, ...] = ()
+        if names:
+            of = self._statements.spoken_of(mention, names)
+            about = tuple(
+                dict.fromkeys(venue for name in of for venue in name.venues or (INVENTED,))
+            )
+        if (domain, about) not in self._offers:
+            self._offers[domain, about] = self._on_offer(domain, about)
+        offered = self._offers[domain, about]
+        agrees = self._agrees(mention, domain, value, offered)
+        if agrees and slot == "price":
+            agrees = facts.is_price(domain, offered, value, self._statements.tickets(mention))
+        if agrees is False and slot in OTHER_END and not mention.sure:
+            end = mention._replace(slot=OTHER_END[slot])
+            if self._agrees(end, domain, value, offered):
+                mention, agrees = end, True
+        if agrees is False and not about and value is not None and slot in OF_ANY_VENUE:
+            # The domain may have been misread: it is another one's whose venue was named.
+            for other, last in self.named.items():
+                venues = _real(last.venues)
+                if (
+                    other != domain
+                    and slot in CHECKED.get(other, ())
+                    and any(facts.has(other, venue, slot, value) for venue in venues)
+                ):
+                    return Judged(number, mention._replace(domain=other), True, True, venues)
+        return Judged(number, mention, value is not None, agrees, offered)
 
     def _value(self, mention: Mention, domain: str) -> Value | None:
         """Return the value that the database has of what is said, None when it has none."""
         slot = mention.slot
         if slot in NUMERIC:
-            said = comparable(slot, mention.value or mention.text)
-            known = said is not None and self.facts.exists(domain, slot, said)
-            return said if known else None
+            value = comparable(slot, mention.value or mention.text)
+            known = value is not None and self._facts.exists(domain, slot, value)
+            return value if known else None
         return None if mention.value is None else mention.value.lower()
 
-    def _on_offer(
-        self,
-        domain: str,
-        about: tuple[str, ...],
-        now: Mapping[str, tuple[str, ...]],
-        before: Named | None,
-        state: State,
-    ) -> tuple[str, ...]:
+    def _is_asked_for(self, mention: Mention, domain: str) -> bool:
+        """Tell whether the user has said the value: who repeats it does not claim it exists."""
+        asked, rules = self._state.get(domain, {}), self._database.rules
+        slot = normalize_slot(mention.slot)
+        return slot in asked and normalize_value(
+            slot, asked[slot].lower(), rules
+        ) == normalize_value(slot, mention.text.lower(), rules)
+
+    def _on_offer(self, domain: str, about: tuple[str, ...]) -> tuple[str, ...]:
         """Return the venues that a value may be of; none when nobody can tell.
 
         `about` are those that it is said of, none where that is open.
         """
-        real = tuple(venue for venue in about if venue != INVENTED)
-        if real:
+        if real := _real(about):
             return real
-        constraints = state.get(domain)
-        named = tuple(venue for venue in (before.venues if before else ()) if venue != INVENTED)
-        here = tuple(venue for venue in now.get(domain, ()) if venue != INVENTED)
+        constraints = self._state.get(domain)
+        named = _real(self._before[domain].venues) if domain in self._before else ()
+        here = _real(self._now.get(domain, ()))
         if constraints is None:
             return () if about else tuple(dict.fromkeys((*here, *named)))
         found = self._database.find(domain, constraints)
-        if about or domain in now:
+        if about or domain in self._now:
             # Of a venue that is nowhere, at least one of the others that it stands for.
             return tuple(dict.fromkeys((*here, *found, *named)))
         return _among(named, found) or found
-
-    def _of_other_domain(
-        self, mention: Mention, value: Value | None, named: Mapping[str, Named]
-    ) -> tuple[Mention, bool, bool, tuple[str, ...]] | None:
-        """Return a value as that of a venue of another domain that has been named, if it is."""
-        slot = mention.slot
-        if value is None or slot not in OF_ANY_VENUE:
-            return None
-        for domain, last in named.items():
-            if domain != mention.domain and slot in CHECKED.get(domain, ()):
-                venues = tuple(venue for venue in last.venues if venue != INVENTED)
-                if any(self.facts.has(domain, venue, slot, value) for venue in venues):
-                    return mention._replace(domain=domain), True, True, venues
-        return None
 
     def _agrees(
         self, mention: Mention, domain: str, value: Value | None, offered: tuple[str, ...]
     ) -> bool | None:
         """Tell whether any venue on offer has the value; None when none has any in the slot."""
-        slot, facts = mention.slot, self.facts
+        slot, facts = mention.slot, self._facts
         if not any(facts.knows(domain, venue, slot) for venue in offered):
             return None
         if value is None:
@@ -366,55 +455,13 @@ class Grounding:
             venue in mention.venues for venue in offered
         )
 
-    def _settled(self, domain: str, last: Named, states: Sequence[State]) -> tuple[str, ...]:
-        """Return the venues named last, or those of them that the user has chosen since."""
-        later = states[-1].get(domain) if len(states) > last.turn + 1 else None
-        if later is None or len(last.venues) == 1:
-            return last.venues
-        return _among(last.venues, self._database.find(domain, later)) or last.venues
 
-    def _answerable(self, domain: str, wanted: DomainGoal, venues: tuple[str, ...]) -> DomainGoal:
-        """Return the goal without requests that the database has no answer to."""
-        if domain not in NAMED_BY or not wanted.requested:
-            return wanted
-        real = [venue for venue in venues if venue != INVENTED]
-        unanswerable = {
-            slot
-            for slot in wanted.requested & SAID_AS.keys()
-            if real and not any(self.facts.knows(domain, venue, SAID_AS[slot]) for venue in real)
-        }
-        if not unanswerable:
-            return wanted
-        return replace(wanted, requested=wanted.requested - unanswerable)
+def _real(venues: Iterable[str]) -> tuple[str, ...]:
+    return tuple(venue for venue in venues if venue != INVENTED)
 
-    def _given(
-        self,
-        domain: str,
-        wanted: DomainGoal,
-        venues: tuple[str, ...],
-        booked: Sequence[frozenset[str]],
-        mentions: Sequence[Sequence[Mention]],
-    ) -> set[str]:
-        """Return the requested slots that were said, and said rightly of one of the venues."""
-        given = set()
-        for slot in wanted.requested:
-            if slot == "REFERENCE":
-                right = any(
-                    mention.slot == "reference" and mention.domain in (domain, None)
-                    for of_turn, said in zip(booked, mentions, strict=False)
-                    if domain in of_turn
-                    for mention in said
-                )
-            else:
-                named_as = SAID_AS[slot]
-                right = any(
-                    mention.slot == named_as and _is_right(mention, domain, venues)
-                    for said in mentions
-                    for mention in said
-                )
-            if right:
-                given.add(slot)
-        return given
+
+def _among(venues: tuple[str, ...], found: Sequence[str]) -> tuple[str, ...]:
+    return tuple(venue for venue in venues if venue in found) if venues else ()
 
 
 def with_named_venues(
@@ -433,81 +480,9 @@ def with_named_venues(
     return complete
 
 
-def _named_in(said: Sequence[Mention]) -> dict[str, tuple[str, ...]]:
-    """Return the venues that a turn names, by domain, in the order of the text."""
-    named: dict[str, tuple[str, ...]] = {}
-    for mention in said:
-        domain = mention.domain
-        if domain is None or NAMED_BY.get(domain) != mention.slot:
-            continue
-        venues = mention.venues or (INVENTED,)
-        known = named.get(domain, ())
-        named[domain] = known + tuple(venue for venue in venues if venue not in known)
-    return named
-
-
-class _Response:
-    """A response, asked what it says of the venues that it names."""
-
-    def __init__(self, response: str, said: Sequence[Mention]) -> None:
-        self._response = response
-        self._names = {
-            domain: [m for m in said if m.slot == slot and m.domain in (domain, None)]
-            for domain, slot in NAMED_BY.items()
-        }
-
-    @cached_property
-    def statements(self) -> Statements:
-        """The sentences and lines of the response."""
-        return Statements(self._response)
-
-    def is_claim(self, value: Mention) -> bool:
-        """Tell whether a value is said to be so."""
-        if value.slot not in CHOICES and value.slot not in OTHER_END:
-            return True
-        names = self._names[str(value.domain)]
-        return self.statements.is_claim(value, names, choice=value.slot in CHOICES)
-
-    def spoken_of(self, value: Mention) -> tuple[str, ...]:
-        """Return the venues that a value is said of, none where that is open."""
-        names = self._names[str(value.domain)]
-        of = self.statements.spoken_of(value, names) if names else ()
-        return tuple(dict.fromkeys(venue for name in of for venue in name.venues or (INVENTED,)))
-
-
-def _among(venues: tuple[str, ...], found: Sequence[str]) -> tuple[str, ...]:
-    return tuple(venue for venue in venues if venue in found) if venues else ()
-
-
-def _asked_for(mention: Mention, asked: Mapping[str, str], database: Database) -> bool:
-    """Tell whether the user has said the value: to repeat it is not to claim that it exists."""
-    slot = normalize_slot(mention.slot)
-    said = normalize_value(slot, mention.text.lower(), database.rules)
-    return slot in asked and normalize_value(slot, asked[slot].lower(), database.rules) == said
-
-
-def _offers(domain: str, wanted: DomainGoal) -> DomainGoal:
-    """Return the goal as naming is judged: who asks by name need not be told, but not misled."""
-    if domain in NAMED_BY and wanted.needs_offer is NeedsOffer.NEVER:
-        return replace(wanted, needs_offer=NeedsOffer.IF_MADE)
-    return wanted
-
-
-def _is_right(mention: Mention, domain: str, venues: tuple[str, ...]) -> bool:
-    if domain not in NAMED_BY:
-        # Nothing tells right from wrong here: a taxi's number is drawn, the others have no choice.
-        return mention.domain in (domain, None)
-    return mention.domain == domain and any(venue in mention.venues for venue in venues)
-
-
 DATABASE, LOG = "database", "log"
-NAMING = frozenset(NAMED_BY.values())
-"""Slots that say which venue it is: there is nothing that they could agree with."""
-
 BOOKED = "book"
 """How slots begin that say what is booked: `bookpeople`."""
-
-_Place = tuple[int, int, int, str]
 
 
 def claims_of(
@@ -522,38 +497,31 @@ def claims_of(
     `responses` and `mentions` have one item a turn; `grounded` and `of_log` are what database and
     log say of them.
     """
-    logged = {_place(claim.turn, claim.mention): claim for claim in of_log}
+
+    def place(turn: int, mention: Mention) -> tuple[int, int, int, str]:
+        return turn, mention.start, mention.end, mention.slot
+
+    found = {place(turn, m): m for turn, of_turn in enumerate(mentions) for m in of_turn}
+    logged = {place(claim.turn, claim.mention): claim for claim in of_log}
+    judged = {place(claim.turn, claim.mention): claim for claim in grounded.judged}
+    known = dict.fromkeys((*judged, *logged))
     claims = []
-    read = set()
-    for judged in grounded.judged:
-        place = _place(judged.turn, judged.mention)
-        read.add(place)
-        claims.append(_claim(judged.turn, judged.mention, judged, logged.get(place), facts))
-    found = {
-        _place(turn, mention): mention for turn, said in enumerate(mentions) for mention in said
-    }
-    for place, claim in logged.items():
-        if place not in read:
-            read.add(place)
-            mention = found.get(place, claim.mention)
-            claims.append(_claim(claim.turn, mention, None, claim, facts))
-    for turn, (response, said) in enumerate(zip(responses, mentions, strict=True)):
+    for at in known:
+        mention = judged[at].mention if at in judged else found.get(at, logged[at].mention)
+        claims.append(_claim(at[0], mention, judged.get(at), logged.get(at), facts))
+    for turn, (response, of_turn) in enumerate(zip(responses, mentions, strict=True)):
         claims += (
             _claim(turn, mention, None, None, facts)
-            for mention in _open_claims(response, said)
-            if _place(turn, mention) not in read
+            for mention in _open_claims(response, of_turn)
+            if place(turn, mention) not in known
         )
     return tuple(sorted(claims, key=lambda claim: (claim.turn, claim.start, claim.end, claim.slot)))
 
 
-def _place(turn: int, mention: Mention) -> _Place:
-    return turn, mention.start, mention.end, mention.slot
-
-
-def _open_claims(response: str, said: Sequence[Mention]) -> Iterator[Mention]:
+def _open_claims(response: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
     """Yield what is claimed of slots that no table has."""
     statements = None
-    for mention in said:
+    for mention in mentions:
         slot = mention.slot
         if slot == LANDMARK or slot in CHECKED.get(str(mention.domain), ()):
             continue
@@ -573,51 +541,44 @@ def _claim(
     facts: VenueFacts,
 ) -> Claim:
     """Return one claim as database (`judged`) and log have judged it, as far as they have."""
-    read = judged.mention if judged else mention
-    verdicts = {}
-    if judged:
-        verdicts[DATABASE] = _by_database(judged)
-    if logged:
+    domain, slot = str(mention.domain), mention.slot
+    verdicts: dict[str, str] = {}
+    right: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+    if judged is not None:
+        offered, agrees = judged.offered, judged.agrees
+        if not judged.known:
+            verdicts[DATABASE] = UNKNOWN
+        elif agrees is None:
+            # There is nothing that a name could agree with.
+            verdicts[DATABASE] = RIGHT if slot in NAMED_BY.values() else UNJUDGED
+        else:
+            verdicts[DATABASE] = RIGHT if agrees else INCONSISTENT
+        if agrees is not None:
+            values = (value for venue in offered for value in facts.values(domain, venue, slot))
+            right = (
+                tuple(map(str, judged.counted))
+                or tuple(dict.fromkeys(value.removesuffix(".0") for value in values))[:FEW]
+            )
+    if logged is not None:
         verdicts[LOG] = RIGHT if logged.agrees else INCONSISTENT
-    domain, offered = read.domain, judged.offered if judged else ()
+        if not logged.agrees and (judged is None or judged.agrees is not False):
+            # Only the tools disagree.
+            right = logged.returned[:FEW]
     return Claim(
         turn=turn,
-        start=read.start,
-        end=read.end,
-        text=read.text,
-        domain=domain,
-        slot=read.slot,
-        value=read.value,
-        venue=tuple(facts.name(str(domain), venue) for venue in offered[:FEW]),
+        start=mention.start,
+        end=mention.end,
+        text=mention.text,
+        domain=mention.domain,
+        slot=slot,
+        value=mention.value,
+        venue=tuple(facts.name(domain, venue) for venue in offered[:FEW]),
         venues=len(offered),
         verdict=min(verdicts.values(), key=VERDICTS.index, default=UNJUDGED),
-        right=_right(judged, logged, facts),
+        right=right,
         held_against=tuple(verdicts),
         known=judged.known if judged else None,
         agrees=judged.agrees if judged else None,
         log_agrees=logged.agrees if logged else None,
     )
-
-
-def _by_database(judged: Judged) -> str:
-    if not judged.known:
-        return UNKNOWN
-    if judged.agrees is None:
-        return RIGHT if judged.mention.slot in NAMING else UNJUDGED
-    return RIGHT if judged.agrees else INCONSISTENT
-
-
-def _right(judged: Judged | None, logged: LogClaim | None, facts: VenueFacts) -> tuple[str, ...]:
-    """Return the first values of the venues, or what tools returned where only these disagree."""
-    disagrees = logged is not None and not logged.agrees
-    if judged is None or judged.agrees is None or (judged.agrees and disagrees):
-        return logged.returned[:FEW] if logged and disagrees else ()
-    if judged.counted:
-        return tuple(map(str, judged.counted))
-    domain, slot = str(judged.mention.domain), judged.mention.slot
-    values = dict.fromkeys(
-        value.removesuffix(".0")
-        for venue in judged.offered
-        for value in facts.values(domain, venue, slot)
-    )
-    return tuple(values)[:FEW]

@@ -15,7 +15,7 @@ from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.claims import (
     INVENTED,
-    SAID_AS,
+    MENTION_OF,
     SLOTS,
     Claim,
     Grounded,
@@ -274,7 +274,7 @@ class Words:
         return reason("named-wrong", INFORM, domain, named.turn, words)
 
     def _unsaid(self, domain: str, slot: str) -> Reason:
-        name = SAID_AS.get(slot, slot.lower())
+        name = MENTION_OF[slot]
         if name == "reference":
             early = [
                 turn

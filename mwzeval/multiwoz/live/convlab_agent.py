@@ -11,10 +11,9 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from mwzeval.multiwoz.acts import GENERAL, NONE, USER_ACT_SLOTS, Act
+from mwzeval.multiwoz.acts import GENERAL, NONE, USER_ACT_SLOTS, Act, Draws
 from mwzeval.multiwoz.convlab.resources import ActResources
 from mwzeval.multiwoz.convlab.system import RuleSystem
-from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.live.rule_agent import Call, Calling, Response
 from mwzeval.multiwoz.live.understanding import (
     ENDS,

@@ -37,10 +37,11 @@ from mwzeval.conversation.trajectory import Planned, Record, Trajectory, header,
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.writing import written_atomically
 from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.acts import Draws
 from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
 from mwzeval.multiwoz.convlab.resources import Spelling, load_resources
 from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem, hold_in_acts
-from mwzeval.multiwoz.convlab.user import AgendaUser, Draws
+from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.corpus import read_tables
 from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.goals.goal import Goal

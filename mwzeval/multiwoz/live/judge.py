@@ -28,7 +28,6 @@ from mwzeval.conversation.messages import ChatMessage
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.convlab.evaluator import CORRECTED_SUPERFLUOUS, inform_row
 from mwzeval.multiwoz.database import Database, Row, VenueFacts, comparable
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (
@@ -71,6 +70,7 @@ from mwzeval.multiwoz.schema import (
     SERVICES,
 )
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
+from mwzeval.multiwoz.scoring.informed import CORRECTED_SUPERFLUOUS, inform_row
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention, fold
 from mwzeval.scores.explanation import Reason

@@ -55,6 +55,7 @@ from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import ALL_DOMAINS, UNANSWERED_VALUES
 from mwzeval.multiwoz.scoring.explanation import spelled
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates
+from mwzeval.multiwoz.scoring.informed import INFORM_COLUMNS, INFORM_SHARES, shares
 from mwzeval.scores.explanation import (
     CANNOT_BE,
     NOT_JUDGED,
@@ -99,7 +100,7 @@ MEANS = (
 TEXT_COLUMNS = (
     *TASK.columns,
     *grounded_columns(lexicalized=True),
-    *act_scores.INFORM_COLUMNS,
+    *INFORM_COLUMNS,
     *(name for name, _, _ in MEANS),
     *SCORED_ENDS,
     *(COMPLETE, "telling", "faults", "watched_turns"),
@@ -239,7 +240,7 @@ def _text_measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
     described = partial(Measure, cases=ALL, is_description=True, lower_is_better=True)
     yield from TASK.measures(sums, sign)
     yield from grounded_measures(GROUNDED, sums, sign)
-    yield from act_scores.shares(act_scores.INFORM_SHARES, sums, sign, places=1)
+    yield from shares(INFORM_SHARES, sums, sign, places=1)
     if sums["telling"]:
         yield Measure(
             COMPLETE,
@@ -266,7 +267,7 @@ def _text_plain(
     sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
 ) -> dict[str, Any]:
     alone = {name: scopes[WHOLE] for name, scopes in values.items() if list(scopes) == [WHOLE]}
-    shares = (name for name, *_ in act_scores.INFORM_SHARES)
+    shares = (name for name, *_ in INFORM_SHARES)
     own = (*shares, COMPLETE, *(name for name, _, _ in MEANS), "user_faults")
     return {
         "success": {name: values.get(name, {}) for name in (INFORM, SUCCESS)},

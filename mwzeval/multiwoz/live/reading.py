@@ -27,14 +27,20 @@ from mwzeval.errors import InputError
 from mwzeval.files.reading import parse_json
 from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, correction
 from mwzeval.multiwoz.grounding.statements import GENERIC, SENTENCE, Statements
 from mwzeval.multiwoz.live import cues
 from mwzeval.multiwoz.live.cues import BOOKING, JOURNEYS, cue, has
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
-from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, DAYS, FLAG_SLOTS, NAMED_BY, SERVICES
+from mwzeval.multiwoz.schema import (
+    ACT_BOOKING_SLOTS,
+    ADDED_FIELDS,
+    DAYS,
+    FLAG_SLOTS,
+    NAMED_BY,
+    SERVICES,
+)
 from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer, with_numbers_of_taxis
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.numbers import SPELLED, clock, number

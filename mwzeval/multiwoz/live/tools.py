@@ -16,7 +16,6 @@ from typing import Any
 
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.convlab.resources import ADDED_FIELDS
 from mwzeval.multiwoz.database import (
     FUZZY_THRESHOLD,
     Database,
@@ -33,6 +32,7 @@ from mwzeval.multiwoz.goals.goal import Goal
 from mwzeval.multiwoz.grounding.bookings import venues_called
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import (
+    ADDED_FIELDS,
     BOOKED_BY,
     BOOKING_SLOTS,
     DATABASE_DOMAINS,

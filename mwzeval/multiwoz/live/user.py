@@ -34,15 +34,16 @@ from mwzeval.multiwoz.acts import (
     NONE,
     REPEAT,
     REQUEST,
+    SAME,
     SYSTEM_SLOTS,
     THANK,
     USER_SLOTS,
     Act,
+    Draws,
     giving_up,
     goal_slot,
     user_act,
 )
-from mwzeval.multiwoz.convlab.user import SAME, Draws
 from mwzeval.multiwoz.goals.goal import (
     ORDERING,
     DomainGoal,

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, Protocol
 
 from mwzeval.conversation.messages import AgentTurn, Message, read_messages, user_message
 from mwzeval.conversation.models import DONE, GIVES_UP
+from mwzeval.conversation.protocols import User
 from mwzeval.multiwoz.acts import Act
-from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.goals.goal import begun
 from mwzeval.multiwoz.live.reading import AgentReader
-from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.multiwoz.live.wordings import user_text
+
+
+class ActUser(User, Protocol):
+    """A user that talks in acts; it reports its `goal` with the answers."""
+
+    def report(self) -> dict[str, Any]:
+        """Return what the user believes."""
 
 
 class UserInWords:
@@ -24,7 +30,7 @@ class UserInWords:
 
     def __init__(
         self,
-        user: AgendaUser | LiveUser,
+        user: ActUser,
         reader: AgentReader,
         rng: random.Random,
     ) -> None:
@@ -40,7 +46,7 @@ class UserInWords:
 
     @property
     def is_done(self) -> bool:
-        """Whether the user has said its last."""
+        """Whether the user has said goodbye."""
         return self._user.is_done
 
     def begin(self) -> str:

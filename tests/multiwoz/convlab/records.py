@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.metrics.measure import ScoredTable
-from mwzeval.multiwoz.acts import SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.acts import SAME, SYSTEM_SLOTS, USER_SLOTS, Act, Draws
 from mwzeval.multiwoz.convlab.evaluator import COLUMNS, Outcome, measures, row
 from mwzeval.multiwoz.convlab.resources import (
     TABLES,
@@ -21,7 +21,7 @@ from mwzeval.multiwoz.convlab.resources import (
     user_values,
 )
 from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, ActSystem, RuleSystem, hold_in_acts
-from mwzeval.multiwoz.convlab.user import SAME, AgendaUser, Draws
+from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.goals.goal import Goal
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table

@@ -13,10 +13,10 @@ from mwzeval.multiwoz.convlab.evaluator import (
     CorrectedEvaluator,
     Outcome,
     PublicEvaluator,
-    inform_row,
 )
 from mwzeval.multiwoz.convlab.resources import ActDatabase
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
+from mwzeval.multiwoz.scoring.informed import inform_row
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden, real_database, scored
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.acts import SAME, Act, Draws
 from mwzeval.multiwoz.convlab.resources import (
     ActDatabase,
     ActResources,
@@ -16,7 +16,6 @@ from mwzeval.multiwoz.convlab.resources import (
     user_values,
 )
 from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, RuleSystem
-from mwzeval.multiwoz.convlab.user import SAME, Draws
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import RecordedDraws, acts, belief, golden, real_resources
 

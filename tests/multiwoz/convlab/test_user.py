@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.acts import USER_SLOTS, Act
+from mwzeval.multiwoz.acts import USER_SLOTS, Act, Draws
 from mwzeval.multiwoz.convlab.resources import system_values
-from mwzeval.multiwoz.convlab.user import Agenda, AgendaUser, Draws
+from mwzeval.multiwoz.convlab.user import Agenda, AgendaUser
 from mwzeval.multiwoz.goals.goal import Goal
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.grounding.claims import SAID_AS
+from mwzeval.multiwoz.grounding.claims import MENTION_OF
 from mwzeval.multiwoz.grounding.scores import INFORM, Words
 from mwzeval.multiwoz.reasons import kinds
 from mwzeval.multiwoz.schema import NAMED_BY
@@ -22,7 +22,7 @@ from tests.multiwoz.grounding.test_scores import WORDS, evaluator, respoken, row
 from tests.places import sample_predictions, shared
 
 Mentions = list[list[Mention]]
-CODES = {said: slot for slot, said in SAID_AS.items()} | {"reference": "REFERENCE"}
+CODES = {said: slot for slot, said in MENTION_OF.items()}
 
 
 def judged(scorer: Scorer, dialogue: NormalizedDialogue, mentions: Mentions) -> DialogueOutcome:

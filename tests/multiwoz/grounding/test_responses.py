@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.grounding.claims import SAID_AS, Grounded
+from mwzeval.multiwoz.grounding.claims import MENTION_OF, Grounded
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.words.text import Mention
@@ -300,7 +300,7 @@ goals_ = st.fixed_dictionaries(
         domain: st.builds(
             DomainGoal,
             st.frozensets(st.sampled_from(ids)),
-            st.frozensets(st.sampled_from([*SAID_AS, "REFERENCE"])),
+            st.frozensets(st.sampled_from([*MENTION_OF])),
             st.sampled_from(NeedsOffer),
         )
         for domain, ids in (

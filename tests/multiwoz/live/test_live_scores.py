@@ -10,10 +10,11 @@ from mwzeval.conversation.messages import read_messages
 from mwzeval.errors import InputError
 from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
-from mwzeval.multiwoz.convlab.evaluator import COLUMNS, INFORM_COLUMNS, INFORM_SHARES
+from mwzeval.multiwoz.convlab.evaluator import COLUMNS
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.judge import Judge
 from mwzeval.multiwoz.live.report import LiveScorer, described
+from mwzeval.multiwoz.scoring.informed import INFORM_COLUMNS, INFORM_SHARES
 from mwzeval.scores.explanation import NOT_JUDGED, Fact
 from mwzeval.scores.score import WHOLE
 from tests.cases import tabled

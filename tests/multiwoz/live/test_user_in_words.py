@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from mwzeval.conversation.loop import ToolSession, converse
 from mwzeval.conversation.messages import AgentTurn, read_messages
-from mwzeval.multiwoz.acts import Act
+from mwzeval.multiwoz.acts import Act, Draws
 from mwzeval.multiwoz.convlab.system import RuleSystem
-from mwzeval.multiwoz.convlab.user import Draws
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.rule_agent import RuleAgent

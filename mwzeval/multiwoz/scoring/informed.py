@@ -1,0 +1,67 @@
+"""Which slots a system informs of in vain, and precision, recall and F1 of informed slots.
+
+Dialogues in acts and in words are scored alike. Source: the published evaluator of ConvLab-2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
+from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.multiwoz.schema import ALL_DOMAINS
+from mwzeval.scores.score import WHOLE
+
+SLOT_RULES = tuple(table_rows(embedded("live", "convlab_slots.tsv"), 5))
+"""Domain, slots of acts and of goals, by which rules it may be superfluous, form of its values."""
+
+
+def superfluous_slots(rules: str) -> dict[str, set[str]]:
+    """Return domain → slots that are superfluous when nobody asked for them, by some rules."""
+    slots: dict[str, set[str]] = {domain: set() for domain in ALL_DOMAINS}
+    for domain, _, slot, by, _ in SLOT_RULES:
+        if by in ("both", rules):
+            slots[domain].add(slot)
+    return slots
+
+
+CORRECTED_SUPERFLUOUS = superfluous_slots("corrected")
+INFORM_SHARES = (
+    ("inform_precision", "Inform precision", "precision", "dialogues_asking"),
+    ("inform_recall", "Inform recall", "recall", "dialogues_asking"),
+    ("inform_f1", "Inform F1", "f1", "dialogues_asking"),
+    ("inform_micro_precision", "Inform precision (micro)", "found", "told"),
+    ("inform_micro_recall", "Inform recall (micro)", "found", "asked"),
+)
+"""Name and label of a score in percent, and the columns that it is a ratio of."""
+INFORM_COLUMNS = ("found", "told", "asked", "dialogues_asking", "precision", "recall", "f1")
+OUTCOMES = frozenset({"complete", "success", "goals_satisfied"})
+"""Columns that are 0 or 1 for a dialogue."""
+
+
+def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
+    """Return the numbers of `INFORM_COLUMNS` of one dialogue."""
+    informed, asked = found + superfluous, found + missing
+    numbers: dict[str, float] = {"found": found, "told": informed, "asked": asked}
+    if not asked:
+        return numbers
+    recall = found / asked
+    precision = found / informed if found else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if found else 0.0
+    return {**numbers, "precision": precision, "recall": recall, "f1": f1, "dialogues_asking": 1}
+
+
+def shares(
+    names: Iterable[tuple[str, str, str, str]],
+    sums: Mapping[str, float],
+    sign: Sign,
+    places: int = 2,
+    scope: str = WHOLE,
+) -> Iterator[Measure]:
+    """Yield the scores in percent that have a value; `names` are rows as in `INFORM_SHARES`."""
+    for name, label, part, whole in names:
+        if sums[whole]:
+            outcome = part if part.partition(".")[0] in OUTCOMES else None
+            score = percentage(part, of=whole)
+            yield Measure(name, label, sign(name), score, places, scope, whole, outcome)
