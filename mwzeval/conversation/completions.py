@@ -331,6 +331,7 @@ class Client:
             self._headers["Authorization"] = f"Bearer {endpoint.key}"
         self._secrets = Secrets((endpoint.key or "", *self._connections.secrets))
         self._has_answered = False
+        self._server = f"the server {endpoint.host}"
 
     def of_dialogue(
         self, planned: Planned, side: str, tools: Sequence[Mapping[str, Any]] = ()
@@ -391,6 +392,7 @@ class Client:
         self._connections.close()
 
     def _asked(self, body: bytes, rng: Random, deadline: float, has_spoken: bool) -> Completion:
+        server = self._server
         for retry in range(RETRIES + 1):
             begin = self.clock.now()
             seconds = min(self._seconds, deadline - begin)
@@ -402,11 +404,11 @@ class Client:
             try:
                 answer = self._connections.post(body, self._headers, seconds)
                 self._has_answered = True
-                completion = self._checked(answer, begin, retry, has_spoken)
-                if completion is not None:
-                    return completion
-                text = self._shown(_error_text(answer))
-                problem = f"answers {answer.status}{text and ': '}{text}"
+                ms = round(1000 * (self.clock.now() - begin))
+                found = self._read(answer, {"ms": ms, "retries": retry}, has_spoken)
+                if isinstance(found, Completion):
+                    return found
+                problem = f"answers {found}"
             except UnreachableError as error:
                 problem = f"cannot be reached: {self._shown(str(error))}"
                 if retry >= FIRST_RETRIES and not self._has_answered:
@@ -419,52 +421,67 @@ class Client:
             if self.clock.now() + wait >= deadline:
                 # The server has used up the time, not what the agent says: nobody can judge it.
                 raise InfrastructureError(
-                    f"{self._place} {problem}, and no time is left for the dialogue"
+                    f"{server} {problem}, and no time is left for the dialogue"
                 )
             if self.clock.wait(wait):
                 raise InfrastructureError("the run has ended")
-        raise InfrastructureError(f"{self._place} {problem} (asked {retry + 1} times)")
+        raise InfrastructureError(f"{server} {problem} (asked {retry + 1} times)")
 
-    def _checked(
-        self, answer: Answer, begin: float, retries: int, has_spoken: bool
-    ) -> Completion | None:
-        """Return the completion in an answer, None where another time there may be one.
+    def _read(self, answer: Answer, taken: Mapping[str, int], has_spoken: bool) -> Completion | str:
+        """Return the completion in an answer, or the problem where another time there may be one.
 
         What is refused before the model `has_spoken` is no fault of what it has said: the server
         was started without tools, say, or knows another model or no such argument.
         """
-        error = _error_in(answer)
+        text = answer.body.decode(errors="replace")
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        is_error = isinstance(value, dict) and not value.get("choices")
+        error = value.get("error") if is_error else None
+        if isinstance(error, dict):
+            parts = [error.get(key) for key in ("message", "code", "type")]
+            text = " ".join(str(part) for part in parts if part is not None)
+        elif error is not None:
+            text = str(error)
         status = answer.status
-        if 200 <= status < 300:
-            if error is None:
-                ms = round(1000 * (self.clock.now() - begin))
-                return self._completion(answer.body.decode(errors="replace"), ms, retries)
-            # Some servers that pass requests on answer so.
-            code = str(error.get("code") if isinstance(error, Mapping) else None)
-            status = int(code) if re.fullmatch(r"[345]\d\d", code) else 500
-        text = _error_text(answer)
+        is_fine = 200 <= status < 300
+        if is_fine and error is None and (completion := self._completion(value, taken)):
+            return completion
         shown = f"{answer.status}: {self._shown(text)}".removesuffix(": ")
+        if is_fine and error is None:
+            return shown
+        if is_fine:  # some servers that pass requests on answer so
+            code = str(error.get("code") if isinstance(error, dict) else None)
+            status = int(code) if re.fullmatch(r"[345]\d\d", code) else 500
         if (status in (400, 413, 422) or status >= 500) and _FULL.search(text):
             raise ContextError(f"the conversation is longer than the model reads ({shown})")
         if status in _PASSING or status >= 500:
-            return None
+            return shown
         if status in _ACCESS or status < 400 or not has_spoken:
+            noticed = ""
+            if answer.status in (401, 403) and self.endpoint.key is None:
+                noticed = " (no key was sent)"
+            # The path itself is not told: there are gateways whose paths have keys.
+            is_usual = urlsplit(self.endpoint.base_url).path.endswith("/v1")
+            if answer.status in (404, 405) and not is_usual:
+                noticed = " (the URL does not end in /v1, as most do)"
             raise InfrastructureError(
-                f"{self._place} answers {shown}; check URL, model, key and arguments, and how the "
-                f"server was started{self._noticed(answer.status)}"
+                f"{self._server} answers {shown}; check URL, model, key and arguments, and how the "
+                f"server was started{noticed}"
             )
-        raise AnswerError(f"{self._place} answers {shown}")
+        raise AnswerError(f"{self._server} answers {shown}")
 
-    def _completion(self, text: str, ms: int, retries: int) -> Completion | None:
-        """Return the completion in the text of an answer without the key, None where there is none.
+    def _completion(self, value: Any, taken: Mapping[str, int]) -> Completion | None:
+        """Return the completion in the JSON of an answer without the key, None where there is none.
 
         What the message says and calls is looked at by those who ask.
         """
         try:
-            value = json.loads(text)
             choice = self._secrets.hide_in(value["choices"][0])
             message = choice["message"]
-        except (ValueError, RecursionError, TypeError, KeyError, IndexError):
+        except (TypeError, KeyError, IndexError):
             return None
         if not isinstance(message, dict):
             return None
@@ -474,23 +491,9 @@ class Client:
         if message.get("tool_calls"):
             found["tool_calls"] = message["tool_calls"]
         reason = choice.get("finish_reason")
-        usage = {**_tokens(value.get("usage")), "ms": ms}
-        if retries:
-            usage["retries"] = retries
+        used = {key: count for key, count in taken.items() if count or key == "ms"}
+        usage = {**_tokens(value.get("usage")), **used}
         return Completion(found, reason if isinstance(reason, str) else None, usage)
-
-    def _noticed(self, status: int) -> str:
-        """Return what is unusual about the URL or the key that a server has refused."""
-        if status in (401, 403) and self.endpoint.key is None:
-            return " (no key was sent)"
-        # The path itself is not told: there are gateways whose paths have keys.
-        if status in (404, 405) and not urlsplit(self.endpoint.base_url).path.endswith("/v1"):
-            return " (the URL does not end in /v1, as most do)"
-        return ""
-
-    @property
-    def _place(self) -> str:
-        return f"the server {self.endpoint.host}"
 
     def _shown(self, text: str) -> str:
         text = self._secrets.hide(text)
@@ -543,28 +546,6 @@ def _tokens(counted: Any) -> dict[str, int]:
     if type(cached) is int and cached > 0:
         tokens["cached"] = cached
     return {key: count for key, count in tokens.items() if type(count) is int}
-
-
-def _error_in(answer: Answer) -> Any:
-    """Return the `error` that an answer tells of, None where it tells of none."""
-    if 200 <= answer.status < 300 and b'"error"' not in answer.body:
-        return None
-    try:
-        value = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, Mapping) or value.get("choices"):
-        return None
-    return value.get("error")
-
-
-def _error_text(answer: Answer) -> str:
-    """Return what a server says of an error, all of it if it has another form than most."""
-    error = _error_in(answer)
-    if isinstance(error, Mapping):
-        parts = [error.get(key) for key in ("message", "code", "type")]
-        return " ".join(str(part) for part in parts if part is not None)
-    return str(error) if error is not None else answer.body.decode(errors="replace").strip()
 
 
 def _seconds_to_wait(retry: int, answer: Answer | None, rng: Random) -> float:

@@ -10,16 +10,16 @@ this machine is never asked through a proxy, for which "this machine" is another
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 import threading
 import time
 from base64 import b64encode
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -30,8 +30,6 @@ MOST_BYTES = 16_000_000
 """Of an answer; nothing that a model says is as long."""
 _PART = 65_536
 """Bytes that are read at a time: a chunk of -1 bytes would be read until memory ends otherwise."""
-LATE_SECONDS = 0.2
-"""How much later than its deadline a request may be ended."""
 _QUICK: int | None = getattr(socket, "TCP_QUICKACK", None)
 """Lets the system confirm at once what comes. Many servers send headers and body as two packets,
 the second only when the first is confirmed (Nagle), which takes 40 ms otherwise. It wears off."""
@@ -62,6 +60,36 @@ class Proxy(NamedTuple):
     secrets: tuple[str, ...]
 
 
+class _Deadline(Protocol):
+    deadline: float
+
+    def settimeout(self, value: float, /) -> None: ...
+
+
+def _wait_until_deadline(sock: _Deadline) -> None:
+    """Limit what follows to the time that is left: a server may send a byte now and then."""
+    left = sock.deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    sock.settimeout(left)
+
+
+class _Socket(socket.socket):
+    deadline = 0.0
+
+    def recv_into(self, *arguments: Any, **more: Any) -> int:
+        _wait_until_deadline(self)
+        return super().recv_into(*arguments, **more)
+
+
+class _EncryptedSocket(ssl.SSLSocket):
+    deadline = 0.0
+
+    def recv_into(self, *arguments: Any, **more: Any) -> int:
+        _wait_until_deadline(self)
+        return super().recv_into(*arguments, **more)
+
+
 class Connections:
     """Connections to the server of a URL, which has no characters but those of ASCII.
 
@@ -73,8 +101,10 @@ class Connections:
         parts = urlsplit(url)
         self._host, self._port = str(parts.hostname), parts.port or PORTS[parts.scheme]
         self._target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        is_encrypted = parts.scheme == "https"
-        self._context = ssl.create_default_context() if is_encrypted else None
+        self._context: ssl.SSLContext | None = None
+        if parts.scheme == "https":
+            self._context = ssl.create_default_context()
+            self._context.sslsocket_class = _EncryptedSocket
         host = f"[{self._host}]" if ":" in self._host else self._host
         self._place = f"{host}:{self._port}"
         self._proxy = proxy = proxy_before(url)
@@ -83,13 +113,12 @@ class Connections:
         if proxy is not None:
             self._place += f" through the proxy {proxy.host}:{proxy.port}"
             self.secrets = proxy.secrets
-            if not is_encrypted:
+            if self._context is None:
                 self._target, self._headers = url, proxy.headers
         self._of_thread = threading.local()
         self._lock = threading.Lock()
-        self._requests: set[_Request] = set()
-        self._watcher: threading.Thread | None = None
-        self._closed = threading.Event()
+        self._sockets: set[socket.socket] = set()
+        self._is_closed = False
 
     def post(self, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
         """Return the answer to a request, whatever its status.
@@ -97,62 +126,39 @@ class Connections:
         Raises `UnreachableError` when there is no connection, and `NoAnswerError` when there is no
         answer, or only a part of it, after so many seconds, and after `close`.
         """
-        request = self._of_thread.request = _Request(time.monotonic() + seconds)
+        deadline = time.monotonic() + seconds
         is_answered = False
         try:
-            self._watch(request)
-            try:
-                answer = self._answer(body, {**headers, **self._headers}, seconds)
-            finally:
-                with self._lock:
-                    in_time = request in self._requests
-                    self._requests.discard(request)
-            if not in_time:  # it was ended, and the answer seems to be whole
-                raise TimeoutError
+            self._check_open()
+            answer = self._answer(body, {**headers, **self._headers}, deadline)
+            self._check_open()  # an answer that was ended seems to be whole
             is_answered = True
             return answer
-        except UnreachableError:
+        except NoAnswerError:
             raise
-        except (NoAnswerError, OSError, HTTPException, ValueError, AttributeError) as error:
-            # The last two where it is closed meanwhile. What is ended in time seems to be cut off.
-            if time.monotonic() >= request.deadline or isinstance(error, TimeoutError):
-                raise NoAnswerError(f"no answer within {seconds:g} seconds") from None
-            is_told = isinstance(error, NoAnswerError)
-            raise NoAnswerError(str(error) if is_told else _described(error)) from None
+        except TimeoutError:
+            raise NoAnswerError(f"no answer within {seconds:g} seconds") from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise NoAnswerError(_described(error)) from None
         finally:
             if not is_answered:
                 self._drop()
 
     def close(self) -> None:
         """End all requests, and what is connected meanwhile; allow no other."""
-        self._closed.set()
-
-    def _watch(self, request: _Request) -> None:
-        """End the request at its deadline: a server may send a byte now and then for ever."""
         with self._lock:
-            if self._closed.is_set():
-                raise NoAnswerError("the run has ended")
-            self._requests.add(request)
-            if self._watcher is None:
-                self._watcher = threading.Thread(target=self._end_late, daemon=True)
-                self._watcher.start()
+            self._is_closed = True
+            for sock in self._sockets:
+                with suppress(OSError):
+                    # This wakes the thread that waits; that of the class: TLS would answer first.
+                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
-    def _end_late(self) -> None:
-        while True:
-            is_closed = self._closed.wait(LATE_SECONDS)
-            now = time.monotonic()
-            with self._lock:
-                for request in list(self._requests):
-                    is_late = is_closed or request.deadline <= now
-                    if is_late and request.handle is not None and request.handle.shut_down():
-                        self._requests.discard(request)
-                if is_closed and not self._requests:
-                    return
-            if is_closed:  # there are some without a socket yet
-                time.sleep(LATE_SECONDS)
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise NoAnswerError("the run has ended")
 
-    def _answer(self, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
-        connection = self._connection(seconds)
+    def _answer(self, body: bytes, headers: Mapping[str, str], deadline: float) -> Answer:
+        connection = self._connection(deadline)
         connection.request("POST", self._target, body, headers)
         if _QUICK is not None:
             connection.sock.setsockopt(socket.IPPROTO_TCP, _QUICK, 1)
@@ -167,48 +173,64 @@ class Connections:
             names = {name.lower(): value for name, value in response.getheaders()}
             return Answer(response.status, names, bytes(content))
 
-    def _connection(self, seconds: float) -> HTTPConnection:
+    def _connection(self, deadline: float) -> HTTPConnection:
         """Return the connection of this thread, a new one where the server has ended it."""
         known: HTTPConnection | None = getattr(self._of_thread, "connection", None)
-        if known is not None and known.sock is not None and _is_idle(known.sock, seconds):
-            self._of_thread.request.handle = self._of_thread.handle
+        sock: Any = None if known is None else known.sock
+        if known is not None and sock is not None and _is_idle(sock):
+            sock.deadline = deadline
+            _wait_until_deadline(sock)
             return known
         self._drop()
         proxy = self._proxy
         address = (self._host, self._port) if proxy is None else (proxy.host, proxy.port)
-        new = HTTPConnection(*address, timeout=seconds)
+        new = self._of_thread.connection = HTTPConnection(*address)
         if self._context is not None:
-            new = HTTPSConnection(*address, timeout=seconds, context=self._context)
+            new.default_port = PORTS["https"]
             if proxy is not None:
                 new.set_tunnel(self._host, self._port, dict(proxy.headers))
 
-        def connected(*arguments: Any) -> socket.socket:
-            sock = socket.create_connection(*arguments)
-            self._of_thread.request.handle = self._of_thread.handle = _Handle(sock)
-            return sock
+        def connected(*_: object) -> Any:
+            raw = socket.create_connection(address, max(0.0, deadline - time.monotonic()))
+            return self._kept(_Socket(fileno=raw.detach()), deadline)
 
-        # The deadline is for all that follows, tunnel and handshake among them.
         new._create_connection = connected  # type: ignore[attr-defined]
         try:
             new.connect()
+            if self._context is not None:
+                self._sockets.discard(new.sock)
+                sock = self._context.wrap_socket(
+                    new.sock, server_hostname=self._host, do_handshake_on_connect=False
+                )
+                new.sock = self._kept(sock, deadline)
+                new.sock.do_handshake()
         except (OSError, HTTPException) as error:  # TimeoutError is one of them
-            new.close()
             text = f"{_described(error)} ({self._place})"
             if isinstance(error, ssl.SSLCertVerificationError):
                 text += "; SSL_CERT_FILE may name a file of other certificates to trust"
             raise UnreachableError(text) from None
         new.auto_open = 0  # what the server has ended is not opened again unseen
-        self._of_thread.connection = new
         return new
+
+    def _kept(self, sock: Any, deadline: float) -> Any:
+        """Return a socket that `close` ends, and whose answers have to come until the deadline."""
+        with self._lock:
+            self._check_open()
+            self._sockets.add(sock)
+        sock.deadline = deadline
+        _wait_until_deadline(sock)
+        return sock
 
     def _drop(self) -> None:
         connection: HTTPConnection | None = getattr(self._of_thread, "connection", None)
         if connection is not None:
             self._of_thread.connection = None
+            with self._lock:
+                self._sockets.discard(connection.sock)
             connection.close()
 
 
-def _is_idle(sock: socket.socket, seconds: float) -> bool:
+def _is_idle(sock: socket.socket) -> bool:
     """Tell whether a connection waits for a request: nothing comes from it, nor its end."""
     sock.settimeout(0)
     try:
@@ -217,40 +239,11 @@ def _is_idle(sock: socket.socket, seconds: float) -> bool:
         return True
     except OSError:
         return False
-    finally:
-        sock.settimeout(seconds)
     return False
 
 
 def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".removesuffix(": ")
-
-
-class _Handle:
-    """A second handle of a socket, which TLS may replace, and its connection may forget."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._number = os.dup(sock.fileno())
-
-    def __del__(self) -> None:
-        os.close(self._number)
-
-    def shut_down(self) -> bool:
-        """End the socket, which wakes the thread that waits for it; return whether it was open."""
-        try:
-            with socket.socket(fileno=os.dup(self._number)) as sock:
-                sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return False
-        return True
-
-
-class _Request:
-    """A request that is being answered: when it is due, and its socket where it has one."""
-
-    def __init__(self, deadline: float) -> None:
-        self.deadline = deadline
-        self.handle: _Handle | None = None
 
 
 def proxy_before(url: str) -> Proxy | None:

@@ -12,17 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from mwzeval.conversation.loop import ToolSession
-from mwzeval.conversation.messages import (
-    TOOL_ROLE,
-    USER_ROLE,
-    AgentTurn,
-    Message,
-)
+from mwzeval.conversation.messages import TOOL_ROLE, USER_ROLE, AgentTurn, Message
 from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import did_you_mean, printable, shorten
 
-COMMAND = "/"
+COMMAND, QUIT = "/", "/quit"
 PROMPT = "you> "
 MANY = 1_000
 """Calls in one turn, and calls that are wrong: a person is not stopped for these."""
@@ -57,29 +52,36 @@ class Terminal:
         self._show.flush()
 
     def ask(self) -> str:
-        """Return a line that is not empty. Raises `LeftError` at the end of what can be read."""
+        """Return a line that is not empty. Raises `LeftError` for `/quit` and at the end."""
         while True:
             self._show.write(PROMPT)
             self._show.flush()
             line = self._read.readline()
             if not line:
                 self.show()
+            if not line or line.split()[:1] == [QUIT]:
                 raise LeftError("the person left")
             if line.strip():
                 return line.strip()
+
+    def explain(self, command: str, known: Sequence[str], text: str) -> None:
+        """Show what can be typed, and what an unknown command may mean."""
+        if command != "/help":
+            self.show(f'unknown command "{shorten(command)}"{did_you_mean(command, known)}')
+        self.show(text)
 
 
 class HumanUser:
     """A person who is shown a goal, a line a wish, and talks to an agent in words."""
 
     def __init__(self, goal: Sequence[str], terminal: Terminal) -> None:
-        self._goal = goal
+        self._goal = "\n".join(["Your goal:", *(f"  {line}" for line in goal)])
         self._terminal = terminal
         self.is_done = False
 
     def begin(self) -> str:
         """Return what the person says first."""
-        self._show_goal()
+        self._terminal.show(self._goal)
         self._terminal.show("`/bye` ends the dialogue, `/help` explains what can be typed.")
         return self._asked()
 
@@ -87,11 +89,6 @@ class HumanUser:
         """Return what the person says to a turn of the agent."""
         self._terminal.show(f"\nagent> {heard.text}\n")
         return self._asked()
-
-    def _show_goal(self) -> None:
-        self._terminal.show("Your goal:")
-        for line in self._goal:
-            self._terminal.show(f"  {line}")
 
     def _asked(self) -> str:
         while True:
@@ -102,12 +99,10 @@ class HumanUser:
             if command == "/bye":
                 self.is_done = True
                 return rest.strip() or "Thank you, goodbye."
-            if command == "/quit":
-                raise LeftError("the person left")
             if command == "/goal":
-                self._show_goal()
+                self._terminal.show(self._goal)
             else:
-                _explain(self._terminal, command, ("/goal", "/bye", "/quit"), USER_HELP)
+                self._terminal.explain(command, ("/goal", "/bye", QUIT), USER_HELP)
 
 
 class HumanAgent:
@@ -138,49 +133,37 @@ class HumanAgent:
             if not line.startswith(COMMAND):
                 return line
             command = line.split()[0]
-            if command == "/quit":
-                raise LeftError("the person left")
+            name = command.removeprefix(COMMAND)
             if command == "/tools":
-                self._show_functions()
-            elif command.removeprefix(COMMAND) in self._functions:
-                arguments = self._arguments(line)
-                if arguments is not None:
-                    text = json.dumps(arguments, ensure_ascii=False)
-                    function = {"name": command.removeprefix(COMMAND), "arguments": text}
-                    return {"tool_calls": [{"function": function}]}
+                for known, function in self._functions.items():
+                    terminal.show(f"  /{known}  {', '.join(function['parameters']['properties'])}")
+            elif name in self._functions:
+                try:
+                    arguments = json.dumps(_arguments(line), ensure_ascii=False)
+                    return {"tool_calls": [{"function": {"name": name, "arguments": arguments}}]}
+                except ValueError as error:
+                    terminal.show(str(error))
             else:
-                known = ("/tools", "/quit", *(COMMAND + name for name in self._functions))
-                _explain(terminal, command, known, AGENT_HELP)
+                commands = ("/tools", QUIT, *(COMMAND + name for name in self._functions))
+                terminal.explain(command, commands, AGENT_HELP)
 
-    def _show_functions(self) -> None:
-        for name, function in self._functions.items():
-            arguments = ", ".join(function["parameters"]["properties"])
-            self._terminal.show(f"  /{name}  {arguments}")
 
-    def _arguments(self, line: str) -> dict[str, Any] | None:
-        """Return the arguments of a typed call; None when they cannot be read, which is told."""
-        try:
-            words = shlex.split(line)[1:]
-        except ValueError as error:
-            self._terminal.show(f"that cannot be read: {error}")
-            return None
-        arguments: dict[str, Any] = {}
-        for word in words:
-            name, equals, value = word.partition("=")
-            if not equals:
-                self._terminal.show(f'"{shorten(word)}": write name=value, as in area=north')
-                return None
-            arguments[name] = value
-        return arguments
+def _arguments(line: str) -> dict[str, str]:
+    """Return the arguments of a typed call. Raises `ValueError` when they cannot be read."""
+    try:
+        words = shlex.split(line)[1:]
+    except ValueError as error:
+        raise ValueError(f"that cannot be read: {error}") from None
+    arguments = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ValueError(f'"{shorten(word)}": write name=value, as in area=north')
+        arguments[name] = value
+    return arguments
 
 
 def human_agent(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
     """Return a person as the agent of a dialogue."""
     person = HumanAgent(() if tools is None else tools.schema, Terminal(sys.stdin, sys.stderr))
     return ToolSession(person, tools, record.message, tool_rounds=MANY, tool_errors=MANY)
-
-
-def _explain(terminal: Terminal, command: str, known: Sequence[str], text: str) -> None:
-    if command != "/help":
-        terminal.show(f'unknown command "{shorten(command)}"{did_you_mean(command, known)}')
-    terminal.show(text)

@@ -8,7 +8,7 @@ is an agent that talks in words and may call tools.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from threading import Lock
@@ -61,88 +61,78 @@ Respond = Callable[[list[Message]], Any]
 """Returns an agent's answer to the messages so far, its own and those of tools among them."""
 
 
-class UserSide:
-    """The user's side of a dialogue, turn by turn.
+class _StoppedError(Exception):
+    """Ends a dialogue from outside: its arguments are an end and a problem."""
 
-    `make_user` is called at once. `user` is None where it could not be made, `turns` counts its
-    turns, and `ending` is None as long as the dialogue goes on. `failures` are the exceptions that
-    end a dialogue. A `record` gets the report of the user, and what `note` gets.
+
+def user_turns_of(
+    make_user: Callable[[], User],
+    *,
+    user_turns: int = USER_TURNS,
+    record: Record | None = None,
+    note: Note | None = None,
+    failures: tuple[type[BaseException], ...] = FAILURES,
+) -> Generator[Any, Any, Ending]:
+    """Yield None when the user is made, and then what it says; return how the dialogue has ended.
+
+    What the agent answers is sent, and what it raises is thrown. Parameters are as in `converse`.
     """
+    note = note if record is None else record.note
+    user: User | None = None
+    turns = 0
+    is_done = False
 
-    def __init__(
-        self,
-        make_user: Callable[[], User],
-        *,
-        user_turns: int = USER_TURNS,
-        record: Record | None = None,
-        note: Note | None = None,
-        failures: tuple[type[BaseException], ...] = FAILURES,
-    ) -> None:
-        self._user_turns = user_turns
-        self._record = record
-        self._note = note if record is None else record.note
-        self._failures = failures
-        self._is_done = False
-        self.turns = 0
-        self.ending: Ending | None = None
-        self.user: User | None = None
-        self._before_call(USER_ERROR)
+    def keep_report() -> None:
+        report = getattr(user, "report", None)
+        if report is not None and record is not None:
+            record.keep({USER: report()})
+
+    def before_call(end: End) -> None:
+        if record is not None and record.is_watched and end != USER_ERROR:
+            with suppress(*failures):  # this is noticed at the end
+                keep_report()
+        if note is not None:
+            note(Ending(end, turns))
+
+    def ended(ending: Ending) -> Ending:
+        """Keep the user's report; one that fails is an error of the user."""
         try:
-            self.user = make_user()
+            keep_report()
         except failures as error:
-            self.end(failed(USER_ERROR, 0, error))
-        else:
-            self._before_call(AGENT_ERROR)
+            return failed(USER_ERROR, turns, error)
+        return ending
 
-    def next(self, heard: Any = None) -> Any:
-        """Return the user's next utterance, None when the dialogue has ended.
-
-        `heard` is the agent's turn, None before the first one.
-        """
-        if self._is_done:
-            self.end(Ending(USER_STOP, self.turns))
-        elif self.ending is None and self.turns >= self._user_turns:
-            self.end(Ending(LIMIT, self.turns, f"{self._user_turns} turns of the user"))
-        if self.ending is not None or self.user is None:
-            return None
-        self._before_call(USER_ERROR)
+    before_call(USER_ERROR)
+    try:
+        user = make_user()
+    except failures as error:
+        return ended(failed(USER_ERROR, 0, error))
+    before_call(AGENT_ERROR)
+    said = heard = None
+    while True:
         try:
-            said = self.user.begin() if heard is None else self.user.answer(heard)
-            self._is_done = self.user.is_done
-        except self._failures as error:
-            self.end(failed(USER_ERROR, self.turns, error))
-            return None
+            heard = yield said
+        except _StoppedError as stopped:
+            end, problem = stopped.args
+            return ended(Ending(end, turns, problem))
+        except failures as error:
+            # Whether an agent fails after the user's end does not matter.
+            if not is_done:
+                return ended(failed(AGENT_ERROR, turns, error))
+        if is_done:
+            return ended(Ending(USER_STOP, turns))
+        if turns >= user_turns:
+            return ended(Ending(LIMIT, turns, f"{user_turns} turns of the user"))
+        before_call(USER_ERROR)
+        try:
+            said = user.begin() if heard is None else user.answer(heard)
+            is_done = user.is_done
+        except failures as error:
+            return ended(failed(USER_ERROR, turns, error))
         if said is None:
-            self.end(Ending(USER_STOP, self.turns))
-            return None
-        self.turns += 1
-        self._before_call(USER_STOP if self._is_done else AGENT_ERROR)
-        return said
-
-    def agent_failed(self, error: BaseException) -> None:
-        """End the dialogue because the agent raises, which does not matter after the user's end."""
-        done = Ending(USER_STOP, self.turns)
-        self.end(done if self._is_done else failed(AGENT_ERROR, self.turns, error))
-
-    def end(self, ending: Ending) -> None:
-        """End the dialogue, and keep the user's report; one that fails is an error of the user."""
-        try:
-            self._keep_report()
-        except self._failures as error:
-            ending = failed(USER_ERROR, ending.user_turns, error)
-        self.ending = ending
-
-    def _before_call(self, end: End) -> None:
-        if self._record is not None and self._record.is_watched and end != USER_ERROR:
-            with suppress(*self._failures):  # this is noticed at the end
-                self._keep_report()
-        if self._note is not None:
-            self._note(Ending(end, self.turns))
-
-    def _keep_report(self) -> None:
-        report = getattr(self.user, "report", None)
-        if report is not None and self._record is not None:
-            self._record.keep({USER: report()})
+            return ended(Ending(USER_STOP, turns))
+        turns += 1
+        before_call(USER_STOP if is_done else AGENT_ERROR)
 
 
 def converse(
@@ -159,23 +149,33 @@ def converse(
     A dialogue in which one of them raises one of the `failures` ends with that and says so. The
     last message of a user is answered, too, because an agent may still do something then; but
     whether that fails does not matter any more. To leave without a word is no turn. The `record`
-    gets what the user reports at the end, and before each turn of an agent that may not return.
+    gets what the user reports at the end, and before each turn of an agent that may not return;
+    `note` is called before each call of a side.
     """
-    side = UserSide(make_user, user_turns=user_turns, record=record, note=note, failures=failures)
-    try:
-        partner = make_partner() if side.ending is None else None
-    except failures as error:
-        side.agent_failed(error)
-    said = side.next()
-    while side.ending is None:
-        assert partner is not None
+    user = user_turns_of(
+        make_user, user_turns=user_turns, record=record, note=note, failures=failures
+    )
+    partner: Partner | None = None
+
+    def answer(said: Any) -> Any:
+        nonlocal partner
+        heard = None
         try:
-            heard = partner.answer(said)
+            if partner is None:
+                partner = make_partner()
+            else:
+                heard = partner.answer(said)
         except failures as error:
-            side.agent_failed(error)
-        else:
-            said = side.next(heard)
-    return side.ending
+            return user.throw(error)
+        return user.send(heard)
+
+    try:
+        said = next(user)
+        while True:
+            said = answer(said)
+    except StopIteration as stop:
+        ending: Ending = stop.value
+        return ending
 
 
 def result_of(tools: Tools, name: str, arguments: str) -> Any:
@@ -364,11 +364,12 @@ class Episode:
     ) -> None:
         self.planned = planned
         """Which dialogue it is."""
+        self.ending: Ending | None = None
+        """How the dialogue has ended, None as long as it goes on."""
         self._tools = tools
-        self._make_user = make_user
-        self._user_turns = user_turns
         self._record = Record() if record is None else record
-        self._side: UserSide | None = None
+        self._user = user_turns_of(make_user, user_turns=user_turns, record=self._record)
+        self._has_begun = False
         self._agent = ToolSession(
             None, tools, self._record.message, tool_rounds=tool_rounds, tool_errors=tool_errors
         )
@@ -377,11 +378,6 @@ class Episode:
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """The functions that the agent may call, as `mwzeval tools-schema` prints them."""
         return self._tools.schema
-
-    @property
-    def ending(self) -> Ending | None:
-        """How the dialogue has ended, None as long as it goes on."""
-        return None if self._side is None else self._side.ending
 
     @property
     def is_over(self) -> bool:
@@ -398,9 +394,10 @@ class Episode:
 
         Raises `UsageError` when the dialogue has begun.
         """
-        if self._side is not None:
+        if self._has_begun:
             raise UsageError("a dialogue begins once: make another episode")
-        self._side = UserSide(self._make_user, user_turns=self._user_turns, record=self._record)
+        self._has_begun = True
+        self._go_on(next, self._user)
         return self._heard(None)
 
     def answer(self, answer: Any) -> list[Message]:
@@ -412,7 +409,7 @@ class Episode:
         dialogue. The list is empty when the dialogue is over, or when all results were in the
         answer and the agent is to go on.
         """
-        side = self._begun()
+        self._check_begun()
         if self.is_over:
             return []
         before = len(self._record.messages)
@@ -421,7 +418,7 @@ class Episode:
         try:
             turn = self._agent.take(answer)
         except AnswerError as error:
-            side.agent_failed(error)
+            self._go_on(self._user.throw, error)
             return []
         if turn is not None:
             return self._heard(turn)
@@ -437,20 +434,20 @@ class Episode:
 
         For harnesses that execute calls themselves. Too many errors end the dialogue.
         """
-        side = self._begun()
+        self._check_begun()
         result = self._tools.call(name, arguments)
         try:
             self._agent.count(result)
         except AnswerError as error:
             if not self.is_over:
-                side.agent_failed(error)
+                self._go_on(self._user.throw, error)
         return result
 
     def stop(self, problem: str, end: End = LIMIT) -> None:
         """End a dialogue that goes on: a limit of the harness is met, or it cannot go on."""
         if not self.is_over:
-            side = self._begun()
-            side.end(Ending(end, side.turns, problem))
+            self._check_begun()
+            self._go_on(self._user.throw, _StoppedError(end, problem))
 
     def trajectory(self) -> Trajectory:
         """Return the dialogue, as a line of the file of a run.
@@ -461,14 +458,21 @@ class Episode:
             raise UsageError("the dialogue goes on: answer until it is over, or stop it")
         return self._record.trajectory(self.planned, self.ending)
 
-    def _begun(self) -> UserSide:
-        if self._side is None:
+    def _check_begun(self) -> None:
+        if not self._has_begun:
             raise UsageError("the user begins: call begin() first")
-        return self._side
+
+    def _go_on(self, send: Callable[[Any], Any], value: Any) -> Any:
+        """Return what the user says then; None when the dialogue is over."""
+        try:
+            return send(value)
+        except StopIteration as stop:
+            self.ending = stop.value
+            return None
 
     def _heard(self, turn: AgentTurn | None) -> list[Message]:
         """Return the user's answer to a turn of the agent; nothing when the dialogue is over."""
-        said = self._begun().next(turn)
+        said = None if self.is_over else self._go_on(self._user.send, turn)
         if said is None:
             return []
         self._agent.hear(said)

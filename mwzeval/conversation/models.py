@@ -159,45 +159,35 @@ def add_model_options(
 ) -> None:
     """Add the options of the model of a side, which the option `named_by` names (`--SIDE`)."""
     option = named_by or f"--{side}"
-    group = parser.add_argument_group(
+    add = parser.add_argument_group(
         f"{side} behind an endpoint",
         f"{option} {PREFIX}MODEL asks a server that speaks OpenAI's chat completions; its key is "
         f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY where the URL is "
         "that of OPENAI_BASE_URL or the public one",
+    ).add_argument
+    url = (
+        f"such as http://localhost:8000/v1 (default: MWZEVAL_{side.upper()}_BASE_URL, "
+        "OPENAI_BASE_URL, the public one)"
     )
-    add = group.add_argument
-    add(
-        f"--{side}-base-url",
-        metavar="URL",
-        help=f"such as http://localhost:8000/v1 (default: MWZEVAL_{side.upper()}_BASE_URL, "
-        "OPENAI_BASE_URL, the public one)",
-    )
-    add(
-        f"--{side}-args",
-        metavar="JSON",
-        help='arguments of all requests, such as {"max_tokens": 512}; null leaves one out '
-        "(default: temperature 0)",
+    more = (
+        'arguments of all requests, such as {"max_tokens": 512}; null leaves one out '
+        "(default: temperature 0)"
     )
     prompt = "the system message (default: one comes along)"
+    add(f"--{side}-base-url", metavar="URL", help=url)
+    add(f"--{side}-args", metavar="JSON", help=more)
     add(f"--{side}-prompt", type=InputFile, metavar="FILE", help=prompt)
 
 
 def add_request_options(parser: _ActionsContainer) -> None:
     """Add the options of requests to whatever model."""
-    parser.add_argument(
-        "--cache",
-        metavar="FOLDER",
-        help="keep what models answer: the same request of the same trial is not made again",
-    )
+    add = parser.add_argument
+    cache = "keep what models answer: the same request of the same trial is not made again"
     seed = "requests have a seed, which follows from that of the dialogue"
-    parser.add_argument("--send-seed", action="store_true", help=seed)
-    parser.add_argument(
-        "--request-seconds",
-        type=float,
-        default=REQUEST_SECONDS,
-        metavar="S",
-        help="a request that takes longer is made again (default: %(default)g)",
-    )
+    seconds = "a request that takes longer is made again (default: %(default)g)"
+    add("--cache", metavar="FOLDER", help=cache)
+    add("--send-seed", action="store_true", help=seed)
+    add("--request-seconds", type=float, default=REQUEST_SECONDS, metavar="S", help=seconds)
 
 
 def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
@@ -314,29 +304,32 @@ class ModelUser:
         completion = self._complete(self._request)
         message = completion.charge({"role": USER_ROLE, "content": ""})
         try:
-            (written,) = answer_messages(completion.message, 0)
-            if "tool_calls" in written:
-                called = written["tool_calls"][0]["function"]["name"]
-                raise NotAUserError(f"the user calls a function ({called}), and has none")
-            said = written_turn(written["content"])
-            if not (said.text or said.token):
-                why = "its message is empty"
-                if completion.finish_reason == CUT_OFF:
-                    why = "its message was cut off for its length"
-                elif written["content"]:
-                    why = "it only thinks, or speaks as the agent"
-                raise NotAUserError(f"the user says nothing: {why}")
+            text, self._token = self._written(completion)
         except ConversationError:
             self._unheard(message)
             raise
-        self._token = said.token
-        if not said.text:
+        if not text:
             self._unheard(message)
             return None
-        message["content"] = said.text
+        message["content"] = text
         self._messages.append(message)
-        self._request.append({"role": ASSISTANT_ROLE, "content": said.text})
+        self._request.append({"role": ASSISTANT_ROLE, "content": text})
         return message
+
+    def _written(self, completion: Completion) -> Written:
+        (message,) = answer_messages(completion.message, 0)
+        if "tool_calls" in message:
+            called = message["tool_calls"][0]["function"]["name"]
+            raise NotAUserError(f"the user calls a function ({called}), and has none")
+        written = written_turn(message["content"])
+        if not (written.text or written.token):
+            why = "its message is empty"
+            if completion.finish_reason == CUT_OFF:
+                why = "its message was cut off for its length"
+            elif message["content"]:
+                why = "it only thinks, or speaks as the agent"
+            raise NotAUserError(f"the user says nothing: {why}")
+        return written
 
 
 class Written(NamedTuple):

@@ -20,11 +20,12 @@ from argparse import _ActionsContainer
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mwzeval.cluster import end_with_parent, interrupts_held, one_thread_each
-from mwzeval.conversation.protocols import LIMIT, USER_STOP, End, Ending, failed
+from mwzeval.conversation.protocols import LIMIT, End, Ending, failed
 from mwzeval.conversation.trajectory import Event, Planned, Record, Trajectory
 from mwzeval.errors import MwzevalError, UsageError
 
@@ -43,8 +44,6 @@ SECONDS_TO_END = 5.0
 SPARE = 1
 """Dialogues that a process is given before it has a thread for them: it never waits for more."""
 _NEVER = float("inf")
-
-Done = tuple[Planned, Trajectory]
 
 
 class RunSetting(Protocol):
@@ -151,7 +150,7 @@ class Threads:
         self._count = count
         self._on_event = on_event
         self._waiting: SimpleQueue[Planned | None] = SimpleQueue()
-        self._held: SimpleQueue[Done | BaseException] = SimpleQueue()
+        self._held: SimpleQueue[Trajectory | BaseException] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Threads:
@@ -171,7 +170,7 @@ class Threads:
             thread.join(max(0.0, end - time.monotonic()))
         self._threads.clear()
 
-    def held(self, waiting: Iterator[Planned]) -> Iterator[Done]:
+    def held(self, waiting: Iterator[Planned]) -> Iterator[Trajectory]:
         """Yield dialogues as they end, in any order. Raises what the setting raises."""
         if self._count == 1:
             yield from map(self._hold, waiting)
@@ -191,29 +190,30 @@ class Threads:
         for _ in range(busy):
             yield self._next()
 
-    def finished(self) -> Iterator[Done]:
+    def finished(self) -> Iterator[Trajectory]:
         """Yield the dialogues that have ended and were not taken yet."""
         with suppress(Empty):
             while True:
-                done = self._held.get_nowait()
-                if not isinstance(done, BaseException):
-                    yield done
+                held = self._held.get_nowait()
+                if not isinstance(held, BaseException):
+                    yield held
 
-    def _next(self) -> Done:
-        done = self._held.get()
-        if isinstance(done, BaseException):
-            raise done
-        return done
+    def _next(self) -> Trajectory:
+        held = self._held.get()
+        if isinstance(held, BaseException):
+            raise held
+        return held
 
     def _work(self) -> None:
         while (planned := self._waiting.get()) is not None:
+            held: Trajectory | BaseException
             try:
-                done: Done | BaseException = self._hold(planned)
+                held = self._hold(planned)
             except BaseException as error:
-                done = error
-            self._held.put(done)
+                held = error
+            self._held.put(held)
 
-    def _hold(self, planned: Planned) -> Done:
+    def _hold(self, planned: Planned) -> Trajectory:
         record = Record(self._on_event)
         try:
             ending = self._setting.hold(planned, record)
@@ -221,8 +221,9 @@ class Threads:
             if self._on_event is None or isinstance(error, Exception):
                 raise
             # A cancelled task, or a panic of a library in another language.
-            ending = failed(record.ending.end, record.ending.user_turns, error)
-        return planned, record.trajectory(planned, ending)
+            noted = record.ending
+            return record.broken_off(planned, failed(noted.end, noted.user_turns, error))
+        return record.trajectory(planned, ending)
 
 
 class Processes:
@@ -236,16 +237,16 @@ class Processes:
     def __init__(
         self, setting: RunSetting, count: int, threads: int = 1, limits: TimeLimits = NO_LIMITS
     ) -> None:
-        self._setting = setting
-        self._limits = NO_LIMITS if setting.trusts else limits
-        share, more = divmod(threads, count)
-        self._threads = [max(1, share + (number < more)) for number in range(count)]
+        limits = NO_LIMITS if setting.trusts else limits
+        shares = [max(1, (threads + count - 1 - number) // count) for number in range(count)]
+        self._make = [partial(_Worker, setting, share, limits, count > 1) for share in shares]
         self._workers: list[_Worker] = []
         self._is_given_all = False
 
     def __enter__(self) -> Processes:
         try:
-            self._workers = [self._worker(number) for number in range(len(self._threads))]
+            for make in self._make:
+                self._workers.append(make())
             self._workers[0].wait_until_ready()
         except BaseException:
             self.__exit__()
@@ -257,7 +258,7 @@ class Processes:
             worker.kill()
         self._workers.clear()
 
-    def held(self, waiting: Iterator[Planned]) -> Iterator[Done]:
+    def held(self, waiting: Iterator[Planned]) -> Iterator[Trajectory]:
         """Yield dialogues as they end, in any order.
 
         One whose process is killed for taking too long, or dies, ends as the setting has noted.
@@ -274,18 +275,18 @@ class Processes:
             seconds = None if deadline == _NEVER else max(0.0, deadline - time.monotonic())
             ready: Any = wait(list(busy), seconds)
             for connection in ready:
-                if (done := busy[connection].receive()) is not None:
-                    yield done
+                if (held := busy[connection].receive()) is not None:
+                    yield held
             for worker in busy.values():
-                if worker.is_late():
-                    yield worker.timed_out()
+                if (held := worker.timed_out()) is not None:
+                    yield held
 
-    def finished(self) -> Iterator[Done]:
+    def finished(self) -> Iterator[Trajectory]:
         """Yield the dialogues that have ended and were not taken yet."""
         for worker in self._workers:
             while worker.busy and worker.is_alive and worker.connection.poll():
-                if (done := worker.receive()) is not None:
-                    yield done
+                if (held := worker.receive()) is not None:
+                    yield held
 
     def _give(self, waiting: Iterator[Planned]) -> None:
         """Give dialogues to those that have the fewest; start anew those that were killed."""
@@ -300,16 +301,15 @@ class Processes:
                     worker.send(None)
                 return
             if not worker.is_alive:
-                worker = self._workers[number] = self._worker(number)
+                worker = self._workers[number] = self._make[number]()
             worker.give(planned)
-
-    def _worker(self, number: int) -> _Worker:
-        is_one_of_many = len(self._threads) > 1
-        return _Worker(self._setting, self._threads[number], self._limits, is_one_of_many)
 
 
 class _Worker:
-    """A process as its parent sees it; `busy` is how many dialogues it was given."""
+    """A process as its parent sees it; `busy` is how many dialogues it was given.
+
+    `deadline` is when the process is to be killed.
+    """
 
     def __init__(
         self, setting: RunSetting, threads: int, limits: TimeLimits, is_one_of_many: bool
@@ -353,12 +353,12 @@ class _Worker:
         with suppress(OSError):
             self.connection.send(planned)
 
-    def receive(self) -> Done | None:
+    def receive(self) -> Trajectory | None:
         """Read one message; return the dialogue if it has ended, by the process' end or not."""
         try:
             kind, value = self.connection.recv()
         except (EOFError, OSError):
-            return self._finished(self._died())
+            return self._broken_off(self._died())
         match kind:
             case "ready":
                 self._is_ready = True
@@ -368,32 +368,28 @@ class _Worker:
                 if value[0] == "note":
                     limit = None if value[1].end in self._unhurried else self._limits.turn
                     self._turn_ends = time.monotonic() + (limit or _NEVER)
-            case "ended" if isinstance(value, Ending):
-                return self._finished(value)
             case "ended":
                 self.busy -= 1
-                done: Done = value
-                return done
+                self._turn_ends = self._dialogue_ends = _NEVER
+                held: Trajectory = value
+                return held
             case "refused":
                 raise value
             case _:
                 raise RuntimeError(value)
         return None
 
-    def is_late(self) -> bool:
-        """Tell whether the process took too long, and says nothing even now."""
-        late = self.busy > 0 and time.monotonic() >= self.deadline
-        return late and not self.connection.poll()
-
-    def timed_out(self) -> Done:
-        """Kill the process; return the dialogue."""
+    def timed_out(self) -> Trajectory | None:
+        """Kill the process if it takes too long; return its dialogue then."""
+        if not self.busy or time.monotonic() < self.deadline or self.connection.poll():
+            return None
         noted = self._record.ending
         if self._dialogue_ends <= self._turn_ends:
             late = Ending(LIMIT, noted.user_turns, f"{self._limits.dialogue:g} seconds")
         else:
             late = noted._replace(problem=f"no answer within {self._limits.turn:g} seconds")
         self.kill()
-        return self._finished(late)
+        return self._broken_off(late)
 
     def kill(self) -> None:
         """Kill the process with all that it has started."""
@@ -413,15 +409,12 @@ class _Worker:
             self._turn_ends = now + (self._limits.turn or _NEVER)
             self._dialogue_ends = now + (self._limits.dialogue or _NEVER)
 
-    def _finished(self, ending: Ending) -> Done:
-        planned, record = self._planned, self._record
-        assert planned is not None
+    def _broken_off(self, ending: Ending) -> Trajectory:
+        """Return the dialogue of a process that is no more."""
         self.busy = 0
         self._turn_ends = self._dialogue_ends = _NEVER
-        # Whether an agent fails after the user's last message does not matter any more.
-        if record.ending.end == USER_STOP:
-            ending = Ending(USER_STOP, record.ending.user_turns)
-        return planned, record.trajectory(planned, ending)
+        assert self._planned is not None
+        return self._record.broken_off(self._planned, ending)
 
     def _died(self) -> Ending:
         self._process.join(1)  # an agent may have closed the connection, and go on
@@ -488,10 +481,8 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
     try:
         with Threads(setting, threads, None if setting.trusts else send) as pool:
             connection.send(("ready", None))
-            for planned, held in pool.held(iter(connection.recv, None)):
-                # What was reported while it was held is not sent again.
-                whole = (planned, held) if setting.trusts else None
-                connection.send(("ended", whole or Ending(held.end, held.turns, held.problem)))
+            for held in pool.held(iter(connection.recv, None)):
+                connection.send(("ended", held))
             connection.recv()  # until the parent has all of them, and kills this process
     except (KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionError):
         pass

@@ -152,7 +152,7 @@ def run(
             show = _progress(stack, setting, log, len(plan), progress, trials)
             most, in_a_row = max(jobs, concurrency) + MOST_IN_A_ROW, 0
             try:
-                for _, trajectory in pool.held(iter(waiting)):
+                for trajectory in pool.held(iter(waiting)):
                     log.add(trajectory)
                     show(trajectory)
                     in_a_row = in_a_row + 1 if trajectory.end == INFRASTRUCTURE else 0
@@ -161,7 +161,7 @@ def run(
                         break
             finally:  # an interruption, too: what has ended is kept
                 with suppress(MwzevalError):
-                    for _, trajectory in pool.finished():
+                    for trajectory in pool.finished():
                         log.add(trajectory)
         log.put_in_order()
         return RunSummary(Counter(log.ends.values()), _problems(log), earlier, is_stopped)
@@ -169,19 +169,18 @@ def run(
 
 def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:
     """Return what was wrong where a side failed, as `RunSummary` has it."""
-    if not any(end in FAILED_ENDS for end in log.ends.values()):
-        return {}
-    counts: dict[End, Counter[str]] = {}
-    first: dict[tuple[End, str], str] = {}
-    for each in log.trajectories():
-        if each.end in FAILED_ENDS:
+    names: dict[End, dict[str, list[str]]] = {}
+    if any(end in FAILED_ENDS for end in log.ends.values()):
+        for each in log.trajectories():
             words = each.problem or "no reason is given"
-            counts.setdefault(each.end, Counter())[words] += 1
-            first.setdefault((each.end, words), each.name)
+            names.setdefault(each.end, {}).setdefault(words, []).append(each.name)
     return {
-        end: [(words, n, first[end, words]) for words, n in counts[end].most_common()]
+        end: sorted(
+            ((words, len(of), of[0]) for words, of in names[end].items()),
+            key=lambda problem: -problem[1],
+        )
         for end in FAILED_ENDS
-        if end in counts
+        if end in names
     }
 
 
@@ -246,15 +245,15 @@ def _progress(
     bar = stack.enter_context(
         tqdm(total=total, initial=len(log.ends), unit="dialogue", disable=disable)
     )
-    verdicts: Counter[bool] = Counter()
+    successes = judged = 0
 
     def judge(trajectory: Trajectory) -> None:
+        nonlocal successes, judged
         is_lost = trajectory.end == INFRASTRUCTURE
         verdict = None if bar.disable or is_lost else setting.judge(trajectory)
         if verdict is None:
             return
-        verdicts[bool(verdict)] += 1
-        successes, judged = verdicts[True], verdicts.total()
+        successes, judged = successes + bool(verdict), judged + 1
         shown = f"success {100 * successes / judged:.1f} %"
         if trials == 1:  # dialogues about one goal are not independent
             sure = wilson(successes, judged).scaled(100)

@@ -429,6 +429,11 @@ class Record:
         end, turns, problem = ending
         return Trajectory(item, goal, messages, acts, end, problem, turns, trial, is_numbered, more)
 
+    def broken_off(self, planned: Planned, ending: Ending) -> Trajectory:
+        """Return the dialogue that was broken off, which no longer matters after the user's end."""
+        is_over = self.ending.end == USER_STOP
+        return self.trajectory(planned, self.ending if is_over else ending)
+
     def _notify(self, method: str, value: Any) -> None:
         if self._on_event is not None:
             self._on_event((method, value))

@@ -245,7 +245,7 @@ def test_what_has_ended_can_be_taken_after_an_interruption() -> None:
             return bool(rest)
 
         wait_until("a dialogue that has ended", is_taken)
-    names = [planned.name for planned, _ in (*first, *rest)]
+    names = [trajectory.name for trajectory in (*first, *rest)]
     assert len(names) == len(set(names)) > 5
 
 

@@ -44,29 +44,20 @@ def _scripted(*answers: Any) -> Respond:
 @pytest.mark.parametrize(
     "answer", ["hello", {"content": [{"type": "text", "text": "hello"}], "reasoning": "none"}]
 )
-def test_text_is_an_answer(answer: Any) -> None:
-    session, recorded = _session(_scripted(answer))
-    turn = session.answer("hi")
-    assert turn.text == "hello"
-    assert recorded == [
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": "hello"},
-    ]
-    assert turn.messages == (recorded[1],)
-
-
-def test_what_a_message_has_cost_the_user_is_kept_and_not_told() -> None:
+def test_text_is_an_answer_and_what_the_user_has_paid_is_not_told(answer: Any) -> None:
     seen: list[Message] = []
     message = {"role": "user", "content": "hi", "usage": {"in": 7}}
 
-    def respond(messages: list[Message]) -> str:
+    def respond(messages: list[Message]) -> Any:
         seen.extend(messages)
-        return "hello"
+        return answer
 
     session, recorded = _session(respond)
-    session.answer(message)
+    turn = session.answer(message)
+    assert turn.text == "hello"
     assert seen == [{"role": "user", "content": "hi"}]
-    assert recorded[0] == message
+    assert recorded == [message, {"role": "assistant", "content": "hello"}]
+    assert turn.messages == (recorded[1],)
 
 
 @pytest.mark.parametrize(
@@ -141,26 +132,18 @@ def test_what_is_no_answer_is_said_so(answer: Any) -> None:
         session.answer("hi")
 
 
-def test_an_agent_that_goes_on_calling_ends() -> None:
-    asked = []
-
-    def respond(messages: list[Message]) -> Any:
-        asked.append(messages)
-        return {"tool_calls": [_call("add", '{"terms": []}')]}
-
-    session, _ = _session(respond, tool_rounds=3)
-    with pytest.raises(AnswerError, match="3"):
+@pytest.mark.parametrize(
+    ("name", "limits", "rounds", "told"),
+    [("add", {"tool_rounds": 3}, 4, "3"), ("subtract", {"tool_errors": 2}, 3, "subtract")],
+)
+def test_an_agent_that_goes_on_calling_or_calls_wrongly_too_often_ends(
+    name: str, limits: dict[str, int], rounds: int, told: str
+) -> None:
+    call = {"tool_calls": [_call(name, '{"terms": []}')]}
+    session, recorded = _session(lambda messages: call, **limits)
+    with pytest.raises(AnswerError, match=told):
         session.answer("hi")
-    assert len(asked) == 4
-
-
-def test_an_agent_that_calls_wrongly_too_often_ends() -> None:
-    session, recorded = _session(
-        lambda messages: {"tool_calls": [_call("subtract", "{}")]}, tool_errors=2
-    )
-    with pytest.raises(AnswerError, match="subtract"):
-        session.answer("hi")
-    assert sum(message["role"] == "tool" for message in recorded) == 3
+    assert sum(message["role"] == "tool" for message in recorded) == rounds
 
 
 def test_calls_of_a_client_of_its_own_are_recorded_as_if_they_were_asked_for() -> None:
@@ -200,27 +183,24 @@ def test_functions_are_not_called_while_it_is_the_turn_of_the_user() -> None:
     assert len(recorded) == 2
 
 
-def test_an_agent_whose_client_calls_wrongly_too_often_ends() -> None:
+def test_a_client_that_calls_wrongly_too_often_or_tells_its_calls_again_ends() -> None:
     results: list[Any] = []
 
-    def respond(messages: list[Message]) -> str:
+    def errs(messages: list[Message]) -> str:
         results.extend(session.execute("subtract", "{}") for _ in range(5))
         return "hello"
 
-    session, recorded = _session(respond, tool_errors=2)
-    with pytest.raises(AnswerError, match="2"):
-        session.answer("hi")
-    assert sum(message["role"] == "tool" for message in recorded) == 3
-    assert all("2" in result["error"] for result in results[2:])
-
-
-def test_calls_of_a_client_are_not_told_again() -> None:
-    def respond(messages: list[Message]) -> Any:
+    def tells(messages: list[Message]) -> Any:
         session.execute("add", '{"terms": []}')
         own = {"tool_calls": [_call("add", '{"terms": []}')]}
         return [own, {"role": "tool", "tool_call_id": "x", "content": "0"}, {"content": "0"}]
 
-    session, _ = _session(respond)
+    session, recorded = _session(errs, tool_errors=2)
+    with pytest.raises(AnswerError, match="2"):
+        session.answer("hi")
+    assert sum(message["role"] == "tool" for message in recorded) == 3
+    assert all("2" in result["error"] for result in results[2:])
+    session, _ = _session(tells)
     with pytest.raises(AnswerError, match="add"):
         session.answer("hi")
 

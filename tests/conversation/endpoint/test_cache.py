@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -65,6 +68,32 @@ def test_many_threads_write_and_read_at_once(tmp_path: Path) -> None:
             assert found is not None
             assert found.message == {"content": str(number % 7) * 5000}
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 7
+
+
+KILLED = """
+import resource, signal, sys
+from mwzeval.conversation.completions import Completion, FolderCache
+folder, url, request = sys.argv[1:]
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+FolderCache(folder, url).put(request, 1, Completion({"content": "x" * 1_000_000}, None, {}))
+"""
+"""Is killed by the system when a tenth of the completion is written."""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("request_", ["{}", "new"])
+def test_who_is_killed_while_a_completion_is_written_leaves_what_was_there(
+    request_: str, tmp_path: Path
+) -> None:
+    cache = FolderCache(tmp_path, URL)
+    cache.put("{}", 1, FOUND)
+    command = [sys.executable, "-c", KILLED, str(tmp_path), URL, request_]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGXFSZ
+    assert cache.get("{}", 1) == FOUND
+    assert cache.get("new", 1) is None
+    cache.put(request_, 1, FOUND)
+    assert cache.get(request_, 1) == FOUND
 
 
 def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
