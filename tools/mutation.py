@@ -50,7 +50,7 @@ TARGETS = re.compile(
     r"|mwzeval/multiwoz/(scoring/|tracking/|words/|grounding/|normalization|placeholders)"
     r"|mwzeval/multiwoz/live/(user|judge|grounded|goal)"
     r"|mwzeval/multiwoz/convlab/(user|system)"
-    r"|mwzeval/crosswoz/(scoring|simulation)/|mwzeval/dstc7/scoring/"
+    r"|mwzeval/crosswoz/(scoring|simulation)/|mwzeval/dstc7/(measures|explain|evaluation)"
     r"|mwzeval/pydial/(dialogue|simulator)/"
 )
 """Rules of scores, statistics, comparison, words, grounding, judgement, users and simulators."""

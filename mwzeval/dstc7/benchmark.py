@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mwzeval.arguments import InputFile
 from mwzeval.benchmark import FileScorer
 from mwzeval.dstc7.board import boards_of, published_document, read_results
-from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
-from mwzeval.dstc7.reading.tracks import (
+from mwzeval.dstc7.evaluation import ScoredSubmission, evaluate, validate
+from mwzeval.dstc7.explain import MEANINGS
+from mwzeval.dstc7.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
+from mwzeval.dstc7.tracks import (
     COMPATIBLE,
     COVERAGE,
     METRICS,
@@ -23,12 +24,6 @@ from mwzeval.dstc7.reading.tracks import (
     track_from,
     track_of,
 )
-from mwzeval.dstc7.scoring.evaluation import (
-    ScoredSubmission,
-    evaluate,
-    validate,
-)
-from mwzeval.dstc7.scoring.explanation import MEANINGS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.downloads import DATA_VARIABLE
 from mwzeval.report.systems import ScoredSystem
@@ -84,57 +79,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def published(entry: ScoredSystem | None, arguments: Namespace) -> Document:
-    """Return the published results of a track, or of all tracks.
-
-    Raises `UsageError` for a system that was scored on other data.
-    """
-    if entry is not None and entry.meta.get("note"):
-        raise UsageError(f"published results are on other data. {entry.meta['note']}")
-    results = read_results()
-    if arguments.benchmark != PREFIX:
-        boards = boards_of(results, track_of(arguments.benchmark))
-    elif entry is not None:
-        boards = boards_of(results, track_of(entry.meta["corpus"], entry.meta["case"]))
-    else:
-        boards = results.boards
-    return published_document(results, boards, entry)
-
-
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """Where the right answers are, as arguments say."""
-
-    targets: str | None
-    dialogues: str | None
-    pool: str | None
-    data: str | None
-    split: str
-
-    @classmethod
-    def of(cls, arguments: Namespace) -> _Where:
-        return cls(
-            arguments.targets,
-            arguments.dialogues,
-            arguments.pool,
-            arguments.data,
-            arguments.split,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class SubmissionScorer(FileScorer):
     """Scores submissions to one track, or to the track that each file's name says."""
 
-    track: str | None
-    where: _Where
-    options: Options
-
-    @classmethod
-    def of(cls, arguments: Namespace) -> SubmissionScorer:
-        """Return what scores the files of a command."""
-        track = None if arguments.benchmark == PREFIX else arguments.benchmark
-        return cls(track, _Where.of(arguments), _options(arguments))
+    def __init__(self, arguments: Namespace) -> None:
+        self._arguments = arguments
+        self._track = None if arguments.benchmark == PREFIX else arguments.benchmark
+        self._options = Options(
+            metric=arguments.metric,
+            strict=getattr(arguments, "strict", False),
+            order=arguments.order,
+            compat=arguments.compat,
+            coverage=arguments.coverage,
+        )
 
     @property
     def reasons(self) -> Mapping[str, str]:
@@ -143,36 +100,42 @@ class SubmissionScorer(FileScorer):
 
     def score(self, file: str, *, progress: bool = False) -> ScoredSubmission:
         """Return a submission scored. Raises `InputError`, `DataError`, `UsageError`."""
-        track = track_from(self.track, file)
-        return evaluate(file, _gold(self.where, track), track, self.options)
+        track = track_from(self._track, file)
+        return evaluate(file, self._gold(track), track, self._options)
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a submission and its gold data.
 
         Raises `UsageError` for a pool without targets.
         """
-        track = track_from(self.track, file)
-        return validate(file, _gold(self.where, track), track, self.options)
+        track = track_from(self._track, file)
+        return validate(file, self._gold(track), track, self._options)
+
+    def _gold(self, track: Track) -> Gold:
+        given = self._arguments
+        if given.targets or given.dialogues:
+            return Gold(given.targets, given.dialogues, given.pool)
+        if given.pool:
+            raise UsageError("--pool has candidates, not answers: name --targets as well")
+        if given.data:
+            return gold_in(given.data, track, given.split)
+        root = os.environ.get(DATA_VARIABLE)
+        if root and (folder := Path(root) / FOLDER).is_dir():
+            return gold_in(folder, track, given.split)
+        return sample_gold(track)
 
 
-def _options(arguments: Namespace) -> Options:
-    return Options(
-        metric=arguments.metric,
-        strict=getattr(arguments, "strict", False),
-        order=arguments.order,
-        compat=arguments.compat,
-        coverage=arguments.coverage,
-    )
+def published(entry: ScoredSystem | None, arguments: Namespace) -> Document:
+    """Return the published results of a track, or of all tracks.
 
-
-def _gold(arguments: _Where, track: Track) -> Gold:
-    if arguments.targets or arguments.dialogues:
-        return Gold(arguments.targets, arguments.dialogues, arguments.pool)
-    if arguments.pool:
-        raise UsageError("--pool has candidates, not answers: name --targets as well")
-    if arguments.data:
-        return gold_in(arguments.data, track, arguments.split)
-    root = os.environ.get(DATA_VARIABLE)
-    if root and (folder := Path(root) / FOLDER).is_dir():
-        return gold_in(folder, track, arguments.split)
-    return sample_gold(track)
+    Raises `UsageError` for a system that was scored on other data.
+    """
+    if entry is not None and entry.meta.get("note"):
+        raise UsageError(f"published results are on other data. {entry.meta['note']}")
+    results = read_results()
+    boards = results.boards
+    if arguments.benchmark != PREFIX:
+        boards = boards_of(results, track_of(arguments.benchmark))
+    elif entry is not None:
+        boards = boards_of(results, track_of(entry.meta["corpus"], entry.meta["case"]))
+    return published_document(results, boards, entry)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.reading.tracks import RANKED, Track
+from mwzeval.dstc7.tracks import RANKED, Track
 from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
 from mwzeval.report.leaderboard import Board, Column, Figure, Row, read_published, row_of

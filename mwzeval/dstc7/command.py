@@ -1,8 +1,7 @@
-"""DSTC7 track 1 beyond scoring: baselines, synthetic data, and files of TREC tools.
+"""DSTC7 track 1 beyond scoring: baselines, and files of TREC tools.
 
 predict   rank the candidates of a dialogue file with a baseline and write a submission
-train     train the dual encoder; called again, it goes on where it was
-generate  write synthetic data of a track, of the full size or smaller
+train     train the dual encoder; called again, training resumes
 convert   turn submissions into TREC runs and targets into qrels, and back
 
 Scoring is `mwzeval evaluate --benchmark dstc7-ubuntu-1`, and so are validate, compare, explain and
@@ -12,16 +11,16 @@ report.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import InputFile, add_files, file_of
-from mwzeval.errors import UsageError, printable
+from mwzeval.errors import UsageError
+from mwzeval.libraries import required
 from mwzeval.output import tell, write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.baselines.query import Knowledge
-    from mwzeval.dstc7.reading.tracks import Track
+    from mwzeval.dstc7.tracks import Track
     from mwzeval.neural.training import Point
 
 BASELINES = ("random", "tfidf", "bm25", "dual-encoder")
@@ -34,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_predict(actions.add_parser("predict", help="write a baseline's submission"))
     _add_train(actions.add_parser("train", help="train the dual encoder"))
-    _add_generate(actions.add_parser("generate", help="write synthetic data"))
     _add_convert(actions.add_parser("convert", help="to and from TREC run and qrels"))
 
 
@@ -78,17 +76,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     _add_knowledge(parser)
 
 
-def _add_generate(parser: argparse.ArgumentParser) -> None:
-    _add_track(parser, required=True)
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where files go")
-    parser.set_defaults(writes_folder=True)
-    for split, size in (("train", 100_000), ("dev", 5_000), ("test", 1_000)):
-        parser.add_argument(
-            f"--{split}", type=int, default=size, metavar="N", help="examples (%(default)s)"
-        )
-    parser.add_argument("--seed", type=int, default=7, metavar="N", help="default: %(default)s")
-
-
 def _add_convert(parser: argparse.ArgumentParser) -> None:
     add_files(parser, "the file to convert", several=False)
     parser.add_argument(
@@ -101,14 +88,9 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     _add_output(parser, "the result")
 
 
-def _add_track(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
-    parser.add_argument(
-        "--track",
-        required=required,
-        metavar="NAME",
-        help="dstc7-ubuntu-1 and so on"
-        + ("" if required else " (default: what the name of the output says)"),
-    )
+def _add_track(parser: argparse.ArgumentParser) -> None:
+    meaning = "dstc7-ubuntu-1 and so on (default: what the name of the output says)"
+    parser.add_argument("--track", metavar="NAME", help=meaning)
 
 
 def _add_output(parser: argparse.ArgumentParser, what: str) -> None:
@@ -127,15 +109,13 @@ def _add_knowledge(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; return 0."""
-    actions = {"predict": _predict, "train": _train, "generate": _generate, "convert": _convert}
-    actions[arguments.action](arguments)
+    {"predict": _predict, "train": _train, "convert": _convert}[arguments.action](arguments)
     return 0
 
 
 def _predict(arguments: argparse.Namespace) -> None:
-    from mwzeval.dstc7.baselines.ranker import Baseline
-    from mwzeval.dstc7.baselines.run import predict
-    from mwzeval.dstc7.reading.tracks import track_from
+    from mwzeval.dstc7.baselines.ranker import Baseline, predict
+    from mwzeval.dstc7.tracks import track_from
 
     track = track_from(arguments.track, arguments.output)
     baseline = Baseline(
@@ -160,8 +140,9 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
-    from mwzeval.dstc7.baselines.run import train
+    required("torch", "neural")
+    from mwzeval.dstc7.baselines.dual_encoder import Settings
+    from mwzeval.dstc7.baselines.ranker import train
 
     chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
     given = {name: value for name, value in chosen.items() if value is not None}
@@ -171,7 +152,7 @@ def _train(arguments: argparse.Namespace) -> None:
             raise UsageError(
                 "--knowledge needs --track: man pages are Ubuntu's, courses Advising's"
             )
-        from mwzeval.dstc7.reading.tracks import track_of
+        from mwzeval.dstc7.tracks import track_of
 
         knowledge = _knowledge(arguments, track_of(arguments.track))
     print(" steps  examples    loss  Recall@1  Recall@10     MRR")
@@ -195,28 +176,11 @@ def _show(point: Point) -> None:
     )
 
 
-def _generate(arguments: argparse.Namespace) -> None:
-    from mwzeval.dstc7.reading.tracks import track_of
-    from mwzeval.dstc7.synthetic.files import Sizes, write_track
-    from mwzeval.dstc7.synthetic.world import Recipe
-
-    folder = Path(arguments.output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(f"cannot make the folder {arguments.output}: {reason}") from None
-    sizes = Sizes(arguments.train, arguments.dev, arguments.test)
-    written = write_track(folder, track_of(arguments.track), sizes, Recipe(seed=arguments.seed))
-    for what, path in written.items():
-        write_result(printable(f"{path} ({what})\n", keep="\n"), "text")
-
-
 def _convert(arguments: argparse.Namespace) -> None:
-    from mwzeval.dstc7.reading import trec
-    from mwzeval.dstc7.reading.submission import read_submission, submission_text
-    from mwzeval.dstc7.reading.targets import read_targets, write_targets
-    from mwzeval.dstc7.reading.tracks import track_of_file
+    from mwzeval.dstc7 import trec
+    from mwzeval.dstc7.dialogues import read_targets, write_targets
+    from mwzeval.dstc7.submission import read_submission, submission_text
+    from mwzeval.dstc7.tracks import track_of_file
     from mwzeval.scores.findings import Findings
 
     file = file_of(arguments)
@@ -242,6 +206,6 @@ def _convert(arguments: argparse.Namespace) -> None:
 def _knowledge(arguments: argparse.Namespace, track: Track) -> Knowledge | None:
     if arguments.knowledge is None:
         return None
-    from mwzeval.dstc7.baselines.external_knowledge import read_knowledge
+    from mwzeval.dstc7.baselines.knowledge import read_knowledge
 
     return read_knowledge(arguments.knowledge, track)

@@ -35,7 +35,7 @@ class SentenceSelection(Benchmark):
     )
     verbs: Mapping[str, OwnVerb] = {
         "dstc7": OwnVerb(
-            "baselines, synthetic data and conversions for DSTC7 sentence selection",
+            "baselines and conversions for DSTC7 sentence selection",
             "mwzeval.dstc7.command",
             "benchmarks",
         ),
@@ -44,7 +44,7 @@ class SentenceSelection(Benchmark):
     @property
     def names(self) -> Sequence[str]:
         """The tracks, and the cases of those on advising."""
-        from mwzeval.dstc7.reading.tracks import CASES, TRACK_NAMES
+        from mwzeval.dstc7.tracks import CASES, TRACK_NAMES
 
         advising = [name for name in TRACK_NAMES if "advising" in name]
         return NAME, *TRACK_NAMES, *(f"{name}-{case}" for name in advising for case in CASES)
@@ -64,7 +64,7 @@ class SentenceSelection(Benchmark):
         """Return what scores submissions."""
         from mwzeval.dstc7.benchmark import SubmissionScorer
 
-        return SubmissionScorer.of(arguments)
+        return SubmissionScorer(arguments)
 
     def live(self, arguments: Namespace) -> NoReturn:
         """Raise `UsageError`: there is nobody to talk to."""

@@ -124,8 +124,9 @@ class Findings:
             elif len(self.errors) == MOST_ERRORS:
                 self.errors.append(replace(MORE_ERRORS, file=problem.file))
             else:
-                last = self.errors[-1]
-                self.errors[-1] = replace(last, count=last.count + 1)
+                # Not `replace`, which is slow: there may be millions of errors.
+                kind, message, last = MORE_ERRORS.kind, MORE_ERRORS.message, self.errors[-1]
+                self.errors[-1] = Problem(kind, message, file=last.file, count=last.count + 1)
 
     def merge(self, later: Findings) -> None:
         """Add what was found in a later part of the input."""

@@ -56,16 +56,3 @@ def test_converting_there_and_back_keeps_the_scores(elsewhere: Path) -> None:
         assert main(["evaluate", "--benchmark", "dstc7", "-q", "-i", file]) == 0
         reports.append(read_json(elsewhere / "evaluation_results.json")["ranking"])
     assert reports[0] == reports[1]
-
-
-@pytest.mark.integration
-def test_a_baseline_on_generated_data_is_valid() -> None:
-    output = "Ubuntu_subtask_4.json"
-    for command in (
-        "dstc7 generate --track dstc7-ubuntu-4 --train 30 --dev 8 --test 5 -o data",
-        "dstc7 predict data/ubuntu_test_subtask_4.json --baseline tfidf "
-        f"--dev data/ubuntu_dev_subtask_4.json -o {output}",
-        f"validate --benchmark dstc7 {output} --data data --strict",
-    ):
-        assert main(command.split()) == 0, command
-    assert len(read_json(Path(output))) == 5

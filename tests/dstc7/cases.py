@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.reading.loading import Loaded
-from mwzeval.dstc7.reading.submission import check_submission
-from mwzeval.dstc7.reading.targets import parse_targets
-from mwzeval.dstc7.scoring.evaluation import (
+from mwzeval.dstc7.dialogues import parse_targets
+from mwzeval.dstc7.evaluation import (
     Gold,
     Options,
     ScoredSubmission,
@@ -18,6 +16,8 @@ from mwzeval.dstc7.scoring.evaluation import (
     evaluate,
     validate,
 )
+from mwzeval.dstc7.loading import Loaded
+from mwzeval.dstc7.submission import check_submission
 from mwzeval.errors import Problem
 from mwzeval.files.downloads import embedded
 from mwzeval.scores.findings import Findings

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from mwzeval.dstc7.reading.submission import submission_text
-from mwzeval.dstc7.reading.tracks import RANKED, SUBTASKS, Track
+from mwzeval.dstc7.submission import submission_text
+from mwzeval.dstc7.tracks import RANKED, SUBTASKS, Track
 from tools.samples.common import ROOT, Dice
 
 FOLDER = ROOT / "data" / "dstc7"

@@ -1,14 +1,28 @@
-"""What a baseline is given of an example, and the ranking that it gives back."""
+"""What a baseline sees of an example, the ranking that it returns, and products of text vectors."""
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import accumulate
+from typing import Any, Protocol
 
-from mwzeval.dstc7.reading.dialogues import Candidate, Example
-from mwzeval.dstc7.reading.tracks import CHOICES, NONE
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.dstc7.dialogues import Candidate, Example
+from mwzeval.dstc7.tracks import NONE
+
+CUT = 10
+"""The final score is (MRR + Recall@10) / 2 (the organisers' site, "Evaluation")."""
+
+_WORD = re.compile(r"\w+")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the lower-case runs of letters, digits and underscores, in order."""
+    return _WORD.findall(text.lower())
 
 
 class Knowledge(Protocol):
@@ -20,7 +34,7 @@ class Knowledge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One example: what has been said, oldest first, and what might be said next.
+    """What a baseline sees of an example: the messages, oldest first, and the candidates.
 
     `candidates` are the texts of `candidate_ids` (canonical, each once), in the order of the file;
     both are empty when there is one pool for all. `answers` are the right ones; `correct` their
@@ -36,7 +50,7 @@ class Query:
 
     @property
     def context(self) -> str:
-        """All that has been said, as one text."""
+        """All messages, as one text."""
         return " ".join(self.messages)
 
 
@@ -56,23 +70,25 @@ def query_of(
     With `knowledge` each candidate is followed by what is known about it, and what is known about
     the context comes before it, like a message older than all others.
     """
-    said = [message.utterance for message in example.messages]
-    messages = said[-1:] if last_message else said
-    if knowledge is not None:
-        known = knowledge.about(" ".join(messages))
-        messages = [known, *messages] if known else messages
-    unique = {option.candidate_id: option for option in reversed(example.candidates)}
-    options = [c for c in example.candidates if unique[c.candidate_id] is c]
-    correct: frozenset[str] = frozenset()
-    if example.correct is not None:
-        correct = frozenset(option.candidate_id for option in example.correct) or frozenset({NONE})
+    messages = [message.utterance for message in example.messages]
+    messages = messages[-1:] if last_message else messages
+    if knowledge is not None and (known := knowledge.about(" ".join(messages))):
+        messages = [known, *messages]
+
+    def texts(options: Iterable[Candidate]) -> tuple[str, ...]:
+        return tuple(with_knowledge(option.utterance, knowledge) for option in options)
+
+    options: dict[str, Candidate] = {}
+    for option in example.candidates:
+        options.setdefault(option.candidate_id, option)
+    correct = frozenset(option.candidate_id for option in example.correct or ())
     return Query(
         example=example.example_id,
         messages=tuple(messages),
-        candidate_ids=tuple(option.candidate_id for option in options),
-        candidates=_texts(options, knowledge),
-        answers=_texts(example.correct or (), knowledge),
-        correct=correct,
+        candidate_ids=tuple(options),
+        candidates=texts(options.values()),
+        answers=texts(example.correct or ()),
+        correct=correct if correct or example.correct is None else frozenset({NONE}),
     )
 
 
@@ -82,29 +98,83 @@ def with_knowledge(text: str, knowledge: Knowledge | None) -> str:
     return f"{text} {known}" if known else text
 
 
-def _texts(options: Iterable[Candidate], knowledge: Knowledge | None) -> tuple[str, ...]:
-    return tuple(with_knowledge(option.utterance, knowledge) for option in options)
-
-
 def all_candidates(queries: Sequence[Query]) -> list[str]:
     """Return the candidates of all queries, one list after the other."""
     return [text for query in queries for text in query.candidates]
 
 
-def as_choices(ranking: Ranking, *, are_logarithms: bool) -> Ranking:
-    """Return the ten best of a ranking with probabilities that add to 1.
+Scores = NDArray[np.float32]
+Indices = NDArray[np.int64]
 
-    Scores that are logarithms of odds (a dual encoder's) go through a softmax; others count in
-    proportion, negative ones as 0, and all ten alike when none is above 0.
+BLOCK = 32
+"""Contexts scored against a pool at a time: 120,000 × 32 scores are 15 MB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """One vector for each of n texts, in two parts that lie side by side.
+
+    `sparse` is a SciPy CSR matrix, n × words; `dense` an array, n × dimensions, or None.
     """
-    best = ranking.entries[:CHOICES]
-    scores = [score for _, score in best]
-    weights = _exponentials(scores) if are_logarithms else [max(score, 0.0) for score in scores]
-    total = math.fsum(weights)
-    shares = [weight / total for weight in weights] if total else [1 / len(best)] * len(best)
-    names = (name for name, _ in best)
-    return Ranking(ranking.example, tuple(zip(names, shares, strict=True)))
+
+    sparse: Any
+    dense: Scores | None = None
+
+    def __len__(self) -> int:
+        return int(self.sparse.shape[0])
 
 
-def _exponentials(scores: Sequence[float]) -> list[float]:
-    return [math.exp(score - max(scores)) for score in scores]
+def list_scores(contexts: Vectors, candidates: Vectors, sizes: Sequence[int]) -> list[Scores]:
+    """Return the dot products of each context with its own candidates.
+
+    `candidates` has the `sizes[0]` candidates of the first context, then those of the second, …
+    """
+    query = np.zeros(contexts.sparse.shape[1], dtype=np.float32)
+    scores = []
+    for index, stop in enumerate(accumulate(sizes)):
+        rows = slice(stop - sizes[index], stop)
+        row = contexts.sparse[index]
+        query[row.indices] = row.data
+        products = candidates.sparse[rows] @ query
+        query[row.indices] = 0
+        if contexts.dense is not None and candidates.dense is not None:
+            products = products + candidates.dense[rows] @ contexts.dense[index]
+        scores.append(products.astype(np.float32, copy=False))
+    return scores
+
+
+def pool_best(contexts: Vectors, pool: Vectors, most: int) -> list[tuple[Indices, Scores]]:
+    """Return for each context the `most` candidates of a pool with the largest dot products.
+
+    Rows of the pool and their scores, best first; the earlier row goes first when scores are equal.
+    """
+    found = []
+    for start in range(0, len(contexts), BLOCK):
+        rows = slice(start, start + BLOCK)
+        # Columns of a block, as sparse × dense: a sparse product would be nearly full, and slower.
+        block = np.ascontiguousarray(contexts.sparse[rows].toarray().T)
+        products = np.ascontiguousarray((pool.sparse @ block).T)
+        if contexts.dense is not None and pool.dense is not None:
+            products += contexts.dense[rows] @ pool.dense.T
+        found += [best(scores, most) for scores in products]
+    return found
+
+
+def order(scores: Scores) -> Indices:
+    """Return the places of scores from the highest to the lowest; equal ones stay in order."""
+    return np.argsort(-scores, kind="stable")
+
+
+def best(scores: Scores, most: int) -> tuple[Indices, Scores]:
+    """Return the places of the `most` highest scores in that order, and these scores.
+
+    The same as the head of `order`, without sorting everything.
+    """
+    if most >= len(scores):
+        places = order(scores)
+    else:
+        last = np.partition(scores, len(scores) - most)[len(scores) - most]
+        above = np.flatnonzero(scores > last)
+        level = np.flatnonzero(scores == last)[: most - len(above)]
+        places = np.concatenate([above[order(scores[above])], level])
+    return places, scores[places]

@@ -1,34 +1,46 @@
-"""A baseline with its options, ready to rank; in subtask 4 with a score for NONE.
+"""Baselines that rank candidates, from dialogue files to submissions.
 
-Those that learn nothing are here: TF-IDF, BM25, and a random order to compare them with. NONE gets
-the same score in every list: the one with the best final score on labelled lists.
+Each ranks the candidates of an example, or a pool of them, by the dot product of a vector of the
+context and a vector of the candidate. Those that learn nothing are here: TF-IDF, BM25, and a random
+order to compare them with. In subtask 4 NONE gets the same score in every list: the one with the
+best final score on lists with answers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.dstc7.baselines.dual_encoder.model import DualEncoder
 from mwzeval.dstc7.baselines.query import (
+    CUT,
     Knowledge,
     Query,
     Ranking,
+    Vectors,
     all_candidates,
+    list_scores,
+    order,
+    pool_best,
     query_of,
     with_knowledge,
+    words_of,
 )
-from mwzeval.dstc7.baselines.vectors import Vectors, list_scores, order, pool_best, words_of
-from mwzeval.dstc7.reading.dialogues import read_pool, stream_examples
-from mwzeval.dstc7.reading.tracks import NONE, RANKED, Track
+from mwzeval.dstc7.dialogues import read_pool, stream_examples
+from mwzeval.dstc7.submission import write_submission
+from mwzeval.dstc7.tracks import CHOICES, NONE, RANKED, Track
 from mwzeval.errors import InputError, Problem, UsageError, unknown
 from mwzeval.libraries import required
+
+if TYPE_CHECKING:
+    from mwzeval.dstc7.baselines.dual_encoder import Settings
+    from mwzeval.neural.training import Point, Watch
 
 K1 = 1.5
 B = 0.75
@@ -42,37 +54,27 @@ def bm25_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Ve
     Raises `DependencyError` when bm25s is not installed.
     """
     bm25s = required("bm25s", "retrieval")
+    from scipy import sparse
+
     vocabulary: dict[str, int] = {}
     documents = [
         [vocabulary.setdefault(word, len(vocabulary)) for word in words_of(text)]
         for text in candidates
     ]
     size = max(len(vocabulary), 1)
-    counts = _word_counts(contexts, vocabulary, size)
-    return Vectors(counts), Vectors(_weights(bm25s, documents, vocabulary, size))
-
-
-def _weights(bm25s: Any, documents: list[list[int]], vocabulary: dict[str, int], size: int) -> Any:
-    from scipy import sparse
-
-    if not vocabulary:
-        return sparse.csr_matrix((len(documents), size), dtype=np.float32)
-    index = bm25s.BM25(k1=K1, b=B, method="lucene", backend="numpy", csc_backend="scipy")
-    index.index((documents, vocabulary), create_empty_token=False, show_progress=False)
-    parts = (index.scores["data"], index.scores["indices"], index.scores["indptr"])
-    return sparse.csc_matrix(parts, shape=(len(documents), size)).tocsr()
-
-
-def _word_counts(texts: Sequence[str], vocabulary: dict[str, int], size: int) -> Any:
-    from scipy import sparse
-
-    rows = [[vocabulary[word] for word in words_of(t) if word in vocabulary] for t in texts]
+    weights = sparse.csr_matrix((len(documents), size), dtype=np.float32)
+    if vocabulary:
+        index = bm25s.BM25(k1=K1, b=B, method="lucene", backend="numpy", csc_backend="scipy")
+        index.index((documents, vocabulary), create_empty_token=False, show_progress=False)
+        parts = (index.scores["data"], index.scores["indices"], index.scores["indptr"])
+        weights = sparse.csc_matrix(parts, shape=(len(documents), size)).tocsr()
+    rows = [[vocabulary[word] for word in words_of(t) if word in vocabulary] for t in contexts]
     starts = np.cumsum([0, *map(len, rows)])
     columns = np.fromiter((column for row in rows for column in row), np.int64, starts[-1])
     ones = np.ones(len(columns), dtype=np.float32)
-    counts = sparse.csr_matrix((ones, columns, starts), shape=(len(texts), size))
+    counts = sparse.csr_matrix((ones, columns, starts), shape=(len(contexts), size))
     counts.sum_duplicates()
-    return counts
+    return Vectors(counts), Vectors(weights)
 
 
 def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Vectors, Vectors]:
@@ -111,19 +113,11 @@ def draw_from_pool(
 
 def _shuffled(example: str, ids: Sequence[str], most: int | None, seed: int) -> Ranking:
     size = len(ids) if most is None else min(most, len(ids))
-    drawn = _generator(example, seed).choice(max(len(ids), 1), size=size, replace=False)
-    return Ranking(
-        example, tuple((ids[index], 1 - rank / size) for rank, index in enumerate(drawn))
-    )
-
-
-def _generator(example: str, seed: int) -> np.random.Generator:
     digest = blake2b(f"{seed}:{example}".encode("utf-8", "backslashreplace"), digest_size=16)
-    return np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "big")))
-
-
-CUT = 10
-"""The final score is (MRR + Recall@10) / 2 (the organisers' site, "Evaluation")."""
+    generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "big")))
+    drawn = generator.choice(max(len(ids), 1), size=size, replace=False)
+    entries = ((ids[index], 1 - rank / size) for rank, index in enumerate(drawn))
+    return Ranking(example, tuple(entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +150,7 @@ def tune(rankings: Sequence[Ranking], correct: Sequence[Iterable[str]]) -> Thres
     # totals[i]: what is gained with at_all[i - 1] < threshold <= at_all[i].
     totals = np.concatenate([[base], base + np.cumsum(by_all)])
     winner = int(np.flatnonzero(totals >= totals.max() - 1e-9)[0])
-    return Threshold(_between(at_all, winner), float(totals[winner]) / len(rankings))
+    return Threshold(_between(at_all.tolist(), winner), float(totals[winner]) / len(rankings))
 
 
 def insert_none(ranking: Ranking, score: float) -> Ranking:
@@ -173,31 +167,48 @@ def _steps(
 
     NONE rises above a candidate as soon as its score is higher: places are these scores.
     """
+
+    def gain(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+        return (1 / ranks + (ranks <= CUT)) / 2
+
     scores = np.array([score for _, score in ranking.entries], dtype=np.float64)
     if right == {NONE}:
-        gains = _gain(np.arange(len(scores) + 1, 0, -1))
+        gains = gain(np.arange(len(scores) + 1, 0, -1))
         return float(gains[0]), scores[::-1], np.diff(gains)
     rank = next((n for n, (name, _) in enumerate(ranking.entries, 1) if name in right), None)
     if rank is None:
         return 0.0, np.zeros(0), np.zeros(0)
-    before, after = _gain(np.array([rank, rank + 1]))
+    before, after = gain(np.array([rank, rank + 1]))
     return float(before), scores[rank - 1 : rank], np.array([after - before])
 
 
-def _gain(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
-    return (1 / ranks + (ranks <= CUT)) / 2
-
-
-def _between(places: NDArray[np.float64], winner: int) -> float:
-    if not len(places):
+def _between(places: Sequence[float], winner: int) -> float:
+    if not places:
         return 0.0
     if winner == 0:
-        return float(places[0]) - 1
+        return places[0] - 1
     if winner == len(places):
-        return float(places[-1]) + 1
-    low, high = float(places[winner - 1]), float(places[winner])
+        return places[-1] + 1
+    low, high = places[winner - 1], places[winner]
     middle = low + (high - low) / 2
     return middle if low < middle else high
+
+
+def as_choices(ranking: Ranking, *, are_logarithms: bool) -> Ranking:
+    """Return the ten best of a ranking with probabilities that add to 1.
+
+    Scores that are logarithms of odds (a dual encoder's) go through a softmax; others count in
+    proportion, negative ones as 0, and all ten alike when none is above 0.
+    """
+    choices = ranking.entries[:CHOICES]
+    scores = [score for _, score in choices]
+    weights = [max(score, 0.0) for score in scores]
+    if are_logarithms:
+        weights = [math.exp(score - max(scores)) for score in scores]
+    total = math.fsum(weights)
+    shares = [weight / total if total else 1 / len(choices) for weight in weights]
+    names = (name for name, _ in choices)
+    return Ranking(ranking.example, tuple(zip(names, shares, strict=True)))
 
 
 RANDOM, TFIDF, BM25, DUAL_ENCODER = "random", "tfidf", "bm25", "dual-encoder"
@@ -232,67 +243,142 @@ class Baseline:
         for example in stream_examples(dialogues):
             yield query_of(example, last_message=self.last_message, knowledge=self.knowledge)
 
-
-class Ranker:
-    """A baseline that is ready to rank lists, or the pool of subtask 2, which it reads."""
-
-    def __init__(self, baseline: Baseline, track: Track, pool: str | Path | None = None) -> None:
-        self._baseline = baseline
-        self._has_none = track.has_none
-        self._pool = None if pool is None else read_pool(pool)
-        model = baseline.model
-        self._model = None if model is None else DualEncoder.load(model)
-
-    def rank(self, queries: Sequence[Query]) -> list[Ranking]:
+    def rank(
+        self, queries: Sequence[Query], track: Track, pool: Mapping[str, str] | None = None
+    ) -> list[Ranking]:
         """Return the ranking of each query: its whole list, or the best 100 of the pool."""
-        if self._pool is not None:
-            return self._search(queries, self._pool)
-        if self._baseline.name == RANDOM:
-            return rank_at_random(queries, self._baseline.seed, extra=self._extra())
-        vectors = self._vectors(queries, all_candidates(queries))
-        scores = list_scores(*vectors, [len(query.candidates) for query in queries])
+        if self.name == RANDOM and pool is None:
+            return rank_at_random(queries, self.seed, [NONE] if track.has_none else [])
+        if self.name == RANDOM:
+            return draw_from_pool(queries, list(pool or ()), RANKED, self.seed)
+        if pool is not None:
+            texts = [with_knowledge(text, self.knowledge) for text in pool.values()]
+            found = pool_best(*self._vectors(queries, texts), RANKED)
+            pool_ids = tuple(pool)
+            ranked = [(pool_ids, *places_and_scores) for places_and_scores in found]
+        else:
+            vectors = self._vectors(queries, all_candidates(queries))
+            rows = list_scores(*vectors, [len(query.candidates) for query in queries])
+            ranked = [
+                (query.candidate_ids, order(row), row[order(row)])
+                for query, row in zip(queries, rows, strict=True)
+            ]
         return [
-            _ranking(query.example, query.candidate_ids, order(row), row[order(row)])
-            for query, row in zip(queries, scores, strict=True)
-        ]
-
-    def threshold(self, dev: str | Path) -> Threshold:
-        """Return the best score for NONE on a dialogue file with answers.
-
-        Raises `InputError` when none of its examples can be ranked.
-        """
-        queries = [query for query in self._baseline.queries(dev) if query.correct]
-        if not queries:
-            message = "no example says what is correct: NONE has nothing to be tuned on"
-            raise InputError([Problem("no-dev-data", message, file=str(dev))])
-        return tune(self.rank(queries), [query.correct for query in queries])
-
-    def _extra(self) -> tuple[str, ...]:
-        return (NONE,) if self._has_none else ()
-
-    def _search(self, queries: Sequence[Query], pool: Mapping[str, str]) -> list[Ranking]:
-        ids = list(pool)
-        if self._baseline.name == RANDOM:
-            return draw_from_pool(queries, ids, RANKED, self._baseline.seed)
-        texts = [with_knowledge(text, self._baseline.knowledge) for text in pool.values()]
-        found = pool_best(*self._vectors(queries, texts), RANKED)
-        return [
-            _ranking(query.example, ids, places, scores)
-            for query, (places, scores) in zip(queries, found, strict=True)
+            Ranking(
+                query.example,
+                tuple(zip((ids[place] for place in places), scores.tolist(), strict=True)),
+            )
+            for query, (ids, places, scores) in zip(queries, ranked, strict=True)
         ]
 
     def _vectors(
         self, queries: Sequence[Query], candidates: Sequence[str]
     ) -> tuple[Vectors, Vectors]:
-        if self._model is not None:
-            messages = [query.messages for query in queries]
-            return self._model.contexts(messages), self._model.candidates(candidates)
-        vectors = tfidf_vectors if self._baseline.name == TFIDF else bm25_vectors
-        return vectors([query.context for query in queries], candidates)
+        if self.model is None:
+            vectors = tfidf_vectors if self.name == TFIDF else bm25_vectors
+            return vectors([query.context for query in queries], candidates)
+        required("torch", "neural")
+        from mwzeval.dstc7.baselines.dual_encoder import DualEncoder
+
+        model = DualEncoder.load(self.model)
+        return model.contexts(query.messages for query in queries), model.candidates(candidates)
 
 
-def _ranking(
-    example: str, ids: Sequence[str], places: Iterable[int], scores: Iterable[float]
-) -> Ranking:
-    entries = zip((ids[place] for place in places), map(float, scores), strict=True)
-    return Ranking(example, tuple(entries))
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What was written: how many examples, and the threshold for NONE if one was tuned."""
+
+    examples: int
+    threshold: Threshold | None = None
+
+
+def predict(
+    baseline: Baseline,
+    track: Track,
+    dialogues: str | Path,
+    output: str | Path,
+    *,
+    pool: str | Path | None = None,
+    dev: str | Path | None = None,
+    none_score: float | None = None,
+    choices: bool = False,
+) -> Predicted:
+    """Rank the candidates of a dialogue file and write the submission.
+
+    Subtask 2 needs its `pool`. In subtask 4 NONE joins every list with a fixed score: `none_score`,
+    or the one that is best on `dev`, a dialogue file with answers; with neither it joins none. The
+    random baseline draws its place. Confidences are the baseline's scores; with `choices` the
+    submission has the ten best with probabilities instead, for the task description's F-score.
+
+    Raises `UsageError` for options that do not go together, `InputError` for files that cannot be
+    used, `DependencyError` when a library of an extra is missing.
+    """
+    if track.has_pool != (pool is not None):
+        what = "needs its pool of candidates" if track.has_pool else "has no pool of candidates"
+        raise UsageError(f"{track.name} {what}")
+    if dev is not None or none_score is not None:
+        if baseline.name == RANDOM:
+            raise UsageError(
+                "the random baseline draws the place of NONE: it takes no score for it"
+            )
+        if not track.has_none:
+            raise UsageError(f"{track.name} always has a right answer: NONE is for subtask 4")
+        if dev is not None and none_score is not None:
+            raise UsageError("the score of NONE is given or tuned on dev, not both")
+
+    candidates = None if pool is None else read_pool(pool)
+    queries = list(baseline.queries(dialogues))
+    if not queries:
+        raise InputError(
+            [Problem("empty-file", "there are no examples in it", file=str(dialogues))]
+        )
+    lacking = [query.example for query in queries if not query.candidates]
+    if lacking and not track.has_pool:
+        message = f"no options-for-next, which {track.name} ranks"
+        place: dict[str, Any] = {"example": lacking[0], "count": len(lacking)}
+        raise InputError([Problem("missing-field", message, file=str(dialogues), **place)])
+    rankings = baseline.rank(queries, track, candidates)
+    threshold = None
+    if dev is not None:
+        with_answers = [query for query in baseline.queries(dev) if query.correct]
+        if not with_answers:
+            message = "no example says what is correct: NONE has nothing to be tuned on"
+            raise InputError([Problem("no-dev-data", message, file=str(dev))])
+        correct = [query.correct for query in with_answers]
+        threshold = tune(baseline.rank(with_answers, track), correct)
+        none_score = threshold.score
+    if none_score is not None:
+        rankings = [insert_none(ranking, none_score) for ranking in rankings]
+    if choices:
+        are_logarithms = baseline.name == DUAL_ENCODER
+        rankings = [as_choices(ranking, are_logarithms=are_logarithms) for ranking in rankings]
+    write_submission(output, ((ranking.example, ranking.entries) for ranking in rankings))
+    return Predicted(len(rankings), threshold)
+
+
+def train(
+    training: str | Path,
+    dev: str | Path,
+    folder: str | Path,
+    *,
+    settings: Settings | None = None,
+    last_message: bool = False,
+    knowledge: Knowledge | None = None,
+    watch: Watch | None = None,
+) -> Sequence[Point]:
+    """Train a dual encoder on dialogue files with answers and return its learning curve.
+
+    The best model is in `folder` (`model.safetensors`), with a checkpoint from which training
+    resumes when this is called again. Examples are streamed. Errors: see `train_dual_encoder`,
+    `InputError` for the files, and `DependencyError` without PyTorch.
+    """
+    required("torch", "neural")
+    from mwzeval.dstc7.baselines.dual_encoder import train_dual_encoder
+
+    def read(file: str | Path, *, with_candidates: bool) -> Iterator[Query]:
+        for example in stream_examples(file):
+            seen = example if with_candidates else replace(example, candidates=())
+            yield query_of(seen, last_message=last_message, knowledge=knowledge)
+
+    pairs, lists = read(training, with_candidates=False), read(dev, with_candidates=True)
+    return train_dual_encoder(pairs, lists, folder, settings, watch)[1]

@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mwzeval.dstc7.reading.loading import sample_gold
-from mwzeval.dstc7.reading.submission import Ranked, write_submission
-from mwzeval.dstc7.reading.targets import read_targets
-from mwzeval.dstc7.reading.tracks import NONE, TRACK_NAMES, Options, Track, track_of
-from mwzeval.dstc7.scoring.evaluation import evaluate
+from mwzeval.dstc7.dialogues import read_targets
+from mwzeval.dstc7.evaluation import evaluate
+from mwzeval.dstc7.loading import sample_gold
+from mwzeval.dstc7.submission import Ranked, write_submission
+from mwzeval.dstc7.tracks import NONE, TRACK_NAMES, Options, Track, track_of
 from tests.dstc7.cases import sample_submission
 from tests.golden.recorded import Cases, Groups, by_signature
 from tests.places import read_json

@@ -1,0 +1,148 @@
+"""Invented DSTC7 data of full size: `python -m benchmarks.dstc7_data FOLDER [TRAIN DEV TEST]`.
+
+Each of 400 topics has words that contexts use and other words that replies use, so that what goes
+together can be learned; besides, contexts share some words with the right reply, so that a search
+engine finds some of them. Words are as frequent and as long as in the Ubuntu data, and a few very
+short replies come again and again. The same seed gives the same bytes.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+COMMON, TOPICS, TOPIC_WORDS, SHORT, HARD, LISTED, LONGEST = 300, 400, 30, 40, 10, 100, 70
+"""Words without a topic, topics, words of each, short replies, wrong ones that are hard to tell."""
+FIRST_ID = {"train": 1_000_000, "dev": 1_100_000, "test": 1_200_000}
+SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvwyz" for vowel in "aeiou"]
+LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", dtype=np.uint8)
+
+
+class World:
+    """Topics, and the pool of replies."""
+
+    def __init__(self, pool: int = 120_000, words: int = 60_000, seed: int = 7) -> None:
+        self.pool, self.seed = pool, seed
+        d = np.random.default_rng([seed, 0])
+        made: list[str] = []
+        for count in range(1, 9):
+            size = min(words - len(made), len(SYLLABLES) ** count)
+            numbers = d.choice(len(SYLLABLES) ** count, size, replace=False) if size else []
+            places = [
+                [n // len(SYLLABLES) ** i % len(SYLLABLES) for i in range(count)] for n in numbers
+            ]
+            made += ["".join(SYLLABLES[place] for place in word) for word in places]
+        self.words = np.array(made, dtype=object)
+        frequency = np.arange(1, words + 1, dtype=np.float64) ** -1.05
+        self.cumulative = np.cumsum(frequency) / frequency.sum()
+        rare = np.arange(COMMON, words)
+        self.of_context, self.of_reply = (d.choice(rare, (TOPICS, TOPIC_WORDS)) for _ in range(2))
+        self.topic = d.integers(0, TOPICS, pool)
+        sizes = lengths(d, pool, 2.15, 0.75)
+        drawn = self.draw(d, total := int(sizes.sum()))
+        topical = d.random(total) < 0.2
+        topics = np.repeat(self.topic, sizes)[topical]
+        drawn[topical] = self.of_reply[topics, d.integers(0, TOPIC_WORDS, len(topics))]
+        self.replies = np.split(drawn, np.cumsum(sizes)[:-1])
+        short = [self.draw(d, 1 + number % 2) for number in range(SHORT)]
+        for place in np.flatnonzero(d.random(pool) < 0.05):
+            self.replies[place] = short[int(d.integers(SHORT))]
+        self.texts = [self.text(reply) for reply in self.replies]
+        starts = np.cumsum(np.bincount(self.topic, minlength=TOPICS))[:-1]
+        self.same_topic = np.split(np.argsort(self.topic, kind="stable"), starts)
+        # The replies that have a word, for each that is not common.
+        all_words = np.concatenate(self.replies)
+        owners = np.repeat(np.arange(pool), list(map(len, self.replies)))
+        order = np.flatnonzero(all_words >= COMMON)
+        order = order[np.argsort(all_words[order], kind="stable")]
+        keys, starts = np.unique(all_words[order], return_index=True)
+        self.having = dict(zip(keys.tolist(), np.split(owners[order], starts[1:]), strict=True))
+
+    def draw(self, d: np.random.Generator, count: int) -> np.ndarray:
+        """Return words with Zipf's frequencies."""
+        drawn = np.searchsorted(self.cumulative, d.random(count), side="right")
+        return np.minimum(drawn, len(self.words) - 1)
+
+    def text(self, words: np.ndarray) -> str:
+        return " ".join(self.words[words])
+
+    def example(self, split: str, number: int) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return an example, and which of its candidates is right."""
+        place_of_split = list(FIRST_ID).index(split)
+        d = np.random.default_rng([self.seed, 1 + place_of_split, number])
+        answer = int(d.integers(self.pool))
+        topic = self.topic[answer]
+        sizes = lengths(d, 2 * int(lengths(d, 1, 0.9, 0.75, 21)[0]) + 1, 2.48, 0.72)
+        words = self.draw(d, total := int(sizes.sum()))
+        kind = d.random(total)
+        topical, shared = kind < 0.1, kind > 1 - 0.02
+        columns = d.integers(0, TOPIC_WORDS, int(topical.sum()))
+        words[topical] = self.of_context[topic, columns]
+        words[shared] = d.choice(self.replies[answer], int(shared.sum()))
+        chosen = dict.fromkeys(d.choice(self.same_topic[topic], HARD // 2).tolist())
+        for word in d.permutation(words[words >= COMMON])[:HARD].tolist():
+            if len(chosen) < HARD and word in self.having:
+                chosen[int(d.choice(self.having[word]))] = None
+        chosen.pop(answer, None)
+        while len(chosen) < LISTED - 1:
+            drawn = d.integers(0, self.pool, LISTED - 1).tolist()
+            chosen |= dict.fromkeys(place for place in drawn if place != answer)
+        offered = [answer, *list(chosen)[: LISTED - 1]]
+        replies = [offered[place] for place in d.permutation(LISTED)]
+        ids = identities((number * len(FIRST_ID) + place_of_split) * LISTED * 2, LISTED)
+        options = [
+            {"candidate-id": identity, "utterance": self.texts[place]}
+            for identity, place in zip(ids, replies, strict=True)
+        ]
+        messages = [
+            {"speaker": f"participant_{1 + place % 2}", "utterance": self.text(said)}
+            for place, said in enumerate(np.split(words, np.cumsum(sizes)[:-1]))
+        ]
+        example = {
+            "data-split": split,
+            "example-id": FIRST_ID[split] + 1 + number,
+            "messages-so-far": messages,
+            "options-for-next": options,
+            "scenario": 1,
+        }
+        return example, options[replies.index(answer)]
+
+
+def lengths(
+    d: np.random.Generator, count: int, mean: float, deviation: float, longest: int = LONGEST
+) -> np.ndarray:
+    """Return log-normal numbers of words."""
+    return np.clip(np.rint(d.lognormal(mean, deviation, count)), 1, longest).astype(np.int64)
+
+
+def identities(start: int, count: int) -> list[str]:
+    """Return ids of twelve letters and digits that never come twice."""
+    numbers = [n * 1_141_592_653_589_793 % (2**61 - 1) for n in range(start + 1, start + count + 1)]
+    powers = np.uint64(36) ** np.arange(12, dtype=np.uint64)
+    digits = np.array(numbers, dtype=np.uint64)[:, None] // powers % np.uint64(36)
+    return [row.tobytes().decode() for row in LETTERS[digits]]
+
+
+def write(folder: Path, sizes: dict[str, int], world: World) -> dict[str, Path]:
+    """Write subtask 1 of Ubuntu and return the files: splits, and `targets` of the last one."""
+    files = {split: folder / f"ubuntu_{split}_subtask_1.json" for split in sizes}
+    files["targets"] = folder / "ubuntu_responses_subtask_1.tsv"
+    for split, size in sizes.items():
+        targets = []
+        with files[split].open("w", encoding="utf-8") as stream:
+            for number in range(size):
+                example, right = world.example(split, number)
+                targets.append(f"{example['example-id']}\t{right['candidate-id']}\n")
+                if split != "test":
+                    example["options-for-correct-answers"] = [right]
+                stream.write(f"{',' if number else '['}\n{json.dumps(example)}")
+            stream.write("\n]\n")
+        files["targets"].write_text("".join(targets), encoding="utf-8")
+    return files
+
+
+if __name__ == "__main__":
+    given = [int(size) for size in sys.argv[2:]] or [100_000, 5_000, 1_000]
+    write(Path(sys.argv[1]), dict(zip(FIRST_ID, given, strict=True)), World())

@@ -1,0 +1,571 @@
+"""A dual encoder: context and candidate become vectors apart, and their dot product is the score.
+
+Trained with the other answers of the batch as wrong ones. A vector has two parts: a sparse one, a
+learned weight for every word (so that exact matches are kept), and a dense one, a weighted sum of
+learned word vectors (so that different words of one topic meet). Both begin at what TF-IDF knows.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Generator, Tensor, nn
+
+from mwzeval.dstc7.baselines.query import (
+    CUT,
+    Query,
+    Scores,
+    Vectors,
+    all_candidates,
+    list_scores,
+    words_of,
+)
+from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.neural.state import read_arrays, refused, weights_of, write_arrays
+from mwzeval.neural.training import Learner, Point, TrainingSettings, Watch, train
+
+Integers = NDArray[np.int64]
+Weights = Mapping[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(TrainingSettings):
+    """Choices of model and training. Raises `UsageError` for values that make no sense."""
+
+    shared: bool = True
+    """One encoder for contexts and candidates, or two that begin alike."""
+    dimensions: int = 64
+    """Length of the word vectors."""
+    minimum_count: int = 2
+    """Words seen less often in the training file have no entry of their own."""
+    largest_vocabulary: int = 100_000
+    """The most frequent words only."""
+    buckets: int = 16_384
+    """Entries that all other words share, chosen by a hash of the word."""
+    context_words: int = 160
+    """The most recent words of a context; earlier ones are cut off."""
+    candidate_words: int = 80
+    """The first words of a candidate."""
+    ages: int = 8
+    """Weights for words of the last message, the one before, …, and all earlier ones."""
+    batch_size: int = 256
+    """Examples of a step; each has the answers of the others as wrong candidates."""
+    learning_rate: float = 0.003
+    """Of Adam, for all parameters."""
+    dropout: float = 0.3
+    """Share of the words left out of the dense sums, drawn anew for each batch."""
+    epochs: int = 20
+    """The most passes over the training examples."""
+    evaluate_every: int = 100
+    """Steps between two evaluations on dev, each followed by a checkpoint."""
+    patience: int = 6
+    """Evaluations without a better final score on dev, after which training stops."""
+    dev_examples: int = 1_000
+    """Examples of the dev file that are scored, from its beginning."""
+
+    def __post_init__(self) -> None:
+        TrainingSettings.__post_init__(self)
+        if self.batch_size < 2:
+            raise UsageError("batch_size cannot be 1: the other examples have the wrong answers")
+
+
+class Vocabulary:
+    """Numbers of words: known ones from 0, all others share `buckets` numbers after them."""
+
+    def __init__(self, words: Sequence[str], buckets: int) -> None:
+        self.words = tuple(words)
+        self.buckets = buckets
+        self._numbers = {word: number for number, word in enumerate(self.words)}
+
+    def __len__(self) -> int:
+        return len(self.words) + self.buckets
+
+    def number(self, word: str) -> int:
+        """Return the number of a word, known or not."""
+        number = self._numbers.get(word)
+        if number is None:
+            # Not Python's hash, which differs from run to run.
+            number = len(self.words) + crc32(word.encode("utf-8", "replace")) % self.buckets
+        return number
+
+    def numbers_of(self, text: str) -> list[int]:
+        """Return the numbers of the words of a text."""
+        return [self.number(word) for word in words_of(text)]
+
+
+def learned_vocabulary(counts: Mapping[str, int], settings: Settings) -> Vocabulary:
+    """Return the frequent words, by frequency, then A to Z."""
+    frequent = (word for word, count in counts.items() if count >= settings.minimum_count)
+    ordered = sorted(frequent, key=lambda word: (-counts[word], word))
+    return Vocabulary(ordered[: settings.largest_vocabulary], settings.buckets)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bags:
+    """The words of n texts, one after the other.
+
+    `words` and `ages` are as long as all texts together; text i has those from `starts[i]` up to
+    `starts[i + 1]`. The age of a word is how many messages came after its own.
+    """
+
+    words: NDArray[np.int32]
+    ages: NDArray[np.int32]
+    starts: Integers
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(self, texts: Integers) -> Bags:
+        """Return the texts with these numbers, in this order."""
+        sizes = np.diff(self.starts)[texts]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[texts] - starts[:-1], sizes)
+        return Bags(self.words[places], self.ages[places], starts)
+
+
+def context_bags(contexts: Iterable[Sequence[Sequence[int]]], settings: Settings) -> Bags:
+    """Return the last words of each context, which is the words of each message, oldest first."""
+    words, ages, starts = array("i"), array("i"), array("q", [0])
+    for messages in contexts:
+        room = settings.context_words
+        for age, message in enumerate(reversed(messages)):
+            kept = message[-room:] if room else ()
+            words.extend(kept)
+            ages.extend([min(age, settings.ages - 1)] * len(kept))
+            room -= len(kept)
+        starts.append(len(words))
+    of_words, of_ages = (np.array(numbers, dtype=np.int32) for numbers in (words, ages))
+    return Bags(of_words, of_ages, np.array(starts, dtype=np.int64))
+
+
+def candidate_bags(candidates: Iterable[Sequence[int]], settings: Settings) -> Bags:
+    """Return the first words of each candidate."""
+    words, starts = array("i"), array("q", [0])
+    for candidate in candidates:
+        words.extend(candidate[: settings.candidate_words])
+        starts.append(len(words))
+    of_words = np.array(words, dtype=np.int32)
+    return Bags(of_words, np.zeros_like(of_words), np.array(starts, dtype=np.int64))
+
+
+MODEL_FILE = "model.safetensors"
+KIND = "dual encoder"
+VOCABULARY = "vocabulary"
+CONTEXT, CANDIDATE, SHARED = "context", "candidate", "shared"
+WORD_VECTORS = "word_vectors"
+DENSE, SPARSE = "dense", "sparse"
+LENGTH_OFFSET = 2.0
+"""Added to the number of words before sums are divided by a power of it."""
+FIRST_VECTOR_LENGTH = 0.3
+"""Short, so that chance products of different words are small beside exact matches."""
+FIRST_SCALE = 2.6
+"""Natural logarithm of what dot products are multiplied by, so that the softmax can be sure."""
+
+
+def weight_shapes(settings: Settings, words: int) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each weight for a vocabulary of so many words."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for side in (SHARED,) if settings.shared else (CONTEXT, CANDIDATE):
+        shapes[f"{side}.{WORD_VECTORS}"] = (words, settings.dimensions)
+        for kind in (DENSE, SPARSE):
+            shapes |= {f"{side}.{kind}_words": (words,), f"{side}.{kind}_ages": (settings.ages,)}
+    for kind in (DENSE, SPARSE):
+        # The discount of long texts may differ between the sides even of a shared encoder.
+        shapes |= {f"{kind}_lengths": (2,), f"{kind}_scale": ()}
+    return shapes
+
+
+def first_weights(settings: Settings, rarity: NDArray[np.float64]) -> Weights:
+    """Return the weights before training: what TF-IDF knows, and random word vectors.
+
+    `rarity` is the inverse document frequency of each word, between 0 and 1.
+    """
+    generator = np.random.Generator(np.random.PCG64(settings.seed))
+    vectors = generator.standard_normal((len(rarity), settings.dimensions), dtype=np.float32)
+    vectors *= FIRST_VECTOR_LENGTH / settings.dimensions**0.5
+    first: dict[str, Any] = {
+        "vectors": vectors,
+        "words": rarity,
+        "ages": 0.0,
+        "lengths": -0.7,
+        "scale": FIRST_SCALE,
+    }
+    return {
+        name: np.broadcast_to(first[name.rpartition("_")[2]], shape).astype(np.float32)
+        for name, shape in weight_shapes(settings, len(rarity)).items()
+    }
+
+
+class DualEncoder(nn.Module):
+    """Turns contexts and candidates into vectors whose dot product is the score."""
+
+    def __init__(self, settings: Settings, vocabulary: Vocabulary, weights: Weights) -> None:
+        super().__init__()
+        self.settings = settings
+        self.vocabulary = vocabulary
+        self.sides = (SHARED, SHARED) if settings.shared else (CONTEXT, CANDIDATE)
+        for side in dict.fromkeys(self.sides):
+            self.add_module(side, nn.ParameterDict())
+        for name, values in weights.items():
+            side, _, own = name.rpartition(".")
+            module = self.get_submodule(side)
+            module.register_parameter(own, nn.Parameter(torch.tensor(values)))
+
+    def forward(
+        self, contexts: Bags, candidates: Bags, dropping: Generator | None = None
+    ) -> Tensor:
+        """Return the scores, contexts × candidates; with `dropping`, words are left out at random.
+
+        The same as the dot products of `encode`, without dropout to the last bits.
+        """
+        dense = self._dense(contexts, 0, dropping) @ self._dense(candidates, 1, dropping).T
+        # Only words on both sides add to a product.
+        common = np.intersect1d(contexts.words, candidates.words)
+        matrices = []
+        for which, bags in enumerate((contexts, candidates)):
+            columns = np.searchsorted(common, bags.words)
+            columns[columns == len(common)] = 0
+            kept = common[columns] == bags.words if len(common) else columns < 0
+            places = (_texts_of(bags) * len(common) + columns)[kept]
+            summed = self._sparse(bags, which, places, len(bags) * len(common), kept)
+            matrix = summed.view(len(bags), len(common))
+            matrices.append(matrix * self._discount(bags, SPARSE, which)[:, None])
+        sparse = matrices[0] @ matrices[1].T
+        dense_scale, sparse_scale = (self.get_parameter(f"{k}_scale") for k in (DENSE, SPARSE))
+        return dense_scale.exp() * dense + sparse_scale.exp() * sparse
+
+    @torch.inference_mode()
+    def encode(self, bags: Bags, which: int) -> Vectors:
+        """Return the vectors of contexts (0), scaled so that products are scores, or candidates."""
+        from scipy import sparse
+
+        dense = self._dense(bags, which)
+        keys = _texts_of(bags) * len(self.vocabulary) + bags.words
+        pairs, places = np.unique(keys, return_inverse=True)
+        texts, words = np.divmod(pairs, len(self.vocabulary))
+        values = self._sparse(bags, which, places, len(pairs))
+        values = values * self._discount(bags, SPARSE, which)[torch.from_numpy(texts)]
+        if which == 0:
+            dense = dense * self.get_parameter(f"{DENSE}_scale").exp()
+            values = values * self.get_parameter(f"{SPARSE}_scale").exp()
+        starts = np.searchsorted(texts, np.arange(len(bags) + 1))
+        shape = (len(bags), len(self.vocabulary))
+        return Vectors(sparse.csr_matrix((values.numpy(), words, starts), shape), dense.numpy())
+
+    def contexts(self, contexts: Iterable[Sequence[str]]) -> Vectors:
+        """Return the vectors of contexts, each a sequence of messages, oldest first."""
+        numbers = ([self.vocabulary.numbers_of(text) for text in said] for said in contexts)
+        return self.encode(context_bags(numbers, self.settings), 0)
+
+    def candidates(self, candidates: Iterable[str]) -> Vectors:
+        """Return the vectors of candidates."""
+        numbers = map(self.vocabulary.numbers_of, candidates)
+        return self.encode(candidate_bags(numbers, self.settings), 1)
+
+    def _dense(self, bags: Bags, which: int, dropping: Generator | None = None) -> Tensor:
+        weights = self._word_weights(bags, DENSE, which)
+        dropout = self.settings.dropout
+        if dropping is not None and dropout:
+            kept = torch.rand(len(weights), generator=dropping) >= dropout
+            weights = weights * kept / (1 - dropout)
+        summed = nn.functional.embedding_bag(
+            torch.from_numpy(bags.words.astype(np.int64)),
+            self.get_parameter(f"{self.sides[which]}.{WORD_VECTORS}"),
+            torch.from_numpy(bags.starts[:-1].copy()),
+            mode="sum",
+            per_sample_weights=weights,
+            sparse=True,
+        )
+        return summed * self._discount(bags, DENSE, which)[:, None]
+
+    def _sparse(
+        self,
+        bags: Bags,
+        which: int,
+        places: Integers,
+        size: int,
+        kept: NDArray[np.bool_] | slice = slice(None),
+    ) -> Tensor:
+        """Return the values of words in texts; `places` says where each kept word is added."""
+        weights = self._word_weights(bags, SPARSE, which)
+        if not isinstance(kept, slice):
+            weights = weights[torch.from_numpy(kept)]
+        return torch.zeros(size).index_add(0, torch.from_numpy(places), weights).relu().log1p()
+
+    def _word_weights(self, bags: Bags, kind: str, which: int) -> Tensor:
+        words, ages = (torch.from_numpy(n.astype(np.int64)) for n in (bags.words, bags.ages))
+        side = self.sides[which]
+        of_ages = self.get_parameter(f"{side}.{kind}_ages").exp()
+        return self.get_parameter(f"{side}.{kind}_words")[words] * of_ages[ages]
+
+    def _discount(self, bags: Bags, kind: str, which: int) -> Tensor:
+        sizes = torch.from_numpy(np.diff(bags.starts).astype(np.float32))
+        power = self.get_parameter(f"{kind}_lengths")[which].sigmoid()
+        return (sizes + LENGTH_OFFSET).pow(-power)
+
+    def save(self, folder: str | Path, about: Any = None) -> Path:
+        """Write the model into a folder and return the file; `about` is kept with it."""
+        path = Path(folder, MODEL_FILE)
+        words = np.frombuffer("\n".join(self.vocabulary.words).encode(), dtype=np.uint8)
+        description = {"settings": asdict(self.settings), "training": about}
+        arrays = weights_of(dict(self.named_parameters()))
+        write_arrays(path, KIND, {**arrays, VOCABULARY: words}, description)
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> DualEncoder:
+        """Return the model of a file, or of a folder that `train` wrote.
+
+        Raises `InputError` when it is damaged, not a model of this kind or not safetensors.
+        """
+        file = Path(path, MODEL_FILE) if Path(path).is_dir() else Path(path)
+        arrays, about = read_arrays(file, KIND)
+        try:
+            plain = about["settings"]
+            if set(plain) != {field.name for field in fields(Settings)}:
+                raise ValueError("not the settings of a dual encoder of this version")
+            settings = Settings(**plain)
+            words = arrays.pop(VOCABULARY).tobytes().decode()
+            vocabulary = Vocabulary(words.split("\n") if words else (), settings.buckets)
+            expected = weight_shapes(settings, len(vocabulary))
+            if {name: weights.shape for name, weights in arrays.items()} != expected:
+                raise ValueError("weights are missing, unknown or of another shape")
+            if not all(w.dtype == np.float32 and np.isfinite(w).all() for w in arrays.values()):
+                raise ValueError("weights that are not finite, or not float32")
+        except (UsageError, LookupError, TypeError, ValueError) as error:
+            raise refused(file, f"the model is damaged ({error})") from None
+        return cls(settings, vocabulary, arrays)
+
+
+def _texts_of(bags: Bags) -> Integers:
+    """Return the number of the text that each word belongs to."""
+    return np.repeat(np.arange(len(bags)), np.diff(bags.starts))
+
+
+DEV_LIST = 100
+"""Candidates of a dev example whose own come from a pool: its answer and those of others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingData:
+    """Pairs of a context and a right answer.
+
+    `rarity` is BM25's inverse document frequency of each word, over that of an unseen one.
+    `example[i]` is equal for pairs of one example, `same[i]` for answers of equal words.
+    """
+
+    vocabulary: Vocabulary
+    rarity: NDArray[np.float64]
+    contexts: Bags
+    answers: Bags
+    example: Integers
+    same: Integers
+
+    def __len__(self) -> int:
+        return len(self.contexts)
+
+    def twins(self, pairs: Integers) -> NDArray[np.bool_]:
+        """Return, pairs × pairs, which answers are right for the context of another pair too."""
+        example, same = self.example[pairs], self.same[pairs]
+        twins: NDArray[np.bool_] = (same[:, None] == same) | (example[:, None] == example)
+        np.fill_diagonal(twins, False)
+        return twins
+
+    def fingerprint(self) -> str:
+        """Return a checksum of everything that training sees."""
+        digest = blake2b("\n".join(self.vocabulary.words).encode(), digest_size=16)
+        for bags in (self.contexts, self.answers):
+            for numbers in (bags.words, bags.ages, bags.starts):
+                digest.update(numbers.tobytes())
+        return digest.hexdigest()
+
+
+def training_data(queries: Iterable[Query], settings: Settings) -> TrainingData:
+    """Return one pair for each right answer of each example, read once and not kept.
+
+    Raises `InputError` when fewer than two examples have an answer.
+    """
+    # Words are numbered as they come, and again once it is known how frequent they are.
+    first_numbers: dict[str, int] = {}
+
+    def numbers_of(text: str) -> list[int]:
+        return [first_numbers.setdefault(word, len(first_numbers)) for word in words_of(text)]
+
+    contexts: list[list[list[int]]] = []
+    answers: list[list[int]] = []
+    example: list[int] = []
+    counts: Counter[int] = Counter()
+    for index, query in enumerate(queries):
+        if not query.answers:
+            continue
+        said = [numbers_of(text) for text in query.messages]
+        for answer in query.answers:
+            contexts.append(said)
+            example.append(index)
+            answers.append(numbers_of(answer))
+            counts.update(answers[-1])
+        for numbers in said:
+            counts.update(numbers)
+    total = len(answers)
+    if total < 2:
+        message = f"{total} examples with a right answer: training needs two at least"
+        raise InputError([Problem("no-training-data", message)])
+    words = list(first_numbers)
+    vocabulary = learned_vocabulary({words[n]: count for n, count in counts.items()}, settings)
+    renumbered = [vocabulary.number(word) for word in words]
+    final = [[renumbered[number] for number in answer] for answer in answers]
+    frequency = np.zeros(len(vocabulary))
+    for number, count in Counter(n for answer in final for n in set(answer)).items():
+        frequency[number] = count
+    rarity = np.log1p((total - frequency + 0.5) / (frequency + 0.5)) / np.log1p((total + 0.5) / 0.5)
+    first: dict[tuple[int, ...], int] = {}
+    return TrainingData(
+        vocabulary=vocabulary,
+        rarity=rarity,
+        contexts=context_bags(
+            ([[renumbered[number] for number in text] for text in said] for said in contexts),
+            settings,
+        ),
+        answers=candidate_bags(final, settings),
+        example=np.array(example),
+        same=np.array([first.setdefault(tuple(a), place) for place, a in enumerate(answers)]),
+    )
+
+
+def dev_lists(queries: Iterable[Query], settings: Settings) -> list[Query]:
+    """Return the first dev examples that have a right answer, each with its list of candidates.
+
+    Without lists in the file (subtask 2) the wrong candidates are answers of other examples, drawn
+    with the seed of the settings. Raises `InputError` when there is no example to score.
+    """
+    chosen = list(islice((query for query in queries if query.answers), settings.dev_examples))
+    if not chosen:
+        message = "no dev example has a right answer: early stopping has nothing to go by"
+        raise InputError([Problem("no-dev-data", message)])
+    generator = np.random.Generator(np.random.PCG64(settings.seed))
+    texts = list(dict.fromkeys(text for query in chosen for text in query.answers))
+    listed = []
+    for query in chosen:
+        if not query.candidates:
+            others = [text for text in texts if text not in query.answers]
+            size = min(DEV_LIST - 1, len(others))
+            drawn = [others[place] for place in generator.choice(len(others), size, replace=False)]
+            ids = ("RIGHT", *(f"WRONG{number}" for number in range(size)))
+            candidates = (query.answers[0], *drawn)
+            right = frozenset(ids[:1])
+            query = Query(query.example, query.messages, ids, candidates, query.answers, right)
+        listed.append(query)
+    return listed
+
+
+def train_dual_encoder(
+    training: Iterable[Query],
+    dev: Iterable[Query],
+    folder: str | Path,
+    settings: Settings | None = None,
+    watch: Watch | None = None,
+) -> tuple[DualEncoder, Sequence[Point]]:
+    """Train in a folder and return the best model, also written there, with the learning curve.
+
+    The model with the highest final score on the dev lists is kept; training ends after
+    `patience` evaluations without a better one. With each evaluation the whole state is written:
+    called again with the same files and settings after it was killed, training resumes there and
+    ends with the same bytes. `watch` is called with each point of the curve as it comes.
+
+    Raises `InputError` for files without anything to learn from and for a damaged state,
+    `UsageError` when the folder holds something else.
+    """
+    chosen = settings or Settings()
+    learner = _DualEncoderLearner(training_data(training, chosen), dev_lists(dev, chosen), chosen)
+    curve = train(learner, Path(folder), watch)
+    return DualEncoder.load(folder), curve
+
+
+def dev_scores(queries: Sequence[Query], scores: Sequence[Scores]) -> dict[str, float]:
+    """Return Recall@1, Recall@10 and MRR of scores of lists, between 0 and 1.
+
+    Of equal scores the right answer comes last: a model that likes all alike gains nothing.
+    """
+    ranks = np.full(len(queries), np.inf)
+    for index, (query, row) in enumerate(zip(queries, scores, strict=True)):
+        right = np.array([name in query.correct for name in query.candidate_ids], dtype=bool)
+        if right.any():
+            ranks[index] = 1 + np.sum(row[~right] >= row[right].max())
+    return {
+        "recall_at_1": float(np.mean(ranks <= 1)),
+        "recall_at_10": float(np.mean(ranks <= CUT)),
+        "mrr": float(np.mean(1 / ranks)),
+    }
+
+
+class _DualEncoderLearner(Learner):
+    model_file = MODEL_FILE
+    complete_batches = True
+    evaluate_first = True
+
+    def __init__(self, data: TrainingData, dev: Sequence[Query], settings: Settings) -> None:
+        self.settings: Settings = settings
+        self.examples = len(data)
+        self.data = (data.fingerprint(), _fingerprint(dev))
+        self.evaluate_every, self.patience = settings.evaluate_every, settings.patience
+        self._model = DualEncoder(settings, data.vocabulary, first_weights(settings, data.rarity))
+        self.weights = dict(sorted(self._model.named_parameters()))
+        vectors = [w for name, w in self.weights.items() if name.endswith(WORD_VECTORS)]
+        others = [w for name, w in self.weights.items() if not name.endswith(WORD_VECTORS)]
+        rate = settings.learning_rate
+        self.optimizers = (
+            torch.optim.SparseAdam(vectors, lr=rate),
+            torch.optim.Adam(others, lr=rate, foreach=False, fused=False),
+        )
+        self.generator = Generator().manual_seed(settings.seed)
+        self._pairs = data
+        self._dev = dev
+        numbers_of = data.vocabulary.numbers_of
+        contexts = ([numbers_of(text) for text in query.messages] for query in dev)
+        self._dev_contexts = context_bags(contexts, settings)
+        self._dev_candidates = candidate_bags(map(numbers_of, all_candidates(dev)), settings)
+
+    def loss(self, chosen: Integers) -> Tensor:
+        """Return the mean negative log probability of the right answers, in nats.
+
+        Each context is to choose its own answer among all of the batch but those that are right as
+        well.
+        """
+        pairs = self._pairs
+        contexts, answers = pairs.contexts.take(chosen), pairs.answers.take(chosen)
+        scores = self._model(contexts, answers, self.generator)
+        scores = scores.masked_fill(torch.from_numpy(pairs.twins(chosen)), float("-inf"))
+        return nn.functional.cross_entropy(scores, torch.arange(len(contexts)))
+
+    def evaluate(self) -> tuple[Mapping[str, float], float]:
+        """Return the scores on the dev lists and the final score, (MRR + Recall@10) / 2."""
+        scores = list_scores(
+            self._model.encode(self._dev_contexts, 0),
+            self._model.encode(self._dev_candidates, 1),
+            [len(query.candidates) for query in self._dev],
+        )
+        scored = dev_scores(self._dev, scores)
+        return scored, (scored["mrr"] + scored["recall_at_10"]) / 2
+
+    def save(self, folder: Path, point: Point) -> None:
+        """Write the model."""
+        self._model.save(folder, {"step": point.step, "examples": point.examples})
+
+
+def _fingerprint(queries: Sequence[Query]) -> str:
+    digest = blake2b(digest_size=16)
+    for query in queries:
+        digest.update(repr(query.messages + query.candidates).encode("utf-8", "backslashreplace"))
+        digest.update(repr(sorted(query.correct)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()

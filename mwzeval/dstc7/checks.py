@@ -1,0 +1,210 @@
+"""Whether a submission, its targets and its dialogue file fit each other and their track."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from math import fsum, inf, isfinite
+
+from mwzeval.dstc7.dialogues import Example, Targets
+from mwzeval.dstc7.problems import note
+from mwzeval.dstc7.submission import MALFORMED, UNREADABLE, Ranking, Submission
+from mwzeval.dstc7.tracks import CHOICES, NONE, RANKED, SPEAKERS, Options, Track, track_of_file
+from mwzeval.errors import shorten
+from mwzeval.scores.findings import Findings
+
+SUM_TOLERANCE = 0.01
+"""So far from 1 the sum of rounded probabilities may be."""
+
+
+class DialogueChecks:
+    """Looks at one example after the other and reports at the end, each finding once."""
+
+    def __init__(self, track: Track) -> None:
+        self._track = track
+        self._first: dict[str, tuple[str, str]] = {}
+        self._lacking: list[tuple[str, str]] = []
+        self._answers = 0
+
+    def add(self, example: Example, answers: Sequence[str]) -> None:
+        """Look at an example, whose correct candidates are `answers` as far as known."""
+        name, track = example.example_id, self._track
+        if example.scenario is not None and example.scenario not in track.scenarios:
+            message = f"the file is of subtask {example.scenario}, not of {track.name}"
+            self._first.setdefault("scenario", (name, message))
+        known = SPEAKERS[track.dataset]
+        for spoken in example.messages:
+            if spoken.speaker not in known:
+                who = " and ".join(sorted(known))
+                message = f'"{shorten(spoken.speaker)}" speaks, but in {track.dataset} it is {who}'
+                self._first.setdefault("messages-so-far", (name, message))
+        if example.candidates:
+            offered = {NONE, *(candidate.candidate_id for candidate in example.candidates)}
+            self._answers += len(answers)
+            self._lacking += [(name, answer) for answer in answers if answer not in offered]
+
+    def report(self, findings: Findings) -> None:
+        """Note what was found."""
+        for key in ("scenario", "messages-so-far"):
+            if key in self._first:
+                name, message = self._first[key]
+                note(findings, "wrong-track", message, example=name, key=key)
+        _report_lacking(findings, self._lacking, self._answers, "list")
+
+
+def _report_lacking(
+    findings: Findings, lacking: list[tuple[str, str]], answers: int, where: str
+) -> None:
+    """Warn about correct answers that nobody can choose, with the first of them."""
+    if lacking:
+        name, identity = lacking[0]
+        message = (
+            f"{len(lacking)} of {answers} correct answers are not among the candidates, such as "
+            f'"{shorten(identity)}" in the {where} of this example'
+        )
+        note(findings, "gold-not-in-candidates", message, example=name, count=len(lacking))
+
+
+def check_file_name(file: str, track: Track, findings: Findings) -> None:
+    """Warn when a submission is not called as it should be."""
+    named = track_of_file(file)
+    if named is None:
+        message = f"the official name of a submission for {track.name} is {track.file_name}"
+        note(findings, "file-name", message)
+    elif named.name != track.name:
+        message = f"the name says {named.name}, but it is taken as one for {track.name}"
+        note(findings, "file-name", message)
+
+
+def check_examples(
+    submission: Submission, targets: Targets, findings: Findings, *, is_sample: bool = False
+) -> None:
+    """Report examples that one of both lacks; `is_sample` when nobody named the targets."""
+    if submission and targets and not submission.keys() & targets.keys():
+        where = "embedded sample's targets" if is_sample else "targets"
+        advice = (
+            "name the right answers with --targets or --data"
+            if is_sample
+            else "are these files of the same dataset, subtask and test set?"
+        )
+        message = f"none of the {len(submission)} examples is among the {len(targets)} {where}"
+        note(findings, "no-common-example", f"{message}: {advice}", fatal=is_sample)
+    for example in submission:
+        if example not in targets:
+            note(findings, "unknown-example", "not among the targets", example=example)
+    for example in targets:
+        if example not in submission:
+            message = "not submitted; it counts as nothing found"
+            note(findings, "missing-example", message, example=example)
+
+
+def check_targets(
+    targets: Targets, track: Track, pool: Collection[str] | None, findings: Findings
+) -> None:
+    """Report targets that the track cannot have, or that its pool does not hold."""
+    for example, correct in targets.items():
+        if NONE in correct and not track.has_none:
+            message = f"NONE is an answer in subtask 4 only, not in {track.name}"
+            note(findings, "malformed-targets", message, example=example)
+    if pool is not None:
+        answers = [(example, answer) for example, ids in targets.items() for answer in ids]
+        lacking = [pair for pair in answers if pair[1] != NONE and pair[1] not in pool]
+        _report_lacking(findings, lacking, len(answers), "pool")
+
+
+def check_ranking(
+    example: str,
+    ranking: Ranking,
+    candidates: Collection[str] | None,
+    track: Track,
+    options: Options,
+    findings: Findings,
+) -> None:
+    """Report what is wrong with a ranking; `candidates` is None where they are not known."""
+
+    def report(
+        kind: str,
+        message: str,
+        *,
+        index: int | None = None,
+        fatal: bool = False,
+        key: str | None = None,
+        count: int = 1,
+    ) -> None:
+        position = None if index is None else index + 1
+        place = {"example": example, "position": position, "key": key, "count": count}
+        note(findings, kind, message, fatal=fatal, **place)
+
+    if ranking is MALFORMED:
+        return
+    ids = ranking.ids
+    if not ids:
+        report("empty-ranking", "the ranking is empty")
+        return
+    is_fscore = options.metric == "fscore"
+    at_least, at_most = _lengths(ids, candidates, track) if not is_fscore else (CHOICES, CHOICES)
+    if len(ids) < at_least:
+        report("too-few-candidates", f"{len(ids)} of {at_least} candidates")
+    if len(ids) > at_most:
+        message = f"{len(ids)} candidates, where there may be {at_most}"
+        report("too-many-candidates", message, index=at_most)
+    first: dict[str, int] = {}
+    for index, identity in enumerate(ids if ranking.has_repeats else ()):
+        if first.setdefault(identity, index) != index:
+            message = f'"{shorten(identity)}" was ranked before, at position {first[identity] + 1}'
+            report("duplicate-candidate", message, index=index)
+    if NONE in ids and not track.has_none:
+        message = f"NONE is an answer in subtask 4 only, not in {track.name}"
+        report("none-not-allowed", message, index=ids.index(NONE))
+    if candidates is not None:
+        where = "the pool" if track.has_pool else "the candidates of the example"
+        for index, identity in enumerate(ids):
+            if identity not in candidates and identity != NONE and identity[0] != UNREADABLE:
+                message = f'"{shorten(identity)}" is not among {where}'
+                report("unknown-candidate", message, index=index)
+
+    numbers = [n for n in ranking.confidences if n is not None and isfinite(n)]
+    if not is_fscore:
+        if sorted(numbers, reverse=True) != numbers:
+            rising = next(i for i in range(1, len(numbers)) if numbers[i] > numbers[i - 1])
+            message = "rankings whose order contradicts their confidences; --order says what counts"
+            report("not-sorted", message, index=rising)
+    elif len(numbers) == len(ids):
+        negative = [index for index, number in enumerate(numbers) if number < 0]
+        for index in negative:
+            message = f"a probability is not negative, found {numbers[index]:g}"
+            report("not-a-distribution", message, index=index, fatal=True)
+        try:
+            total = fsum(numbers)
+        except OverflowError:
+            total = inf
+        if not negative and total == 0:
+            report("not-a-distribution", "all probabilities are 0", fatal=True)
+        elif not negative and abs(total - 1) > SUM_TOLERANCE:
+            report("not-a-distribution", f"the probabilities add up to {total:g}, not to 1")
+
+    if lacking := ranking.confidences.count(None):
+        message = f"{lacking} of {len(ids)} entries have no confidence"
+        is_needed = is_fscore or options.order == "confidence"
+        if is_needed:
+            what = "the F-score" if is_fscore else "ranking by confidence"
+            message += f", which {what} needs"
+        index = ranking.confidences.index(None)
+        report(
+            "missing-confidence",
+            message,
+            index=index,
+            fatal=is_needed,
+            key="confidence",
+            count=lacking,
+        )
+
+
+def _lengths(
+    ids: Collection[str], candidates: Collection[str] | None, track: Track
+) -> tuple[int, int]:
+    """Return how many candidates a ranking has: of a pool the best hundred, of a list all."""
+    listed = RANKED if candidates is None else len(candidates)
+    with_none = track.has_none and NONE in ids
+    if track.has_pool:
+        return min(RANKED, listed), RANKED + with_none
+    return listed, max(RANKED, listed) + with_none

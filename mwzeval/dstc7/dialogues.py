@@ -1,0 +1,309 @@
+"""The files of the track: dialogues, the pool of subtask 2, and targets.
+
+A dialogue file has examples with a context, the candidates to choose from, and what is right. In
+subtask 2 the candidates of all examples are in one file of their own, the pool. Targets say which
+candidates are right in examples whose dialogue file does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mwzeval.dstc7.json_array import items_of
+from mwzeval.dstc7.problems import note
+from mwzeval.dstc7.tracks import NONE, candidate_id, example_id
+from mwzeval.errors import InputError, did_you_mean, shorten
+from mwzeval.files.reading import read_text
+from mwzeval.scores.findings import Findings, found
+
+POOL_SIZE = 120_000
+SPLITS = ("train", "dev", "valid", "test")
+ID, MESSAGES, CANDIDATES = "example-id", "messages-so-far", "options-for-next"
+ANSWERS = "options-for-correct-answers"
+KEYS = frozenset({ID, MESSAGES, CANDIDATES, ANSWERS, "data-split", "profile", "scenario"})
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An utterance as the file has it; `extra` has the keys that nothing here knows."""
+
+    speaker: str
+    utterance: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An utterance that may come next; `candidate_id` is canonical, `raw_id` as in the file."""
+
+    candidate_id: str
+    utterance: str
+    raw_id: int | str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One decision: the messages so far, oldest first, and what may come next.
+
+    `candidates` is empty where they come from a pool (subtask 2). `correct` is None where the file
+    does not say it (test), empty where none of the candidates is right (subtask 4). `scenario` is
+    the subtask that the file names, `profile` the student's (Advising) as the file has it.
+    """
+
+    example_id: str
+    messages: tuple[Message, ...]
+    candidates: tuple[Candidate, ...] = ()
+    correct: tuple[Candidate, ...] | None = None
+    split: str | None = None
+    scenario: int | None = None
+    profile: Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def context(self) -> str:
+        """All messages so far, oldest first, with blanks between."""
+        return " ".join(message.utterance for message in self.messages)
+
+
+def read_examples(path: str | Path) -> tuple[Example, ...]:
+    """Return all examples of a dialogue file (also `.gz`, `.xz`, `.zst`, `-`), in its order.
+
+    Needs some three times as much memory as the file has. Raises `InputError` with the first
+    problem of each example.
+    """
+    findings = Findings(file=str(path))
+    examples = tuple(stream_examples(path, findings))
+    findings.check()
+    return examples
+
+
+def stream_examples(path: str | Path, findings: Findings | None = None) -> Iterator[Example]:
+    """Yield the examples of a dialogue file without holding more than a few in memory.
+
+    Problems go to `findings`, and examples that have one are left out; without `findings`,
+    `InputError` is raised at the first one. Broken JSON raises `InputError` with line and column.
+    """
+    notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
+    seen: set[str] = set()
+    for number, raw in enumerate(items_of(path), start=1):
+        name: str | None = None
+        try:
+            name = _identity(raw)
+            example = _example(name, raw, notes)
+            if name in seen:
+                raise _Malformed("duplicate-dialogue-example", "the example was given before")
+        except _Malformed as problem:
+            kind, message, *key = problem.args
+            where = "" if name else f"item {number} of the array: "
+            note(notes, kind, where + message, example=name, key=key[0] if key else None)
+        else:
+            seen.add(name)
+            yield example
+        if findings is None:
+            notes.check()
+
+
+class _Malformed(Exception):  # noqa: N818
+    """An example cannot be used: kind, message and perhaps key of the problem."""
+
+
+def _expect(value: Any, kind: type, what: str, key: str | None = None) -> None:
+    if type(value) is not kind:
+        raise _Malformed("bad-type", f"{what}, {found(value)}", key)
+
+
+def _identity(raw: Any) -> str:
+    _expect(raw, dict, "an example is an object")
+    if ID not in raw:
+        hint = did_you_mean(ID, raw).replace("did you mean", "was this meant:")
+        raise _Malformed("missing-field", f"the example has no {ID}{hint}", ID)
+    identity = example_id(raw[ID])
+    if identity is None or not identity.lstrip("-").isdigit():
+        shown = f'found "{shorten(raw[ID])}"' if type(raw[ID]) is str else found(raw[ID])
+        raise _Malformed("bad-type", f"an {ID} is a whole number, {shown}", ID)
+    return identity
+
+
+def _example(identity: str, raw: Mapping[str, Any], notes: Findings) -> Example:
+    if MESSAGES not in raw:
+        raise _Malformed("missing-field", f"the example has no {MESSAGES}", MESSAGES)
+    listed = raw[MESSAGES]
+    if type(listed) is not list or not listed:
+        what = "an empty list" if listed == [] else found(listed).removeprefix("found ")
+        message = f"expected a list of messages with one at least, found {what}"
+        raise _Malformed("bad-type", message, MESSAGES)
+    candidates, ambiguous = _candidates(raw, CANDIDATES)
+    correct, more = _candidates(raw, ANSWERS)
+    messages = tuple(_message(said, f"{MESSAGES}[{n}]") for n, said in enumerate(listed))
+    profile, split, scenario = map(raw.get, ("profile", "data-split", "scenario"))
+    if profile is not None:
+        _expect(profile, dict, "a profile is an object", "profile")
+    for key, text in (ambiguous | more).items():
+        note(notes, "ambiguous-option", text, example=identity, key=key)
+    if type(scenario) is str and scenario.strip().isdecimal() and len(scenario) < 9:
+        scenario = int(scenario)
+    return Example(
+        example_id=identity,
+        messages=messages,
+        candidates=candidates,
+        correct=correct if raw.get(ANSWERS) is not None else None,
+        split=split if type(split) is str else None,
+        scenario=scenario if type(scenario) is int else None,
+        profile=profile,
+        extra={key: value for key, value in raw.items() if key not in KEYS},
+    )
+
+
+def _message(raw: Any, where: str) -> Message:
+    _expect(raw, dict, "a message is an object", where)
+    speaker, utterance = _text(raw, "speaker", where), _text(raw, "utterance", where)
+    extra = {k: v for k, v in raw.items() if k not in ("speaker", "utterance")}
+    return Message(speaker, utterance, extra)
+
+
+def _text(raw: Mapping[str, Any], name: str, where: str) -> str:
+    if name not in raw:
+        raise _Malformed("missing-field", f"no {name}", where)
+    _expect(raw[name], str, f"{name} is text", where)
+    text: str = raw[name]
+    return text
+
+
+def _candidates(raw: Mapping[str, Any], key: str) -> tuple[tuple[Candidate, ...], dict[str, str]]:
+    """Return the candidates under a key, none where it is absent, and which of them are repeats."""
+    listed = [] if raw.get(key) is None else raw[key]
+    _expect(listed, list, "expected a list of candidates", key)
+    candidates: list[Candidate] = []
+    known: dict[str, int | str] = {}
+    repeats: dict[str, str] = {}
+    for index, option in enumerate(listed):
+        where = f"{key}[{index}]"
+        _expect(option, dict, "a candidate is an object", where)
+        if "candidate-id" not in option:
+            raise _Malformed("missing-field", "the candidate has no candidate-id", where)
+        raw_id, utterance = option["candidate-id"], _text(option, "utterance", where)
+        identity = candidate_id(raw_id)
+        if identity is None:
+            message = f"a candidate-id is text or a number, {found(raw_id)}"
+            raise _Malformed("bad-type", message, where)
+        if identity in known:
+            repeats[where] = _repeat(known[identity], raw_id)
+        known[identity] = raw_id
+        candidates.append(Candidate(identity, utterance, raw_id))
+    return tuple(candidates), repeats
+
+
+def _repeat(first: int | str, second: int | str) -> str:
+    if first == second:
+        return f'the candidate "{shorten(str(first))}" is listed twice'
+    return (
+        f'the ids "{shorten(str(first))}" and "{shorten(str(second))}" are the same once case '
+        "and outer blanks are ignored"
+    )
+
+
+def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str, str]:
+    """Return canonical candidate id → utterance, in the order of the file.
+
+    The file is UTF-8, `candidate-id<TAB>utterance` per line, without header and quoting; later
+    tabs belong to the utterance. Lines without two columns and repeated ids are errors, another
+    size than 120,000 is a warning. With `findings` all go there, else errors raise `InputError`.
+    """
+    notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
+    pool: dict[str, str] = {}
+    raw_ids: dict[str, str] = {}
+    for number, line in lines_of(read_text(path)):
+        raw, tab, utterance = line.partition("\t")
+        identity = candidate_id(raw)
+        if not tab or identity is None:
+            what = "no candidate-id" if tab else "fewer than two columns"
+            note(notes, "malformed-pool", f"line {number}: {what}")
+        elif identity in pool:
+            first = raw_ids[identity]
+            as_what = "" if first == raw else f' (there as "{shorten(first)}")'
+            message = f'line {number}: the candidate "{shorten(raw)}" was given before{as_what}'
+            note(notes, "duplicate-pool-candidate", message)
+        else:
+            pool[identity], raw_ids[identity] = utterance, raw
+    if len(pool) != POOL_SIZE:
+        note(notes, "pool-size", f"{len(pool):,} candidates, where the official pool has 120,000")
+    if findings is None:
+        notes.check()
+    return pool
+
+
+Targets = Mapping[str, tuple[str, ...]]
+"""Canonical example id → canonical ids of its correct candidates, in the order of the file."""
+
+
+def read_targets(
+    path: str | Path, findings: Findings | None = None, *, repeats: bool = False
+) -> Targets:
+    """Return the targets of a file, `example-id<TAB>id[,id...]` and perhaps further columns.
+
+    Columns behind the second are ignored. `NONE`, in any case, says that no candidate is correct.
+    An id given twice is kept once, unless `repeats` are wanted. With `findings` problems go there,
+    else errors raise `InputError`.
+    """
+    notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
+    try:
+        text = read_text(path)
+    except InputError as error:
+        if [problem.kind for problem in error.problems] != ["empty-file"]:
+            raise
+        text = ""
+    targets = parse_targets(text, notes, repeats=repeats)
+    if findings is None:
+        notes.check()
+    return targets
+
+
+def parse_targets(text: str, findings: Findings, *, repeats: bool = False) -> Targets:
+    """Return the targets in a text; problems go to `findings`.
+
+    Of an example that comes twice the last line is kept.
+    """
+    targets: dict[str, tuple[str, ...]] = {}
+    for number, line in lines_of(text.removeprefix("\ufeff")):
+        raw_example, tab, rest = line.partition("\t")
+        identity = example_id(raw_example)
+        ids = list(filter(None, map(candidate_id, rest.partition("\t")[0].split(","))))
+        correct = tuple(ids if repeats else dict.fromkeys(ids))
+        problem = ""
+        if not tab or identity is None:
+            what = "no example-id" if tab else "one column only"
+            problem = f"{what}; expected example-id, tab, ids with commas between"
+        elif not correct:
+            problem = "no answer (write NONE when no candidate is correct)"
+        elif NONE in correct and set(correct) != {NONE}:
+            problem = "NONE stands alone or not at all"
+        if problem or identity is None:
+            example = identity if tab else None
+            note(findings, "malformed-targets", f"line {number}: {problem}", example=example)
+            continue
+        if identity in targets:
+            message = f"line {number}: the example was given before"
+            note(findings, "duplicate-target-example", message, example=identity)
+        targets[identity] = correct
+    if not text.strip():
+        note(findings, "no-targets", "there are no targets in it")
+    return targets
+
+
+def write_targets(targets: Targets) -> str:
+    """Return the text of a file of targets."""
+    return "".join(f"{example}\t{','.join(correct)}\n" for example, correct in targets.items())
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (number from 1, line) of the lines that are not blank.
+
+    Only LF and CRLF end a line: an utterance may hold U+2028 and other separators.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        line = line.removesuffix("\r")
+        if line.strip():
+            yield number, line

@@ -1,0 +1,221 @@
+"""A submission in, a report out: what the command line runs and what scripts import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.dstc7 import NAME, SCORING_REVISION
+from mwzeval.dstc7.explain import explain, explain_all
+from mwzeval.dstc7.loading import SAMPLE_NOTE, Gold, Loaded, load
+from mwzeval.dstc7.measures import (
+    ANSWERABLE,
+    CUTOFFS,
+    NOTHING,
+    found_positions,
+    ranked_ids,
+    rows,
+    scored_table,
+)
+from mwzeval.dstc7.tracks import Options, Track, track_from
+from mwzeval.errors import Problem
+from mwzeval.libraries import no_garbage_collection
+from mwzeval.metrics.measure import Resampling, ScoredTable
+from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.findings import Findings
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Score
+from mwzeval.version import __version__, library_version
+
+__all__ = [
+    "Gold",
+    "Options",
+    "PerExample",
+    "ScoredSubmission",
+    "Track",
+    "evaluate",
+    "mean_final",
+    "per_example",
+    "plain_metrics",
+    "score",
+    "validate",
+]
+
+ALIASES = {"recall10": "recall@10", "recall1": "recall@1"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredSubmission:
+    """A submission that has been scored: its rows, the measures over these, and warnings."""
+
+    loaded: Loaded
+    scored_table: ScoredTable
+    warnings: tuple[Problem, ...]
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the scores with their signatures and rows, and intervals when it is said how."""
+        loaded, scores = self.loaded, self.scored_table.scores(resampling)
+        options = asdict(loaded.options)
+        if loaded.options.metric != "fscore":
+            options["coverage"] = None
+        submitted = sum(example in loaded.submission for example in loaded.targets)
+        return Report(
+            metrics=plain_metrics(self, scores),
+            scores=scores,
+            table=self.scored_table.table,
+            warnings=self.warnings,
+            meta={
+                "corpus": loaded.track.name,
+                "unit": "example",
+                "note": SAMPLE_NOTE if loaded.is_sample else None,
+                "case": loaded.track.case,
+                "fold": loaded.split,
+                "sources": loaded.checksum,
+                "options": options,
+                "coverage": {"examples": {"scored": submitted, "of": len(loaded.targets)}},
+                "versions": {
+                    "numpy": library_version("numpy"),
+                    "mwzeval": __version__,
+                    "scoring_revision": SCORING_REVISION,
+                },
+            },
+            benchmark=NAME,
+            aliases=ALIASES,
+        )
+
+    def units(self) -> Sequence[str]:
+        """Return the ids of the examples, in order."""
+        return self.scored_table.table.units
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of an example. Raises `UsageError` for an unknown one."""
+        return explain(self.loaded, unit)
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every example."""
+        return explain_all(self.loaded)
+
+
+def evaluate(
+    submission: str | Path,
+    gold: Gold,
+    track: Track | str | None = None,
+    options: Options | None = None,
+) -> ScoredSubmission:
+    """Return the scores of a submission (a file, `-`, or a zip with officially named files).
+
+    `track` is a `Track` or its name (`dstc7-ubuntu-1`); without it, the file's official name says
+    it. Raises `UsageError` when it does not, `InputError` with every problem when the submission
+    or its gold data cannot be scored under these `options`.
+    """
+    with no_garbage_collection():
+        loaded, findings = _load(submission, gold, track, options)
+        findings.check()
+        assert loaded is not None, "what cannot be read has an error among the findings"
+        return score(loaded, findings.warnings)
+
+
+def validate(
+    submission: str | Path,
+    gold: Gold,
+    track: Track | str | None = None,
+    options: Options | None = None,
+) -> list[Problem]:
+    """Return every problem of a submission and its gold data, errors first, instead of raising.
+
+    The list is what `evaluate` would find. Raises `UsageError` like it.
+    """
+    with no_garbage_collection():
+        return _load(submission, gold, track, options)[1].problems
+
+
+def _load(
+    submission: str | Path, gold: Gold, track: Track | str | None, options: Options | None
+) -> tuple[Loaded | None, Findings]:
+    options = options or Options()
+    findings = Findings(lenient=not options.strict)
+    if not isinstance(track, Track):
+        track = track_from(track, str(submission))
+    return load(submission, gold, track, options, findings), findings
+
+
+def score(loaded: Loaded, warnings: Sequence[Problem] = ()) -> ScoredSubmission:
+    """Return the scores of a submission that has been loaded."""
+    table = rows(loaded.submission, loaded.targets, loaded.options, has_none=loaded.track.has_none)
+    several = any(len(set(correct)) > 1 for correct in loaded.targets.values())
+    of_table = scored_table(
+        table, loaded.track, loaded.options, checksum=loaded.checksum, several=several
+    )
+    return ScoredSubmission(loaded, of_table, tuple(warnings))
+
+
+def plain_metrics(
+    evaluated: ScoredSubmission, scores: Iterable[Score] | None = None
+) -> dict[str, Any]:
+    """Return the scores in their plain shape, unrounded, 0 to 1.
+
+    Keys `ranking` (`recall` and `set_recall` by cut-off, `mrr`, `map`, `final`), `answerable` (the
+    same without examples whose answer is NONE, None outside subtask 4), `none` (`precision`,
+    `recall`, `f1`) and `fscore`; None for what was not scored.
+    """
+    table = evaluated.scored_table.table
+    scores = evaluated.scored_table.scores() if scores is None else scores
+    values = {(score.name, score.scope): score.value for score in scores}
+    sums = table.sums()
+
+    def ranking(scope: str, prefix: str) -> dict[str, Any] | None:
+        if not (n := sums.get(f"{prefix}examples")):
+            return None
+        return {
+            "n": int(n),
+            "recall": {str(k): values[f"recall@{k}", scope] for k in CUTOFFS},
+            "set_recall": {str(k): sums[f"{prefix}set_recall@{k}"] / n for k in CUTOFFS},
+            **{name: values[name, scope] for name in ("mrr", "map", "final")},
+        }
+
+    metrics: dict[str, Any] = dict.fromkeys(("ranking", "answerable", "none", "fscore"))
+    if evaluated.loaded.options.metric == "fscore":
+        counts = ("selected", "correct_selected", "correct")
+        metrics["fscore"] = {name: value for (name, _), value in values.items()}
+        metrics["fscore"]["counts"] = {name: int(sums[name]) for name in counts}
+        return metrics
+    metrics["ranking"] = ranking(WHOLE, "")
+    metrics["answerable"] = ranking(ANSWERABLE, f"{ANSWERABLE}.")
+    if "none.gold" in table.columns:
+        names = ("precision", "recall", "f1")
+        metrics["none"] = {name: values[f"none.{name}", WHOLE] for name in names}
+    return metrics
+
+
+@dataclass(frozen=True, slots=True)
+class PerExample:
+    """What one example is worth: the rank of the first right answer (0: none), and all ranks."""
+
+    example: str
+    rank: int
+    ranks: tuple[int, ...]
+    answers: tuple[str, ...]
+
+
+def per_example(loaded: Loaded) -> tuple[PerExample, ...]:
+    """Return where the right answers were ranked in each example, in the order of the targets."""
+    examples = []
+    for example, correct in loaded.targets.items():
+        answers = tuple(dict.fromkeys(correct))
+        ids = ranked_ids(loaded.submission.get(example, NOTHING), loaded.options)
+        ranks = found_positions(ids, answers)
+        examples.append(PerExample(example, ranks[0] if ranks else 0, ranks, answers))
+    return tuple(examples)
+
+
+def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:
+    """Return the plain mean of the final scores of several submissions, and what it covers.
+
+    How the track combined subtasks is not known; this is ours. Raises `ValueError` for nothing.
+    """
+    if not evaluated:
+        raise ValueError("a mean needs one submission at least")
+    values = [plain_metrics(scored)["ranking"]["final"] for scored in evaluated.values()]
+    return sum(values) / len(values), tuple(evaluated)

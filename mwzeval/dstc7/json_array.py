@@ -1,0 +1,131 @@
+"""The items of a JSON array, one after the other, from a file of any size."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mwzeval.errors import InputError, Problem
+from mwzeval.files.reading import part_limit, pieces, too_large
+
+REFILL = 2**20
+"""Characters that are read at a time, at least."""
+LONGEST_TOKEN = 16
+"""An error so close to the end of what has been read may be that of a token that is cut off."""
+
+_BLANKS = re.compile("[ \t\r\n]*")
+_decode = json.JSONDecoder().raw_decode
+
+
+def items_of(path: str | Path) -> Iterator[Any]:
+    """Yield each item of the array that a JSON file holds, with little more than one in memory.
+
+    Raises `InputError` with line and column when it is not JSON (only once what stands before has
+    been yielded), not an array, empty, not UTF-8 or cannot be read; also for an item that is too
+    large or nested too deeply for memory.
+    """
+    text = _Text(path)
+    first = text.next_character()
+    if first != "[":
+        kind = {"{": "an object", '"': "text"}.get(first, "something else")
+        code, message = "not-an-array", f"expected a JSON array, found {kind}"
+        if not first:
+            code, message = "empty-file", "the file is empty"
+        raise InputError([Problem(code, message, file=str(path))])
+    text.at += 1
+    number, mark = 0, "]" if text.next_character() == "]" else ","
+    while mark == ",":
+        number += 1
+        yield text.item(f"item {number} of the array")
+        mark = text.next_character()
+        text.at += mark == ","
+    if mark != "]":
+        detail = "expected a comma or the end of the array" if mark else "the file ends too early"
+        raise text.not_json(text.at, detail)
+    text.at += 1
+    if text.next_character():
+        raise text.not_json(text.at, "something stands behind the array")
+
+
+class _Text:
+    """The part of a file that has been read and not yet parsed, from `at` on."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._name = str(path)
+        self._pieces = pieces(path)
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text = ""
+        self._line, self._column = 1, 1
+        self.at = 0
+
+    def next_character(self) -> str:
+        """Return the next character that is no blank without parsing it; empty at the end."""
+        while True:
+            blanks = _BLANKS.match(self._text, self.at)
+            self.at = blanks.end() if blanks else self.at
+            if self.at < len(self._text) or not self._refill():
+                return self._text[self.at : self.at + 1]
+
+    def item(self, what: str) -> Any:
+        """Return the value that comes next."""
+        most = part_limit()
+        self.next_character()
+        while True:
+            try:
+                value, end = _decode(self._text, self.at)
+            except json.JSONDecodeError as error:
+                behind = error.pos - self.at
+                is_near_end = len(self._text) - error.pos < LONGEST_TOKEN
+                is_cut = is_near_end or error.msg.startswith("Unterminated")
+                if not is_cut or not self._refill():
+                    raise self.not_json(self.at + behind, error.msg) from None
+            except RecursionError:
+                raise self._problem(f"{what} is nested too deeply") from None
+            except ValueError:  # an integer of more digits than Python converts
+                raise self.not_json(self.at, f"{what} has a number of too many digits") from None
+            else:
+                # A number at the end of the text may be cut off.
+                if end < len(self._text) or not self._refill():
+                    self.at = end
+                    return value
+            if len(self._text) > most + REFILL:
+                raise too_large(self._name, what, most)
+
+    def _refill(self) -> bool:
+        """Read as much again as is left, and drop what was parsed; return whether there is more."""
+        self._line, self._column = self._place(self.at)
+        parts = [self._text[self.at :]]
+        self.at = 0
+        wanted = max(REFILL, len(parts[0]))
+        try:
+            while wanted > 0:
+                raw = next(self._pieces, None)
+                parts.append(self._decoder.decode(raw or b"", final=raw is None))
+                if raw is None:
+                    break
+                wanted -= len(parts[-1])
+        except UnicodeDecodeError as error:
+            self._text = "".join(parts) + error.object[: error.start].decode()
+            line, column = self._place(len(self._text))
+            message = f"line {line}: what follows column {column - 1} is not UTF-8"
+            hint = " — save the file as UTF-8"
+            raise InputError([Problem("not-utf8", message + hint, file=self._name)]) from None
+        self._text = "".join(parts)
+        return any(parts[1:])
+
+    def _place(self, at: int) -> tuple[int, int]:
+        newline = self._text.rfind("\n", 0, at)
+        if newline < 0:
+            return self._line, self._column + at
+        return self._line + self._text.count("\n", 0, at), at - newline
+
+    def not_json(self, at: int, detail: str) -> InputError:
+        """Return the error of a place in the text."""
+        return self._problem("line {}, column {}: {}".format(*self._place(at), detail))
+
+    def _problem(self, message: str) -> InputError:
+        return InputError([Problem("not-json", f"not valid JSON: {message}", file=self._name)])

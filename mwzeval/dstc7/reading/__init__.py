@@ -1,1 +1,0 @@
-"""The files of the track and of submissions, read and checked."""

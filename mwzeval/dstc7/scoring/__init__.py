@@ -1,1 +1,0 @@
-"""Rows, measures and explanations of submissions."""

@@ -1,0 +1,277 @@
+"""Submissions, read as people write them and written in the official form.
+
+The track collected those of several subtasks in one zip; such a zip is read, too. Whether a
+submission fits targets and candidates is the business of `checks.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.dstc7.problems import note
+from mwzeval.dstc7.tracks import Track, candidate_id, example_id, plain_id, track_of_file
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.files.reading import check_values, decoded, is_zip, read_text, read_zip, zip_names
+from mwzeval.files.writing import write_atomically
+from mwzeval.scores.findings import Findings, found
+
+LONGEST_RANKING = 200_000
+"""More than the largest pool has candidates; of these the first hundred count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The ranking of one example, in the order of the file and with its repeats.
+
+    `ids` are canonical; a confidence that is missing is None, one that is no number NaN.
+    `has_repeats` tells whether an id comes again.
+    """
+
+    ids: tuple[str, ...]
+    confidences: tuple[float | None, ...]
+    has_repeats: bool = False
+
+
+MALFORMED = Ranking((), ())
+"""Stands for a ranking that is no list; whoever reads it has found an error."""
+
+UNREADABLE = "\0"
+"""Begins what stands for an id that cannot be read, so that the places of the others are right."""
+
+Submission = Mapping[str, Ranking]
+"""Canonical example id → ranking, in the order of the file."""
+
+Ranked = tuple[str, Sequence[tuple[int | str, float]]]
+"""An example's id, and its candidates with their confidences, the most confident first."""
+
+
+def write_submission(path: str | Path, rankings: Iterable[Ranked]) -> None:
+    """Write a submission, one example a line: (example id, [(candidate id, confidence), …]), ….
+
+    Candidates are written in the order given; ids that are numbers are written as numbers, like
+    the files of the track have them. Raises `ValueError` for a confidence that is not finite.
+    """
+    write_atomically(path, submission_text(rankings))
+
+
+def submission_text(rankings: Iterable[Ranked]) -> str:
+    """Return the text of a submission, the same for the same rankings.
+
+    Raises `ValueError` for a confidence that is not finite.
+    """
+    return "[\n" + ",\n".join(_lines(rankings)) + "\n]\n"
+
+
+def _lines(rankings: Iterable[Ranked]) -> Iterator[str]:
+    for example, ranking in rankings:
+        entries = []
+        for candidate, confidence in ranking:
+            number = float(confidence)
+            if not math.isfinite(number):
+                raise ValueError(f"example {example}: the confidence of {candidate} is {number}")
+            identity = plain_id(candidate) if isinstance(candidate, str) else candidate
+            entries.append({"candidate-id": identity, "confidence": number})
+        value = {"example-id": plain_id(str(example)), "candidate-ranking": entries}
+        yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_submission(
+    path: str | Path, findings: Findings | None = None, track: Track | None = None
+) -> Submission:
+    """Return the submission in a file, also compressed or `-`, or a zip with an official name.
+
+    `track` chooses among several files of a zip. Problems of examples and entries go to
+    `findings`; without these, errors raise `InputError`, as do a file that cannot be read, is no
+    JSON array or is too large.
+    """
+    name = str(path)
+    notes = Findings(file=name) if findings is None else findings.of_file(name)
+    text = _read_member(path, track) if is_zip(path) else read_text(path)
+    submission = check_submission(_parsed(text, name), notes)
+    if findings is None:
+        notes.check()
+    return submission
+
+
+def tracks_in(path: str | Path) -> Mapping[Track, list[str]]:
+    """Return the tracks of a zip's files with official names, and these files.
+
+    Raises `InputError` when it is damaged.
+    """
+    tracks: dict[Track, list[str]] = {}
+    for name in zip_names(path):
+        # Some programs write folders with backslashes.
+        track = track_of_file(name.replace("\\", "/"))
+        if track is not None and "__MACOSX" not in name:
+            tracks.setdefault(track, []).append(name)
+    return tracks
+
+
+def _read_member(path: str | Path, track: Track | None) -> str:
+    """Return the text of the file of a track; without a track there must be one only."""
+    known = tracks_in(path)
+    fitting = [
+        name
+        for named, names in known.items()
+        for name in names
+        if track is None or named == track or (track.case is None and named.name == track.name)
+    ]
+    if len(fitting) != 1:
+        there = ", ".join(shorten(name) for names in known.values() for name in names) or "none"
+        what = "no track was named" if track is None else f"{track.file_name} is wanted"
+        raise UsageError(f"{shorten(str(path))}: {what}; files with official names in it: {there}")
+    return decoded(read_zip(path, fitting)[fitting[0]], f"{path}/{fitting[0]}")
+
+
+def _parsed(text: str, name: str) -> Any:
+    check_values(text, name)
+    try:
+        # Python's extensions NaN and Infinity come as floats, so that they can be reported with
+        # their place.
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"line {error.lineno}, column {error.colno}: {error.msg}"
+        if text.startswith("NONE", error.pos):
+            message += ' — write "NONE" with quotes'
+    except RecursionError:
+        message = "nested too deeply to be a submission"
+    except ValueError:  # an integer of more digits than Python converts
+        match = re.search(rf"-?[0-9]{{{sys.get_int_max_str_digits() + 1},}}", text)
+        start = match.start() if match else 0
+        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        message = f"line {line}, column {column}: a number of too many digits"
+    raise InputError([Problem("not-json", f"not valid JSON: {message}", file=name)])
+
+
+def check_submission(raw: Any, findings: Findings) -> Submission:
+    """Return the typed rankings of a parsed submission; problems go to `findings`.
+
+    Of an example that comes twice the last one is kept. What is malformed has a stand-in
+    (`MALFORMED`, `UNREADABLE`): it is an error, so that nothing of it is scored.
+    """
+    if type(raw) is not list:
+        shape = '[{"example-id": …, "candidate-ranking": […]}, …]'
+        note(findings, "not-an-array", f"expected an array, {shape}, {found(raw)}")
+        return {}
+    submission: dict[str, Ranking] = {}
+    for number, item in enumerate(raw, start=1):
+        identity = _identity(item, number, findings)
+        if identity is None:
+            continue
+        if identity in submission:
+            message = f"item {number} of the array: given before; the last one counts"
+            note(findings, "duplicate-example", message, example=identity)
+            del submission[identity]
+        submission[identity] = _ranking(item, identity, findings)
+    return submission
+
+
+def _identity(item: Any, number: int, findings: Findings) -> str | None:
+    where, key = f"item {number} of the array", "example-id"
+    if type(item) is not dict:
+        note(findings, "bad-type", f"{where}: expected an object, {found(item)}")
+    elif key not in item:
+        old = "dialog-id"
+        hint = f' — was "{old}" meant to be it?' if old in item else _near(key, item)
+        note(findings, "missing-field", f"{where} has no {key}{hint}", key=key)
+    elif (identity := example_id(item[key])) is None:
+        what = "empty text" if type(item[key]) is str else found(item[key])
+        note(findings, "bad-type", f"{where}: an {key} is a whole number, {what}", key=key)
+    else:
+        return identity
+    return None
+
+
+def _near(name: str, item: Mapping[str, Any]) -> str:
+    return did_you_mean(name, list(item)[:20]).replace("did you mean", "was this meant:")
+
+
+def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranking:
+    key = "candidate-ranking"
+    entries = item.get(key)
+    if key not in item:
+        note(findings, "missing-field", f"no {key}{_near(key, item)}", example=example, key=key)
+    elif type(entries) is not list:
+        message = f"expected a list of entries, {found(entries)}"
+        note(findings, "bad-type", message, example=example, key=key)
+    elif len(entries) > LONGEST_RANKING:
+        message = f"{len(entries):,} candidates, where no pool has more than {LONGEST_RANKING:,}"
+        place: dict[str, Any] = {"example": example, "position": LONGEST_RANKING + 1}
+        note(findings, "too-many-candidates", message, fatal=True, **place)
+    else:
+        ids, confidences = _well_formed(entries) or _checked(entries, example, findings)
+        return Ranking(tuple(ids), tuple(confidences), len(set(ids)) < len(ids))
+    return MALFORMED
+
+
+Entries = tuple[Sequence[str], Sequence[float | None]]
+"""Canonical ids, and their confidences."""
+
+
+def _well_formed(entries: list[Any]) -> Entries | None:
+    """Return the entries of a list without any problem, as nearly all are; much faster."""
+    try:
+        raw_ids = [entry["candidate-id"] for entry in entries]
+        raw_confidences = [entry["confidence"] for entry in entries]
+        types = set(map(type, raw_ids))
+        ids = [str(raw).strip().upper() for raw in raw_ids]
+        confidences = list(map(float, raw_confidences))
+    except (KeyError, TypeError, IndexError, OverflowError, ValueError):
+        return None
+    are_numbers = {float, int}.issuperset(map(type, raw_confidences))
+    if types not in ({str}, {int}) or "" in ids or not are_numbers:
+        return None
+    return (ids, confidences) if all(map(math.isfinite, confidences)) else None
+
+
+def _checked(entries: list[Any], example: str, findings: Findings) -> Entries:
+    ids: list[str] = []
+    confidences: list[float | None] = []
+    for position, entry in enumerate(entries, start=1):
+        place: dict[str, Any] = {"example": example, "position": position}
+        identity = f"{UNREADABLE}{position}"
+        confidence: float | None = math.nan
+        if type(entry) is not dict:
+            message = f'expected an object, {{"candidate-id": …, "confidence": …}}, {found(entry)}'
+            note(findings, "bad-type", message, **place)
+        elif (key := "candidate-id") not in entry:
+            note(findings, "missing-field", f"no {key}{_near(key, entry)}", **place, key=key)
+        elif (known := candidate_id(entry[key])) is None:
+            what = "empty text" if type(entry[key]) is str else found(entry[key])
+            message = f"a {key} is text or a whole number, {what}"
+            note(findings, "bad-type", message, **place, key=key)
+        else:
+            identity = known
+            confidence = _confidence(entry, findings, place)
+        ids.append(identity)
+        confidences.append(confidence)
+    return ids, confidences
+
+
+def _confidence(
+    entry: Mapping[str, Any], findings: Findings, place: Mapping[str, Any]
+) -> float | None:
+    """Return a confidence; None where there is none, NaN with a finding where it is no number."""
+    if "confidence" not in entry:
+        return None
+    raw = entry["confidence"]
+    if type(raw) in (float, int):
+        try:
+            number = float(raw)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+        what = f"found {number}"
+    else:
+        what = f'found "{shorten(raw)}"' if type(raw) is str else found(raw)
+    message = f"a confidence is a finite number, {what}"
+    note(findings, "bad-confidence", message, **place, key="confidence")
+    return math.nan

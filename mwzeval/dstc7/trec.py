@@ -1,0 +1,124 @@
+"""Submissions and targets in the formats of TREC tools, and back.
+
+A run has six columns (query, Q0, document, rank, score, tag), qrels four (query, 0, document,
+relevance). Queries are examples, documents candidates. As these tools sort by score themselves,
+mostly in 32 bits, and break ties in their own ways, the score is minus the rank: the order stays.
+
+Source: trec_eval (NIST).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
+
+from mwzeval.dstc7.dialogues import Targets, lines_of
+from mwzeval.dstc7.measures import ranked_ids
+from mwzeval.dstc7.problems import note
+from mwzeval.dstc7.submission import Ranked, Submission
+from mwzeval.dstc7.tracks import Options, candidate_id, example_id
+from mwzeval.errors import UsageError, shorten
+from mwzeval.files.reading import read_text
+from mwzeval.scores.findings import Findings
+
+TAG = "mwzeval"
+
+
+def to_run(submission: Submission, options: Options | None = None, tag: str = TAG) -> str:
+    """Return a submission as a run, repeats left out, ranked as `options` say.
+
+    Raises `UsageError` for a tag, or an id, with a blank in it: columns end at blanks.
+    """
+    _check_blank("tag", tag)
+    lines = []
+    for example, ranking in submission.items():
+        _check_blank("example-id", example)
+        ids = dict.fromkeys(ranked_ids(ranking, options or Options()))
+        for rank, identity in enumerate(ids, start=1):
+            _check_blank("candidate-id", identity)
+            lines.append(f"{example} Q0 {identity} {rank} {-rank} {tag}\n")
+    return "".join(lines)
+
+
+def to_qrels(targets: Targets) -> str:
+    """Return targets as qrels, each correct candidate with relevance 1.
+
+    Raises `UsageError` for an id with a blank in it.
+    """
+    lines = []
+    for example, correct in targets.items():
+        _check_blank("example-id", example)
+        for identity in dict.fromkeys(correct):
+            _check_blank("candidate-id", identity)
+            lines.append(f"{example} 0 {identity} 1\n")
+    return "".join(lines)
+
+
+def read_run(path: str | Path) -> list[Ranked]:
+    """Return a run as rankings for `write_submission`, confidences being the scores.
+
+    Candidates come by falling score, equal ones in the order of the file; the rank column is not
+    read, as tools do. Raises `InputError` with every problem.
+    """
+    findings = Findings(file=str(path))
+    scored: dict[str, dict[str, float]] = {}
+    for number, example, identity, score in _rows(path, 6, 4, "score", findings):
+        known = scored.setdefault(example, {})
+        if identity in known:
+            message = f'line {number}: "{shorten(identity)}" was ranked before'
+            note(findings, "duplicate-candidate", message, example=example)
+        known.setdefault(identity, score)
+    findings.check()
+    return [
+        (example, sorted(ranking.items(), key=lambda item: -item[1]))
+        for example, ranking in scored.items()
+    ]
+
+
+def read_qrels(path: str | Path) -> Targets:
+    """Return qrels as targets: the candidates with a relevance above 0.
+
+    Raises `InputError` with every problem, also for examples without a relevant candidate: write
+    NONE as a relevant document for these.
+    """
+    findings = Findings(file=str(path))
+    correct: dict[str, dict[str, None]] = {}
+    for _, example, identity, relevance in _rows(path, 4, 3, "relevance", findings):
+        known = correct.setdefault(example, {})
+        if relevance > 0:
+            known[identity] = None
+    for example, ids in correct.items():
+        if not ids:
+            message = "no candidate is relevant (NONE would say that none is right)"
+            note(findings, "malformed-targets", message, example=example)
+    findings.check()
+    return {example: tuple(ids) for example, ids in correct.items()}
+
+
+def _rows(
+    path: str | Path, count: int, column: int, what: str, findings: Findings
+) -> Iterator[tuple[int, str, str, float]]:
+    """Yield line number, example, candidate and the number in a column of each sound line."""
+    for line_number, line in lines_of(read_text(path)):
+        columns = line.split()
+        if len(columns) != count:
+            message = f"line {line_number}: expected {count} columns, found {len(columns)}"
+            note(findings, "malformed-trec", message)
+            continue
+        example, identity = example_id(columns[0]), candidate_id(columns[2])
+        try:
+            number = float(columns[column])
+        except ValueError:
+            number = float("nan")
+        if not isfinite(number) or example is None or identity is None:
+            found = shorten(columns[column])
+            message = f'line {line_number}: a {what} is a finite number, found "{found}"'
+            note(findings, "malformed-trec", message, example=example)
+        else:
+            yield line_number, example, identity, number
+
+
+def _check_blank(what: str, text: str) -> None:
+    if not text or text.split() != [text]:
+        raise UsageError(f'the {what} "{shorten(text)}" has a blank in it, which TREC files lack')

@@ -1,0 +1,249 @@
+"""The dual encoder: its words, its formula, what it learns, and its files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load as read
+from safetensors.numpy import save
+
+from mwzeval.dstc7.baselines.dual_encoder import (
+    MODEL_FILE,
+    DualEncoder,
+    Settings,
+    Vocabulary,
+    candidate_bags,
+    context_bags,
+    learned_vocabulary,
+    train_dual_encoder,
+    training_data,
+    weight_shapes,
+)
+from mwzeval.dstc7.baselines.query import Query
+from mwzeval.errors import InputError, UsageError
+from tests.dstc7.conversations import SMALL, conversations
+
+TRAINING, DEV = conversations(320, seed=1), conversations(40, seed=2)
+COUNTS = {"b": 3, "a": 3, "the": 9, "once": 1, "d": 2}
+
+
+@pytest.mark.parametrize(
+    ("minimum_count", "largest", "expected"),
+    [(2, 100, "the a b d"), (1, 100, "the a b d once"), (2, 2, "the a"), (10, 100, "")],
+)
+def test_the_most_frequent_words_are_learned(
+    minimum_count: int, largest: int, expected: str
+) -> None:
+    settings = replace(SMALL, minimum_count=minimum_count, largest_vocabulary=largest, buckets=4)
+    vocabulary = learned_vocabulary(COUNTS, settings)
+    assert vocabulary.words == tuple(expected.split())
+    assert len(vocabulary) == len(vocabulary.words) + 4
+    assert vocabulary.numbers_of(expected) == list(range(len(vocabulary.words)))
+
+
+def test_unknown_words_share_buckets_that_are_the_same_in_every_process() -> None:
+    # The published check value of CRC-32 is that of these nine digits.
+    vocabulary = Vocabulary(("the",), buckets=2**32)
+    assert vocabulary.numbers_of("The 123456789 the") == [0, 1 + 0xCBF43926, 0]
+    few = Vocabulary(("the",), buckets=50)
+    assert few.numbers_of("123456789") == [1 + 0xCBF43926 % 50]
+
+
+def test_contexts_keep_their_latest_words_and_how_old_they_are() -> None:
+    settings = replace(SMALL, context_words=4, ages=3)
+    bags = context_bags([[[1, 2, 3], [4], [], [5, 6]], [[7]]], settings)
+    # 2 stands for two messages ago and more.
+    assert dict(zip(bags.words[:4].tolist(), bags.ages.tolist(), strict=False)) == {
+        **{5: 0, 6: 0},
+        **{4: 2, 3: 2},
+    }
+    assert (bags.words[4:].tolist(), bags.starts.tolist()) == ([7], [0, 4, 5])
+    taken = bags.take(np.array([1, 0, 1]))
+    assert taken.words.tolist() == [7, *bags.words[:4].tolist(), 7]
+    assert (taken.ages.tolist()[1:5], taken.starts.tolist()) == ([0, 0, 2, 2], [0, 1, 5, 6])
+
+
+def test_candidates_keep_their_first_words() -> None:
+    bags = candidate_bags([[1, 2, 3], [], [4]], replace(SMALL, candidate_words=2))
+    assert (bags.words.tolist(), bags.starts.tolist()) == ([1, 2, 4], [0, 2, 2, 3])
+    assert not bags.ages.any()
+
+
+@pytest.mark.parametrize("wrong", [{"dimensions": 0}, {"batch_size": 1}, {"shared": 1}])
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        Settings(**wrong)  # type: ignore[arg-type]
+
+
+WORDS = 30
+CONTEXTS: list[list[list[int]]] = [[[1, 2, 2], [3]], [[4], [], [5, 1]], [[]], [[9, 9, 9, 9]]]
+CANDIDATES: list[list[int]] = [[1, 2], [5, 5, 7], [], [9, 29]]
+
+
+def by_formula(
+    weights: dict[str, np.ndarray], sides: Sequence[str], context: list[list[int]], reply: list[int]
+) -> float:
+    """Return the score of a context and a candidate, word by word."""
+    kinds: dict[str, float] = {}
+    sides_of_words = (
+        [(word, min(age, 1)) for age, said in enumerate(reversed(context)) for word in said],
+        [(word, 0) for word in reply],
+    )
+    for kind in ("dense", "sparse"):
+        vectors = []
+        for which, (side, words) in enumerate(zip(sides, sides_of_words, strict=True)):
+            sums: Counter[int] = Counter()
+            for word, age in words:
+                factor = math.exp(weights[f"{side}.{kind}_ages"][age])
+                sums[word] += weights[f"{side}.{kind}_words"][word] * factor
+            power = 1 / (1 + math.exp(-weights[f"{kind}_lengths"][which]))
+            discount = (len(words) + 2) ** -power
+            if kind == "sparse":
+                vector = np.zeros(WORDS)
+                for word, value in sums.items():
+                    vector[word] = math.log1p(max(value, 0))
+            else:
+                vector = np.zeros(SMALL.dimensions)
+                for word, value in sums.items():
+                    vector += value * weights[f"{side}.word_vectors"][word]
+            vectors.append(vector * discount)
+        kinds[kind] = float(vectors[0] @ vectors[1]) * math.exp(weights[f"{kind}_scale"])
+    return sum(kinds.values())
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_learning_and_ranking_have_the_scores_of_the_formula(is_shared: bool) -> None:
+    settings = replace(SMALL, shared=is_shared, ages=2)
+    generator = np.random.default_rng(5)
+    weights = {
+        name: generator.standard_normal(shape).astype(np.float32)
+        for name, shape in weight_shapes(settings, WORDS).items()
+    }
+    model = DualEncoder(settings, Vocabulary((), WORDS), weights)
+    contexts, candidates = context_bags(CONTEXTS, settings), candidate_bags(CANDIDATES, settings)
+    expected = [[by_formula(weights, model.sides, c, r) for r in CANDIDATES] for c in CONTEXTS]
+    left, right = model.encode(contexts, 0), model.encode(candidates, 1)
+    assert left.dense is not None
+    assert right.dense is not None
+    ranked = (left.sparse @ right.sparse.T).toarray() + left.dense @ right.dense.T
+    np.testing.assert_allclose(ranked, expected, rtol=1e-4, atol=1e-4)
+    learned = model(contexts, candidates).detach().numpy()
+    np.testing.assert_allclose(learned, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_what_is_right_for_another_pair_is_no_wrong_answer_of_it() -> None:
+    """Pairs: two answers of one example, then two examples with the same words as an answer."""
+    data = training_data(
+        [
+            Query("1", ("hi",), answers=("yes", "sure")),
+            Query("2", ("a",), answers=("ok",)),
+            Query("3", ("b",), answers=("OK!",)),
+            Query("4", ("nobody knows",)),
+        ],
+        SMALL,
+    )
+    assert len(data) == 4
+    assert np.argwhere(data.twins(np.arange(4))).tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]
+    assert np.argwhere(data.twins(np.array([3, 0, 2]))).tolist() == [[0, 2], [2, 0]]
+
+
+@pytest.mark.integration
+def test_training_finds_what_no_shared_word_tells(tmp_path: Path) -> None:
+    settings = replace(SMALL, epochs=20, learning_rate=0.02)
+    model, curve = train_dual_encoder(TRAINING, DEV, tmp_path, settings)
+    assert curve[0].step == 0
+    assert curve[0].scores["recall_at_1"] < 0.3  # chance is 0.05
+    assert max(point.scores["recall_at_1"] for point in curve) > 0.8
+    assert curve[-1].loss is not None
+    assert curve[1].loss is not None
+    assert curve[-1].loss < curve[1].loss
+    assert set(model.vocabulary.words) >= {"ask7", "reply7"}
+
+
+def trained(folder: Path, settings: Settings = SMALL, *, last: int = len(TRAINING)) -> bytes:
+    train_dual_encoder(TRAINING[:last], DEV[:20], folder, settings)
+    return (folder / MODEL_FILE).read_bytes()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_the_same_seed_gives_the_same_bytes_and_another_others(
+    is_shared: bool, tmp_path: Path
+) -> None:
+    settings = replace(SMALL, shared=is_shared, epochs=2)
+    first = trained(tmp_path / "first", settings)
+    assert trained(tmp_path / "second", settings) == first
+    assert trained(tmp_path / "third", replace(settings, seed=1)) != first
+    with pytest.raises(UsageError, match="other settings or data"):
+        trained(tmp_path / "first", settings, last=300)
+
+
+@pytest.mark.parametrize(("training", "dev"), [(TRAINING[:1], DEV), (TRAINING, [])])
+def test_files_that_teach_nothing_are_refused(
+    training: list[Query], dev: list[Query], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError):
+        train_dual_encoder(training, dev, tmp_path, SMALL)
+
+
+@pytest.mark.integration
+def test_dev_examples_without_lists_get_the_answers_of_others(tmp_path: Path) -> None:
+    bare = [replace(query, candidate_ids=(), candidates=()) for query in DEV]
+    _, curve = train_dual_encoder(TRAINING, bare, tmp_path, replace(SMALL, epochs=1))
+    assert 0 <= curve[0].scores["recall_at_1"] < 0.3
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model") / "trained"
+    trained(folder, replace(SMALL, epochs=1), last=64)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dense_scale": np.zeros(3, np.float32)},
+        {"dense_scale": np.zeros((), np.float64)},
+        {"dense_scale": np.array(np.nan, np.float32)},
+        {"more": np.zeros(3, np.float32)},
+        {"vocabulary": np.array([255], np.uint8)},
+        {"vocabulary": np.zeros(0, np.uint8)},
+    ],
+)
+def test_a_model_with_wrong_weights_is_refused(
+    change: dict[str, np.ndarray], folder: Path, tmp_path: Path
+) -> None:
+    raw = (folder / MODEL_FILE).read_bytes()
+    header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
+    path = tmp_path / MODEL_FILE
+    path.write_bytes(save({**read(raw), **change}, metadata=header["__metadata__"]))
+    with pytest.raises(InputError, match=MODEL_FILE):
+        DualEncoder.load(path)
+
+
+@pytest.mark.parametrize("about", ["{}", '{"settings": {"x": 1}}', '{"settings": []}'])
+def test_a_model_with_other_settings_is_refused(about: str, tmp_path: Path) -> None:
+    metadata = {"mwzeval": f'{{"format": 1, "kind": "dual encoder", "about": {about}}}'}
+    path = tmp_path / MODEL_FILE
+    path.write_bytes(save({"vocabulary": np.zeros(1, np.uint8)}, metadata=metadata))
+    with pytest.raises(InputError, match=MODEL_FILE):
+        DualEncoder.load(path)
+
+
+def test_a_loaded_model_ranks_as_the_trained_one(folder: Path, tmp_path: Path) -> None:
+    model = DualEncoder.load(folder)
+    messages = [query.messages for query in DEV[:10]]
+    first, again = model.contexts(messages), DualEncoder.load(model.save(tmp_path))
+    second = again.contexts(messages)
+    assert (first.sparse != second.sparse).nnz == 0
+    assert first.dense is not None
+    assert second.dense is not None
+    assert (first.dense == second.dense).all()

@@ -1,0 +1,179 @@
+"""Every golden case of the ranking scores and of the F-score."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.dstc7.evaluation import Gold as GoldFiles
+from mwzeval.dstc7.evaluation import (
+    Options,
+    Track,
+    evaluate,
+    per_example,
+    plain_metrics,
+    score,
+)
+from mwzeval.dstc7.loading import Loaded
+from mwzeval.dstc7.measures import NOTHING, select
+from mwzeval.dstc7.submission import check_submission
+from mwzeval.errors import InputError
+from mwzeval.scores.findings import Findings
+from tests.dstc7.cases import Folder, golden, kinds, loaded
+from tests.places import read_json, shared
+
+pytestmark = pytest.mark.integration
+
+CUTOFFS = ("1", "2", "5", "10", "50", "100")
+NOT_REPRODUCED = tuple(f"BUG {number}" for number in (1, 2, 3, 7, 8))
+
+
+def close(value: float) -> Any:
+    return pytest.approx(value, rel=0, abs=1e-12)
+
+
+def cases(name: str, choose: Callable[[dict[str, Any]], Any] = bool) -> list[Any]:
+    """Return the chosen cases of a golden file; none where there are no golden files."""
+    try:
+        return [pytest.param(case, id=case["name"]) for case in golden(name) if choose(case)]
+    except (pytest.skip.Exception, pytest.fail.Exception):
+        return []  # `test_the_golden_cases_are_there` says so
+
+
+def has_figures(case: dict[str, Any]) -> bool:
+    return bool("spec" in case and case["spec"]["n"])
+
+
+def is_reproduced(case: dict[str, Any]) -> bool:
+    """Tell whether the old script gave figures, with those of its faults that are reproduced."""
+    note = case.get("note", "")
+    is_other_fault = note.startswith(NOT_REPRODUCED)
+    return has_figures(case) and not case["original"]["error"] and not is_other_fault
+
+
+def test_the_golden_cases_are_there() -> None:
+    assert len(golden("ranking_metrics.json")) >= 90
+    assert len(golden("fscore90.json")) >= 29
+
+
+def track_of(case: dict[str, Any]) -> Track:
+    if "NONE" in case["targets_tsv"].upper():
+        return Track("ubuntu", 4)
+    several = any("," in line for line in case["targets_tsv"].splitlines())
+    return Track("advising", 3) if several else Track("ubuntu", 1)
+
+
+@pytest.mark.parametrize("case", cases("ranking_metrics.json", has_figures))
+def test_scores_are_those_of_the_specification(case: dict[str, Any]) -> None:
+    spec = case["spec"]
+    inputs = loaded(case["predictions"], case["targets_tsv"], track_of(case))
+    evaluated = score(inputs)
+    ranking = plain_metrics(evaluated)["ranking"]
+    assert ranking["n"] == spec["n"]
+    assert [unit.rank for unit in per_example(inputs)] == spec["ranks"]
+    for k in CUTOFFS:
+        assert ranking["recall"][k] == close(spec["hit"][k])
+        assert ranking["set_recall"][k] == close(spec["set_recall"][k])
+    for name in ("mrr", "map", "final"):
+        assert ranking[name] == close(spec[name])
+    precisions = evaluated.scored_table.table.column("average_precision").tolist()
+    assert precisions == [close(value) for value in spec["average_precision"]]
+    assert [e for e in inputs.targets if e not in inputs.submission] == spec["missing"]
+    assert [e for e in inputs.submission if e not in inputs.targets] == spec["extra"]
+
+
+@pytest.mark.parametrize("case", cases("ranking_metrics.json", is_reproduced))
+def test_compat_2018_gives_the_figures_of_the_old_script(case: dict[str, Any]) -> None:
+    original = case["original"]
+    options = Options(compat="2018")
+    inputs = loaded(case["predictions"], case["targets_tsv"], track_of(case), options)
+    ranking = plain_metrics(score(inputs))["ranking"]
+    assert [unit.rank for unit in per_example(inputs)] == original["ranks"]
+    for k in ("1", "10", "50", "100"):
+        assert ranking["recall"][k] == close(original["recall"][f"R@{k}"])
+    assert ranking["mrr"] == close(original["mrr"])
+    assert ranking["map"] == close(original["map"])
+
+
+@pytest.mark.parametrize(
+    "case", cases("ranking_metrics.json", lambda case: "expected_validation" in case)
+)
+def test_validation_finds_what_it_should(case: dict[str, Any], tmp_path: Path) -> None:
+    expected = case["expected_validation"]
+    content = case.get("predictions_text", case.get("predictions"))
+    problems = Folder(tmp_path).problems(
+        content, case["targets_tsv"], track_of(case), Options(strict=True)
+    )
+    if expected["level"] == "ok":
+        assert not kinds(problems, "error")
+        return
+    assert problems
+    assert problems[0].severity == "error"
+    if "code" in expected:
+        assert expected["code"] in kinds(problems, expected["level"])
+    if "examples" in expected:
+        of_code = [p for p in problems if p.kind == expected["code"]]
+        assert [p.example for p in of_code] == expected["examples"]
+
+
+@pytest.mark.parametrize("case", cases("ranking_metrics.json", lambda case: not has_figures(case)))
+def test_what_has_no_expected_figures_is_refused(case: dict[str, Any], tmp_path: Path) -> None:
+    content = case.get("predictions_text", case.get("predictions"))
+    with pytest.raises(InputError) as caught:
+        Folder(tmp_path).evaluated(content, case["targets_tsv"], track_of(case))
+    assert all(problem.severity == "error" for problem in caught.value.problems)
+
+
+@pytest.mark.parametrize("case", cases("fscore90.json"))
+def test_the_f_score_is_that_of_the_specification(case: dict[str, Any]) -> None:
+    # Not by way of a file: one of the random cases has NONE beside other answers.
+    targets = {name: tuple(ids) for name, ids in case["targets"].items()}
+    options = Options(metric="fscore", **case["options"])
+    submission = check_submission(case["submission"], Findings(lenient=True))
+    inputs = Loaded(Track("ubuntu", 4), options, submission, targets)
+    evaluated = score(inputs)
+    found, expected = plain_metrics(evaluated)["fscore"], case["expected"]
+    for name in ("selected", "correct_selected"):
+        assert found["counts"][name] == expected[name]
+    assert found["counts"]["correct"] == expected["correct_total"]
+    assert found["precision"] == close(expected["precision"])
+    assert found["recall"] == close(expected["recall"])
+    assert found[f"fscore@{100 * options.coverage:g}"] == close(expected["f_score"])
+    for name, value in expected["macro"].items():
+        assert found[f"macro.{name}"] == close(value)
+    for row in expected["per_example"]:
+        ranking = inputs.submission.get(row["example"], NOTHING)
+        chosen, _ = select(ranking, inputs.targets[row["example"]], options.coverage)
+        assert list(chosen) == [identity.upper() for identity in row["selected"]]
+        sums = evaluated.scored_table.table.select([row["example"]]).sums()
+        assert sums["correct_selected"] == row["correct_selected"]
+        values = (sums["precision"], sums["recall"], sums["f_score"])
+        assert values == tuple(close(row[name]) for name in ("precision", "recall", "f"))
+
+
+def test_a_thousand_examples_of_a_hundred_candidates() -> None:
+    expected = read_json(shared("golden", "dstc7", "large_expected.json"))["spec"]
+    evaluated = evaluate(
+        shared("golden", "dstc7", "large_predictions.json.gz"),
+        GoldFiles(targets=shared("golden", "dstc7", "large_targets.tsv")),
+        Track("ubuntu", 1),
+    )
+    ranking = plain_metrics(evaluated)["ranking"]
+    assert [unit.rank for unit in per_example(evaluated.loaded)] == expected["ranks"]
+    assert ranking["recall"] == {k: close(v) for k, v in expected["hit"].items()}
+    assert ranking["set_recall"] == {k: close(v) for k, v in expected["set_recall"].items()}
+    assert [ranking[name] for name in ("mrr", "map", "final")] == [
+        close(expected[name]) for name in ("mrr", "map", "final")
+    ]
+
+
+def test_the_large_case_is_a_strictly_valid_submission(tmp_path: Path) -> None:
+    packed = shared("golden", "dstc7", "large_predictions.json.gz").read_bytes()
+    targets = shared("golden", "dstc7", "large_targets.tsv").read_text("utf-8")
+    raw = json.loads(gzip.decompress(packed))
+    assert Folder(tmp_path).problems(raw, targets, options=Options(strict=True)) == []

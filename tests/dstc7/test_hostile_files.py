@@ -1,0 +1,301 @@
+"""Files that are broken, hostile, or far larger than memory should hold."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mwzeval.dstc7 import json_array
+from mwzeval.dstc7.baselines.knowledge import read_courses, read_man_pages
+from mwzeval.dstc7.dialogues import read_examples, read_pool, read_targets
+from mwzeval.dstc7.evaluation import Gold, Options, evaluate, validate
+from mwzeval.dstc7.json_array import items_of
+from mwzeval.dstc7.submission import read_submission
+from mwzeval.dstc7.tracks import Track
+from mwzeval.dstc7.trec import read_qrels, read_run
+from mwzeval.errors import InputError, MwzevalError, Problem
+from tests.dstc7.cases import UBUNTU, kinds
+from tests.places import ROOT
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(sys.platform != "linux", reason="a sparse file and a limit as Linux has them")
+@pytest.mark.parametrize("reader", [read_submission, read_targets])
+def test_two_gigabytes_where_a_small_file_is_meant(reader: Any, tmp_path: Path) -> None:
+    path = tmp_path / "Ubuntu_subtask_1.json"
+    with path.open("wb") as stream:
+        stream.truncate(2_000_000_000)
+    script = (
+        f"from {reader.__module__} import {reader.__name__}\n"
+        "from mwzeval.errors import InputError\n"
+        f"try:\n    {reader.__name__}({str(path)!r})\nexcept InputError as error:\n"
+        "    print(error.problems[0].kind)\n"
+    )
+    limit = 1_500_000_000
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"OPENBLAS_NUM_THREADS": "1", "PATH": ""},
+    )
+    assert done.stdout == "too-large\n", done.stderr
+
+
+GOOD = '[{"example-id": 1, "candidate-ranking": ['
+REST = '{"candidate-id": "A", "confidence": 1}]}'
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("start", "repeated", "times", "expected"),
+    [
+        ("[", "1,", 7_000_000, ["too-many-values"]),
+        ("[", "{},", 7_000_000, ["too-many-values"]),
+        ("[", "1,", 300_000, ["bad-type", "too-many-errors", "missing-example"]),
+        (GOOD, "1,", 150_000, ["bad-type", "too-many-errors", "too-many-candidates"]),
+        (GOOD, '{"candidate-id": "B", "confidence": 2},', 200_000, ["too-many-candidates"]),
+    ],
+)
+def test_small_values_without_end_are_refused_in_little_memory(
+    start: str, repeated: str, times: int, expected: list[str], tmp_path: Path
+) -> None:
+    text = f"{start}{repeated * times}"
+    text += f"{repeated.strip(',')}]" if start == "[" else f"{REST}]"
+    path = tmp_path / "Ubuntu_subtask_1.json.gz"
+    path.write_bytes(gzip.compress(text.encode(), 1))
+    right = tmp_path / "t.tsv"
+    right.write_text("1\tA\n", encoding="utf-8")
+    tracemalloc.start()
+    problems = validate(path, Gold(right), UBUNTU)
+    memory = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert kinds(problems) == expected
+    assert len(problems) <= 10_002
+    assert memory < 150_000_000
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_unknown_candidates_without_end_fill_no_memory(strict: bool, tmp_path: Path) -> None:
+    path, right = tmp_path / "Ubuntu_subtask_1.json", tmp_path / "t.tsv"
+    entries = [{"candidate-id": f"X{n}", "confidence": 1 / n} for n in range(1, 50_001)]
+    path.write_text(json.dumps([{"example-id": 1, "candidate-ranking": entries}]), "utf-8")
+    right.write_text("1\tA\n", encoding="utf-8")
+    dialogues = ROOT / "data" / "dstc7" / "ubuntu_dev_subtask_1.json"
+    (example, *_) = json.loads(dialogues.read_text("utf-8"))
+    example["example-id"] = 1
+    spoken = tmp_path / "d.json"
+    spoken.write_text(json.dumps([example]), "utf-8")
+    problems = validate(path, Gold(right, spoken), UBUNTU, Options(strict=strict))
+    found = [problem for problem in problems if problem.kind == "unknown-candidate"]
+    assert 9_990 < len(found) <= 10_000
+    last = {problem.kind: problem for problem in problems}
+    if strict:
+        assert "too-many-errors" in last
+    else:
+        assert last["more-warnings"].count + len(found) >= 50_000
+    assert len(problems) < 10_010
+
+
+@pytest.mark.parametrize("text", ["[" * 500_000, '{"a":' * 300_000, "[" * 200_000 + "]" * 200_000])
+def test_items_nested_too_deeply_are_refused_in_little_memory(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(f'[{{"a": 1}},\n{text}', encoding="utf-8")
+    tracemalloc.start()
+    with pytest.raises(InputError, match="item 2 of the array is nested too deeply"):
+        list(items_of(path))
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
+
+
+def test_an_endless_item_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MWZEVAL_MAX_SIZE", "8MB")
+    path = tmp_path / "d.json.gz"
+    path.write_bytes(gzip.compress(b'[{}, {}, {"a": "' + b"x" * 3_000_000))
+    with pytest.raises(InputError, match="item 3") as caught:
+        list(items_of(path))
+    assert kinds(caught.value.problems) == ["too-large"]
+
+
+def test_what_is_broken_at_its_end_is_located_in_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text("[\n" + '{"a": [1, 2, 3, 4]},\n' * 200_000 + "oops]", encoding="utf-8")
+    tracemalloc.start()
+    with pytest.raises(InputError, match="line 200002, column 1"):
+        for _ in items_of(path):
+            pass
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+)
+
+
+@settings(suppress_health_check=[*HealthCheck])
+@given(raw=st.lists(json_values, max_size=5), indent=st.sampled_from([None, 1]), data=st.data())
+def test_an_array_is_read_like_by_the_json_module_however_it_comes(
+    raw: list[Any], indent: int | None, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces may end within a token or a character; a cut text is read as far as its items go."""
+    text = json.dumps(raw, indent=indent, ensure_ascii=False)
+    content = f"\ufeff {text}\n".encode("utf-8", "surrogatepass")
+    content = content.decode("utf-8", "ignore").encode()
+    size, cut = data.draw(st.integers(1, 9)), data.draw(st.integers(1, len(content)))
+    monkeypatch.setattr(json_array, "REFILL", 1)
+
+    def pieces(raw: bytes) -> Iterator[bytes]:
+        return (raw[start : start + size] for start in range(0, len(raw), size))
+
+    monkeypatch.setattr(json_array, "pieces", pieces)
+    expected = json.loads(content.decode("utf-8-sig"))
+    assert list(items_of(content)) == expected  # type: ignore[arg-type]
+    found = []
+    with suppress(InputError):
+        found = list(items_of(content[:cut]))  # type: ignore[arg-type]
+    assert not found or found == expected
+
+
+FIXTURES = ROOT / "data" / "dstc7"
+READERS: dict[str, tuple[Any, str]] = {
+    "dialogues": (read_examples, "ubuntu_test_subtask_1.json"),
+    "advising dialogues": (read_examples, "advising_dev_subtask_1.json"),
+    "targets": (read_targets, "ubuntu_responses_subtask_1.tsv"),
+    "pool": (read_pool, "ubuntu_subtask_2_candidates.tsv"),
+    "courses": (read_courses, "course-info.json"),
+    "man pages": (read_man_pages, "man_pages.jsonl"),
+    "submission": (read_submission, "../../predictions/dstc7-overlap/Ubuntu_subtask_1.json"),
+    "run": (read_run, "ubuntu_responses_subtask_1.tsv"),
+    "qrels": (read_qrels, "ubuntu_responses_subtask_1.tsv"),
+}
+QUIET = settings(suppress_health_check=[*HealthCheck])
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.just("NONE"),
+    st.just(10**400),
+)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner)
+)
+
+
+@pytest.mark.parametrize("name", READERS)
+@QUIET
+@given(data=st.data())
+def test_damaged_bytes_are_read_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
+    read, file = READERS[name]
+    content = bytearray((FIXTURES / file).read_bytes()[:20_000])
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        change = data.draw(st.sampled_from(["cut", "set", "drop", "double"]))
+        if change == "cut":
+            del content[place + 1 :]
+        elif change == "set":
+            content[place] = data.draw(st.integers(0, 255))
+        elif change == "drop":
+            del content[place : place + data.draw(st.integers(1, 50))]
+            content = content or bytearray(b" ")
+        else:
+            content[place:place] = content[place : place + 30]
+    path = tmp_path / "hostile"
+    path.write_bytes(bytes(content))
+    problems: list[Problem | None] = []
+    try:
+        read(path)
+    except InputError as error:
+        problems = list(error.problems) or [None]
+    assert all(problem is not None and problem.file for problem in problems)
+
+
+entry = st.one_of(
+    values,
+    st.fixed_dictionaries({"candidate-id": values}, optional={"confidence": values}),
+)
+item = st.one_of(
+    values,
+    st.fixed_dictionaries(
+        {"example-id": st.one_of(scalars, st.integers(1, 3))},
+        optional={"candidate-ranking": st.one_of(values, st.lists(entry, max_size=4))},
+    ),
+)
+
+
+@QUIET
+@given(
+    raw=st.one_of(values, st.lists(item, max_size=4)),
+    strict=st.booleans(),
+    metric=st.sampled_from(["ranking", "fscore"]),
+    order=st.sampled_from(["list", "confidence"]),
+)
+def test_any_json_is_scored_or_refused(
+    raw: Any, strict: bool, metric: Any, order: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "Ubuntu_subtask_1.json"
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    targets = tmp_path / "t.tsv"
+    targets.write_text("1\tA\n2\tB,C\n", encoding="utf-8")
+    options = Options(metric=metric, strict=strict, order=order)
+    problems = validate(path, Gold(targets), UBUNTU, options)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        with pytest.raises(InputError) as caught:
+            evaluate(path, Gold(targets), UBUNTU, options)
+        assert list(caught.value.problems) == errors
+    else:
+        report = evaluate(path, Gold(targets), UBUNTU, options).report()
+        assert all(0 <= score.value <= 1 for score in report.scores)
+
+
+def test_any_other_file_as_a_submission_is_refused() -> None:
+    gold = Gold(FIXTURES / "ubuntu_responses_subtask_1.tsv")
+    for other in FIXTURES.iterdir():
+        with pytest.raises(InputError) as caught:
+            evaluate(other, gold, UBUNTU)
+        assert caught.value.problems[0].file
+
+
+@pytest.mark.parametrize("kind", ["targets", "dialogues", "pool"])
+def test_any_other_file_in_the_place_of_gold_data_ends_well(kind: str) -> None:
+    files: dict[str, Any] = {
+        "targets": FIXTURES / "ubuntu_responses_subtask_2.tsv",
+        "dialogues": FIXTURES / "ubuntu_test_subtask_2.json",
+        "pool": FIXTURES / "ubuntu_subtask_2_candidates.tsv",
+    }
+    submission = ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_2.json"
+    failures = []
+    for other in FIXTURES.iterdir():
+        problems = validate(submission, Gold(**files | {kind: other}), Track("ubuntu", 2))
+        found = {problem.kind for problem in problems}
+        if (found <= {"pool-size"}) != (files[kind] == other):
+            failures.append((other.name, found))
+    assert not failures
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    for read, _ in READERS.values():
+        with pytest.raises(MwzevalError):
+            read(tmp_path)

@@ -1,0 +1,216 @@
+"""Courses and man pages: their files, and what they add to contexts and candidates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.dstc7.baselines.knowledge import (
+    MOST_NAMED,
+    MOST_WORDS,
+    Courses,
+    ManPage,
+    ManPages,
+    Section,
+    read_courses,
+    read_knowledge,
+    read_man_pages,
+)
+from mwzeval.dstc7.baselines.query import query_of
+from mwzeval.dstc7.baselines.ranker import Baseline, predict
+from mwzeval.dstc7.dialogues import Candidate, Example, Message
+from mwzeval.dstc7.evaluation import evaluate
+from mwzeval.dstc7.loading import Gold
+from mwzeval.dstc7.tracks import Track
+from mwzeval.errors import DataError, InputError, UsageError
+from tests.dstc7.cases import Folder
+from tests.dstc7.conversations import conversations, write_dialogues
+from tests.places import shared
+
+
+def course(tmp_path: Path, **raw: Any) -> Any:
+    path = Folder(tmp_path).write("course-info.json", {"EECS280-FA16": raw})
+    return read_courses(path)["EECS280-FA16"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "credits"),
+    [(4, (4, 4)), ("4", (4, 4)), ("1 - 3", (1, 3)), ("1-3", (1, 3)), ("NA", None), (None, None)],
+)
+def test_credits_may_be_a_range(raw: Any, credits: Any, tmp_path: Path) -> None:
+    assert course(tmp_path, Credits=raw).credits == credits
+
+
+@pytest.mark.parametrize(
+    ("raw", "number"), [(3.5, 3.5), ("3.5", 3.5), ("NA", None), (None, None), (True, None)]
+)
+def test_what_is_missing_is_none(raw: Any, number: float | None, tmp_path: Path) -> None:
+    assert course(tmp_path, ClarityRating=raw).clarity == number
+    assert course(tmp_path, Workload=raw).workload == number
+
+
+@pytest.mark.parametrize(("raw", "has"), [("Y", True), ("N", False), (None, None), ("NA", None)])
+def test_a_lab_is_there_or_not_or_nobody_knows(raw: Any, has: Any, tmp_path: Path) -> None:
+    assert course(tmp_path, HasLab=raw).has_lab is has
+
+
+@pytest.mark.parametrize("key", ["Section", "section"])
+@pytest.mark.parametrize(
+    ("days", "start", "expected"),
+    [
+        (["Mon", "Wed"], "10:30:00", (("Mon", "Wed"), "10:30:00")),
+        ("", "NA", ((), None)),
+        ([], "0:00:00", ((), None)),
+        (None, None, ((), None)),
+    ],
+)
+def test_sections_are_spelled_in_two_ways(
+    key: str, days: Any, start: Any, expected: Any, tmp_path: Path
+) -> None:
+    section = {"DaysOfClass": days, "StartTime": start, "EndTime": start}
+    found = course(tmp_path, **{key: {"NA": section, "Ada": section}}).sections
+    assert [each.instructor for each in found] == [None, "Ada"]
+    assert found[0] == Section(None, expected[0], expected[1], expected[1])
+
+
+def test_a_course_has_a_text_to_search(tmp_path: Path) -> None:
+    found = course(tmp_path, Course="EECS280", CourseTitle="T", Description="NA", TimeOfDay="x")
+    assert (found.text, found.time_of_day) == ("EECS280 T", "x")
+
+
+def test_a_course_file_is_an_object_of_objects(tmp_path: Path) -> None:
+    for content, names in (([], r"c\.json"), ({"EECS1": 5, "EECS2": {}}, "EECS1"), ("{", "line 1")):
+        with pytest.raises(InputError, match=names):
+            read_courses(Folder(tmp_path).write("c.json", content))
+
+
+@pytest.mark.integration
+def test_course_files_of_the_shared_fixtures() -> None:
+    courses = read_courses(shared("data", "dstc7", "synthetic", "course-info.json"))
+    assert courses
+    assert any(each.sections for each in courses.values())
+    assert any(each.credits and each.credits[0] < each.credits[1] for each in courses.values())
+
+
+def test_man_pages_of_a_folder(tmp_path: Path) -> None:
+    for name, text in {"ls.1.txt": "list", "ls.txt": "l", "ntp.conf.5": "time"}.items():
+        Folder(tmp_path).write(name, text)
+    Folder(tmp_path).write("empty.1", "")
+    found = [(page.name, page.section, page.text) for page in read_man_pages(tmp_path)]
+    assert found == [("ls", None, "l"), ("ls", "1", "list"), ("ntp.conf", "5", "time")]
+
+
+def test_a_folder_without_man_pages(tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        read_man_pages(tmp_path)
+
+
+def test_man_pages_of_lines(tmp_path: Path) -> None:
+    lines = '{"name": "ls", "section": 1, "text": "list"}\n\n{"name": "cp", "text": "copy"}\n'
+    pages = read_man_pages(Folder(tmp_path).write("m.jsonl", lines))
+    assert [(page.name, page.section) for page in pages] == [("cp", None), ("ls", "1")]
+
+
+def test_malformed_man_pages_are_all_reported(tmp_path: Path) -> None:
+    lines = '{"name": "ls"}\n[]\n{"name": 1, "text": ""}\n'
+    with pytest.raises(InputError) as caught:
+        read_man_pages(Folder(tmp_path).write("m.jsonl", lines))
+    messages = [problem.message for problem in caught.value.problems]
+    assert [message[:6] for message in messages] == ["line 1", "line 2", "line 3"]
+
+
+PAGES = ManPages.of(
+    ManPage(name, "1", text)
+    for name, text in [
+        ("apt-get", "installs packages"),
+        ("g++", "the compiler"),
+        ("sources.list", "where packages come from"),
+        ("Man", "shows pages"),
+        ("long", "word " * 100),
+    ]
+)
+
+COURSE_FILE = """{
+ "EECS281-FA16": {"Course": "EECS281", "CourseTitle": "Data Structures", "Area": "Theory",
+                  "Description": "Trees and heaps."},
+ "EECS281-WN17": {"Course": "EECS281", "CourseTitle": "Data Structures", "Area": "Theory",
+                  "Description": "Trees and heaps."},
+ "EECS370-FA16": {"CourseTitle": "Computers", "Area": "NA"},
+ "MATH370-FA16": {"Course": "MATH370", "CourseTitle": "Numbers"}
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run sudo APT-GET install", "installs packages"),
+        ("try apt-get.", "installs packages"),
+        ("use g++, or `man g++`", "the compiler shows pages"),
+        ("edit /etc/apt/sources.list", "where packages come from"),
+        ("the manual of apt", ""),
+        ("", ""),
+        ("long", " ".join(["word"] * MOST_WORDS)),
+    ],
+)
+def test_a_man_page_is_found_by_its_name_as_a_token(text: str, expected: str) -> None:
+    assert PAGES.about(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("How about EECS281?", "data structures theory trees and heaps"),
+        ("eecs 281", "data structures theory trees and heaps"),
+        ("take 281 or EECS-281", "data structures theory trees and heaps"),
+        ("EECS370, MATH370", "computers numbers"),
+        ("370", ""),  # which one?
+        ("room 28100", ""),
+        ("", ""),
+    ],
+)
+def test_a_course_is_found_by_code_or_number(text: str, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "course-info.json"
+    file.write_text(COURSE_FILE, encoding="utf-8")
+    assert Courses.of(read_courses(file).values()).about(text) == expected
+
+
+def test_no_more_than_a_few_pages_are_added() -> None:
+    pages = ManPages.of(ManPage(f"p{place}", None, f"text{place}") for place in range(9))
+    expected = [f"text{place}" for place in range(8, 8 - MOST_NAMED, -1)]
+    assert pages.about(" ".join(f"p{place}" for place in range(8, -1, -1))).split() == expected
+
+
+def test_knowledge_joins_the_context_as_its_oldest_message_and_each_candidate() -> None:
+    example = Example(
+        "1",
+        (Message("a", "hi"), Message("b", "which apt-get ?")),
+        (Candidate("X", "man it"), Candidate("Y", "no")),
+        (Candidate("X", "man it"),),
+    )
+    query = query_of(example, knowledge=PAGES)
+    assert query.messages == ("installs packages", "hi", "which apt-get ?")
+    assert query.candidates == ("man it shows pages", "no")
+    assert query.answers == ("man it shows pages",)
+    last = query_of(example, last_message=True)
+    assert (last.messages, last.candidates) == (("which apt-get ?",), ("man it", "no"))
+
+
+@pytest.mark.parametrize("name", ["tfidf", "bm25"])
+def test_knowledge_finds_what_shared_words_do_not(name: str, tmp_path: Path) -> None:
+    """Contexts have words such as ask7, which the page of ask7 explains by reply7."""
+    track, output = Track("ubuntu", 5), tmp_path / "Ubuntu_subtask_5.json"
+    dialogues = write_dialogues(tmp_path / "dialogues.json", conversations(40, seed=3))
+    pages = ManPages.of(ManPage(f"ask{topic}", "1", f"reply{topic}") for topic in range(40))
+    found = []
+    for knowledge in (None, pages):
+        predict(Baseline(name, knowledge=knowledge), track, dialogues, output)
+        report = evaluate(output, Gold(dialogues=dialogues), track).report()
+        found.append(report.metrics["ranking"]["recall"]["1"])
+    assert found[1] > found[0] + 0.25
+
+
+def test_only_subtask_5_has_external_knowledge(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="subtask 5"):
+        read_knowledge(tmp_path / "pages.jsonl", Track("ubuntu", 1))

@@ -1,0 +1,310 @@
+"""Scores of texts against twins written out from the formulas, and the orders that they give."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from mwzeval.dstc7.baselines.query import (
+    BLOCK,
+    Query,
+    Ranking,
+    Vectors,
+    best,
+    list_scores,
+    order,
+    pool_best,
+)
+from mwzeval.dstc7.baselines.ranker import (
+    K1,
+    B,
+    bm25_vectors,
+    draw_from_pool,
+    insert_none,
+    rank_at_random,
+    tfidf_vectors,
+    tune,
+)
+from mwzeval.dstc7.tracks import NONE
+
+CANDIDATES = [
+    "try sudo apt-get install grub",
+    "grub grub, GRUB!",
+    "ok thanks",
+    "",
+    "did you install it with apt ?",
+    "ok thanks",
+    "…",
+]
+CONTEXTS = ["how do I install grub ? grub 2", "thanks", "unheard of", ""]
+
+
+def plain_words(text: str) -> list[str]:
+    """Return words letter by letter, not with the expression of the code under test."""
+    spaced = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in text)
+    return spaced.split()
+
+
+def bm25(contexts: Sequence[str], candidates: Sequence[str]) -> list[list[float]]:
+    documents = [Counter(plain_words(text)) for text in candidates]
+    mean = sum(d.total() for d in documents) / len(documents)
+
+    def idf(word: str) -> float:
+        having = sum(word in d for d in documents)
+        return math.log(1 + (len(documents) - having + 0.5) / (having + 0.5))
+
+    def score(context: str, document: Counter[str]) -> float:
+        return sum(
+            idf(word)
+            * document[word]
+            / (document[word] + K1 * (1 - B + B * document.total() / mean))
+            for word in plain_words(context)
+            if word in document
+        )
+
+    return [[score(context, d) for d in documents] for context in contexts]
+
+
+def cosine(contexts: Sequence[str], candidates: Sequence[str]) -> list[list[float]]:
+    documents = [Counter(plain_words(text)) for text in candidates]
+    known = {word for document in documents for word in document}
+
+    def weights(text: str) -> dict[str, float]:
+        counts = Counter(word for word in plain_words(text) if word in known)
+        raw = {
+            word: count
+            * (1 + math.log((1 + len(documents)) / (1 + sum(word in d for d in documents))))
+            for word, count in counts.items()
+        }
+        length = math.hypot(*raw.values())
+        return {word: weight / length for word, weight in raw.items()}
+
+    def product(left: dict[str, float], right: dict[str, float]) -> float:
+        return sum(weight * right.get(word, 0.0) for word, weight in left.items())
+
+    of_candidates = [weights(text) for text in candidates]
+    return [[product(weights(c), other) for other in of_candidates] for c in contexts]
+
+
+TWINS = [
+    pytest.param(bm25_vectors, bm25, id="bm25"),
+    pytest.param(tfidf_vectors, cosine, id="tfidf"),
+]
+Twin = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
+TEXTS = st.lists(st.text("ab c_Ä-9", max_size=12), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize(("vectors", "twin"), TWINS)
+def test_a_baseline_agrees_with_its_formula(vectors: Callable, twin: Twin) -> None:  # type: ignore[type-arg]
+    check(vectors, twin, CONTEXTS, CANDIDATES)
+
+
+@pytest.mark.parametrize(("vectors", "twin"), TWINS)
+@given(contexts=TEXTS, candidates=TEXTS)
+def test_a_baseline_agrees_with_its_formula_on_any_texts(
+    vectors: Callable,  # type: ignore[type-arg]
+    twin: Twin,
+    contexts: list[str],
+    candidates: list[str],
+) -> None:
+    if any(map(plain_words, candidates)):
+        check(vectors, twin, contexts, candidates)
+
+
+@pytest.mark.parametrize(("vectors", "twin"), TWINS)
+def test_candidates_without_words_score_nothing(vectors: Callable, twin: Twin) -> None:  # type: ignore[type-arg]
+    contexts, candidates = vectors(["a b", ""], ["?!", ""])
+    found = list_scores(contexts, candidates, [1, 1])
+    assert [row.tolist() for row in found] == [[0.0], [0.0]]
+
+
+def check(
+    vectors: Callable,  # type: ignore[type-arg]
+    twin: Twin,
+    contexts: Sequence[str],
+    candidates: Sequence[str],
+) -> None:
+    expected = twin(contexts, candidates)
+    of_contexts, of_candidates = vectors(contexts, candidates)
+    for context, found in enumerate(pool_best(of_contexts, of_candidates, len(candidates))):
+        places, scores = found
+        by_place = dict(zip(places.tolist(), scores.tolist(), strict=True))
+        assert [by_place[place] for place in range(len(candidates))] == pytest.approx(
+            expected[context], rel=1e-4, abs=1e-5
+        )
+        assert scores.tolist() == sorted(scores.tolist(), reverse=True)
+
+
+FEW_SCORES = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=1, max_size=30)
+
+
+@given(FEW_SCORES, st.integers(1, 35))
+def test_the_best_are_the_head_of_the_whole_order(scores: list[float], most: int) -> None:
+    array = np.array(scores, dtype=np.float32)
+    places, values = best(array, most)
+    expected = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:most]
+    assert places.tolist() == expected
+    assert values.tolist() == [scores[place] for place in expected]
+    assert order(array).tolist()[:most] == expected
+
+
+def random_vectors(rows: int, seed: int, *, with_dense: bool) -> tuple[Vectors, np.ndarray]:
+    """Return vectors, and the same as one full matrix."""
+    generator = np.random.default_rng(seed)
+    words = generator.integers(0, 3, (rows, 12)).astype(np.float32)
+    dense = generator.standard_normal((rows, 4)).astype(np.float32) if with_dense else None
+    whole = words if dense is None else np.hstack([words, dense])
+    return Vectors(sparse.csr_matrix(words), dense), whole
+
+
+@pytest.mark.parametrize("with_dense", [False, True])
+def test_scores_of_lists_are_dot_products_with_the_own_context(with_dense: bool) -> None:
+    sizes = [3, 0, 5, 1]
+    contexts, whole_contexts = random_vectors(len(sizes), 1, with_dense=with_dense)
+    candidates, whole_candidates = random_vectors(sum(sizes), 2, with_dense=with_dense)
+    scores = list_scores(contexts, candidates, sizes)
+    assert [len(row) for row in scores] == sizes
+    start = 0
+    for context, size, row in zip(whole_contexts, sizes, scores, strict=True):
+        expected = [float(c @ context) for c in whole_candidates[start : start + size]]
+        assert row.tolist() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+        start += size
+
+
+@pytest.mark.parametrize("with_dense", [False, True])
+def test_the_best_of_a_pool_are_those_of_all_dot_products(with_dense: bool) -> None:
+    contexts, whole_contexts = random_vectors(2 * BLOCK + 3, 3, with_dense=with_dense)
+    pool, whole_pool = random_vectors(200, 4, with_dense=with_dense)
+    everything = whole_contexts @ whole_pool.T
+    found = pool_best(contexts, pool, 10)
+    assert len(found) == len(whole_contexts)
+    for (places, scores), row in zip(found, everything, strict=True):
+        assert scores.tolist() == pytest.approx(np.sort(row)[::-1][:10].tolist(), abs=1e-4)
+        assert row[places].tolist() == pytest.approx(scores.tolist(), abs=1e-4)
+        assert len(set(places.tolist())) == 10
+
+
+SCORES = st.lists(st.integers(-3, 6).map(float), min_size=1, max_size=14)
+
+
+def ranking(scores: list[float]) -> Ranking:
+    ordered = sorted(scores, reverse=True)
+    return Ranking("1", tuple((f"C{place}", score) for place, score in enumerate(ordered)))
+
+
+def final_score(rankings: list[Ranking], correct: list[str], threshold: float) -> float:
+    """Return (MRR + Recall@10) / 2 with NONE put where its score says, as by the specification."""
+    total = 0.0
+    for before, right in zip(rankings, correct, strict=True):
+        entries = sorted([*before.entries, (NONE, threshold)], key=lambda e: (-e[1], e[0] == NONE))
+        names = [name for name, _ in entries]
+        rank = names.index(right) + 1 if right in names else 0
+        total += ((1 / rank if rank else 0.0) + (1 <= rank <= 10)) / 2
+    return total / len(rankings)
+
+
+@given(st.lists(st.tuples(SCORES, st.integers(-1, 14)), min_size=1, max_size=8))
+def test_no_threshold_is_better_than_the_tuned_one(cases: list[tuple[list[float], int]]) -> None:
+    rankings = [ranking(scores) for scores, _ in cases]
+    correct = [NONE if which < 0 else f"C{which}" for _, which in cases]
+    tuned = tune(rankings, [{right} for right in correct])
+    thresholds = [half / 2 for half in range(-10, 18)]
+    best = max(final_score(rankings, correct, threshold) for threshold in thresholds)
+    assert tuned.final_score == pytest.approx(best, abs=1e-12)
+    assert final_score(rankings, correct, tuned.score) == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [
+        (9.0, [NONE, "C0", "C1", "C2"]),
+        (3.0, ["C0", NONE, "C1", "C2"]),
+        (2.0, ["C0", "C1", "C2", NONE]),  # those of its score stay above
+        (-1.0, ["C0", "C1", "C2", NONE]),
+    ],
+)
+def test_none_stands_where_its_score_says(score: float, expected: list[str]) -> None:
+    result = insert_none(ranking([5.0, 2.0, 2.0]), score)
+    assert [name for name, _ in result.entries] == expected
+
+
+@pytest.mark.parametrize("right", ["C0", NONE])
+def test_what_is_always_right_stays_on_top(right: str) -> None:
+    before = ranking([4.0, 1.0])
+    result = insert_none(before, tune([before], [{right}]).score)
+    assert result.entries[0][0] == right
+
+
+def test_an_answer_that_is_not_listed_moves_no_threshold() -> None:
+    before = ranking([4.0, 1.0])
+    assert tune([before], [{"elsewhere"}]).final_score == 0.0
+    with_other = tune([before, before], [{"elsewhere"}, {NONE}])
+    assert insert_none(before, with_other.score).entries[0][0] == NONE
+
+
+def test_nothing_to_tune_on_is_refused() -> None:
+    with pytest.raises(ValueError, match="example"):
+        tune([], [])
+
+
+IDS = tuple(f"C{place:03d}" for place in range(100))
+
+
+def queries(count: int) -> list[Query]:
+    return [Query(str(number), ("hi",), IDS, IDS) for number in range(count)]
+
+
+@pytest.mark.integration
+def test_random_rankings_have_the_expected_scores() -> None:
+    """Recall@k = k/100 and MRR = H(100)/100 = 0.0519 for one right answer among 100."""
+    count = 20_000
+    ranks = [
+        1 + [name for name, _ in ranking.entries].index("C042")
+        for ranking in rank_at_random(queries(count), seed=1)
+    ]
+    for k in (1, 2, 5, 10, 50, 100):
+        expected = k / 100
+        error = math.sqrt(expected * (1 - expected) / count)
+        assert sum(rank <= k for rank in ranks) / count == pytest.approx(expected, abs=4 * error)
+    harmonic = sum(1 / rank for rank in range(1, 101)) / 100
+    squares = sum(1 / rank**2 for rank in range(1, 101)) / 100
+    error = math.sqrt((squares - harmonic**2) / count)
+    assert harmonic == pytest.approx(0.0519, abs=5e-5)
+    assert sum(1 / rank for rank in ranks) / count == pytest.approx(harmonic, abs=4 * error)
+
+
+def test_an_order_depends_on_seed_and_example_alone() -> None:
+    first = rank_at_random(queries(5), seed=1)
+    assert rank_at_random(queries(5)[::-1], seed=1) == first[::-1]
+    assert rank_at_random(queries(5), seed=2) != first
+    assert len({ranking.entries for ranking in first}) == 5
+
+
+def test_scores_fall_and_every_candidate_is_there_once() -> None:
+    ranking = rank_at_random(queries(1), seed=1, extra=(NONE,))[0]
+    assert sorted(name for name, _ in ranking.entries) == sorted((*IDS, NONE))
+    scores = [score for _, score in ranking.entries]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == 101
+    assert 0 < scores[-1] < scores[0] == 1
+
+
+def test_a_pool_gives_different_candidates_each_as_often() -> None:
+    pool = [f"P{place}" for place in range(1000)]
+    drawn = draw_from_pool(queries(400), pool, 100, seed=3)
+    counts = dict.fromkeys(pool, 0)
+    for ranking in drawn:
+        names = [name for name, _ in ranking.entries]
+        assert len(set(names)) == len(names) == 100
+        for name in names:
+            counts[name] += 1
+    # Each is drawn with probability 0.1: 40 of 400 times, standard deviation 6.
+    assert all(40 - 6 * 5 < count < 40 + 6 * 5 for count in counts.values())
+    assert [len(r.entries) for r in draw_from_pool(queries(1), pool[:7], 100, seed=3)] == [7]

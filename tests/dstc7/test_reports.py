@@ -1,0 +1,363 @@
+"""What follows from rows: intervals, comparison, explanation, page, and published results."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mwzeval.benchmark import benchmark_named
+from mwzeval.comparison import compare
+from mwzeval.dstc7.board import CHANCE, boards_of, published_document, read_results
+from mwzeval.dstc7.evaluation import (
+    Options,
+    ScoredSubmission,
+    evaluate,
+    mean_final,
+    per_example,
+    score,
+)
+from mwzeval.dstc7.explain import explain, explain_all
+from mwzeval.dstc7.loading import gold_in, sample_gold
+from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
+from mwzeval.errors import DataError, InputError, UsageError
+from mwzeval.metrics.measure import Resampling
+from mwzeval.report.html import to_html
+from mwzeval.report.systems import ScoredSystem, scored_system, title_of
+from mwzeval.scores.explanation import explanation_text, histogram_text
+from mwzeval.scores.report import Report, per_dialogue, summary
+from mwzeval.scores.sheets import to_text
+from mwzeval.text import to_json
+from tests.dstc7.cases import (
+    SEVERAL,
+    UBUNTU,
+    WITH_NONE,
+    Folder,
+    loaded,
+    sample_submission,
+    scores,
+    submission_of,
+)
+from tests.places import read_json, shared
+from tests.report.pages import readable
+
+WORDS = benchmark_named("dstc7").info.words
+
+
+def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
+    track = track_of(name)
+    return evaluate(sample_submission(track, system), sample_gold(track), track)
+
+
+def thousand(seed: int, best: float) -> ScoredSubmission:
+    """A made-up system that ranks the right one first with some probability."""
+    dice = random.Random(seed)
+    rankings, targets = {}, ""
+    for number in range(1, 301):
+        ids = [f"C{k}" for k in range(20)]
+        dice.shuffle(ids)
+        if dice.random() < best:
+            ids.remove("C0")
+            ids.insert(0, "C0")
+        rankings[str(number)] = " ".join(ids)
+        targets += f"{number}\tC0\n"
+    return score(loaded(submission_of(rankings), targets))
+
+
+@pytest.mark.parametrize("name", TRACK_NAMES)
+def test_the_sample_scores_out_of_the_box_and_matching_words_beats_guessing(name: str) -> None:
+    track, final = track_of(name), []
+    for system in ("overlap", "random"):
+        submission, strict = sample_submission(track, system), Options(strict=True)
+        evaluated = evaluate(submission, sample_gold(track), options=strict)
+        assert evaluated.loaded.track == track
+        assert {problem.kind for problem in evaluated.warnings} <= {"pool-size"}
+        assert evaluated.report().meta["note"]
+        final.append(scores(evaluated)["final"])
+    assert final[0] > final[1]
+
+
+def test_the_sample_fits_no_other_submission(tmp_path: Path) -> None:
+    path = Folder(tmp_path).write("Ubuntu_subtask_1.json", submission_of({"1200001": "A B"}))
+    with pytest.raises(InputError, match="--targets"):
+        evaluate(path, sample_gold(UBUNTU), UBUNTU)
+
+
+def test_rates_have_wilson_intervals_between_0_and_1() -> None:
+    report = thousand(1, 0.3).report(Resampling())
+    found = {score.name: score for score in report.scores}
+    rate, mrr = found["recall@1"], found["mrr"]
+    assert rate.interval is not None
+    assert rate.interval.method == "wilson"
+    assert mrr.interval is not None
+    assert mrr.interval.method == "bootstrap"
+    for one in (rate, mrr):
+        assert one.interval is not None
+        assert 0 <= one.interval.low < one.value < one.interval.high <= 1
+        assert one.interval.high - one.interval.low < 0.15
+
+
+def test_systems_are_compared_by_the_spine() -> None:
+    systems = {"weak": thousand(1, 0.2).scored_table, "strong": thousand(2, 0.5).scored_table}
+    comparison = compare(systems, resampling=Resampling(samples=200))
+    for name in ("recall@1", "mrr", "final"):
+        difference = comparison.measure(name).of("strong").difference
+        assert difference is not None
+        assert 0.1 < difference.value < 0.5
+        assert difference.p_value is not None
+        assert difference.p_value < 0.01
+        assert difference.interval is not None
+        assert 0 < difference.interval.low < difference.value < difference.interval.high
+
+
+def test_other_orders_are_not_compared() -> None:
+    raw, targets = submission_of({"1": "A B"}), "1\tA\n"
+    by_list = score(loaded(raw, targets)).scored_table
+    by_confidence = score(loaded(raw, targets, options=Options(order="confidence"))).scored_table
+    with pytest.raises(UsageError, match="order"):
+        compare({"list": by_list, "confidence": by_confidence})
+
+
+def test_permuting_examples_changes_no_score() -> None:
+    evaluated = sample("overlap", "dstc7-ubuntu-4")
+    shuffled = dict(reversed(list(evaluated.loaded.submission.items())))
+    again = score(replace(evaluated.loaded, submission=shuffled))
+    assert again.report().metrics == evaluated.report().metrics
+
+
+def test_the_text_report_has_four_decimals_and_no_multiwoz() -> None:
+    text = to_text(summary(sample("overlap", "dstc7-ubuntu-4").report()))
+    assert text.startswith("dstc7-ubuntu-4, test fold: 10 of 10 examples\n")
+    for label in ("Recall@10", "answerable", "NONE F1"):
+        assert label in text
+    assert "rules" not in text
+
+
+def test_the_json_report_is_unrounded_and_has_all_places() -> None:
+    plain = json.loads(to_json(sample("overlap", "dstc7-advising-3").report().to_dict()))
+    assert 0 < plain["ranking"]["map"] < 1
+    assert plain["ranking"]["set_recall"]["1"] < plain["ranking"]["recall"]["1"]
+    assert plain["meta"]["coverage"]["examples"] == {"scored": 10, "of": 10}
+    assert plain["meta"]["options"]["order"] == "list"
+
+
+def test_rows_are_called_examples() -> None:
+    document = per_dialogue(sample("overlap").report())
+    assert document.records[0]["example"] == "9200001"
+
+
+def test_ranks_example_by_example() -> None:
+    inputs = loaded(submission_of({"1": "A X B"}), "1\tB,A\n2\tC\n", SEVERAL)
+    first, second = per_example(inputs)
+    assert (first.rank, first.ranks, first.answers) == (1, (1, 3), ("B", "A"))
+    assert (second.rank, second.ranks) == (0, ())
+
+
+def test_a_mean_over_tracks_says_what_it_covers() -> None:
+    chosen = {name: sample("overlap", name) for name in ("dstc7-ubuntu-1", "dstc7-ubuntu-4")}
+    mean, covered = mean_final(chosen)
+    values = [scores(each)["final"] for each in chosen.values()]
+    assert mean == pytest.approx(sum(values) / 2)
+    assert covered == tuple(chosen)
+    with pytest.raises(ValueError, match="submission"):
+        mean_final({})
+
+
+def test_an_example_is_explained_with_its_context_and_what_stood_above() -> None:
+    evaluated = sample("overlap")
+    rank = {unit.example: unit.rank for unit in per_example(evaluated.loaded)}
+    example = next(name for name, place in rank.items() if 1 < place <= 10)
+    explanation = explain(evaluated.loaded, example)
+    said = evaluated.loaded.examples[example].messages
+    assert [turn.utterances[0].text for turn in explanation.turns[:-1]] == [
+        message.utterance for message in said
+    ]
+    ranked = explanation.turns[-1].facts
+    assert [fact.label for fact in ranked[:10]] == [str(place) for place in range(1, 11)]
+    assert ranked[rank[example] - 1].scope == "right"
+    assert explanation.outcomes == {"total": {"recall@1": False, "recall@10": True}}
+    [reason] = explanation.reasons
+    assert reason.outcome == "recall@1"
+    assert reason.code.startswith("ranked-below:")
+    assert str(rank[example]) in reason.text
+    text = explanation_text(explanation, goal=WORDS.goal)
+    assert said[0].utterance in text
+
+
+LOST = {
+    "not-submitted": ("A", {}),
+    "empty-ranking": ("A", {"1": ""}),
+    "not-ranked": ("A", {"1": "B C"}),
+    "no-none": ("NONE", {"1": "B C"}),
+    "none-first": ("A", {"1": "NONE A"}),
+    "none-below:2": ("NONE", {"1": "A NONE"}),
+    "ranked-below:2": ("A", {"1": "B A"}),
+    "ranked-below:3-5": ("A", {"1": "B C D E A"}),
+    "ranked-below:over-100": ("A", {"1": " ".join([*(f"B{n}" for n in range(100)), "A"])}),
+}
+
+
+@pytest.mark.parametrize("code", LOST)
+def test_each_way_to_lose_has_a_code(code: str) -> None:
+    answer, rankings = LOST[code]
+    inputs = loaded(submission_of(rankings), f"1\t{answer}\n", WITH_NONE)
+    explanation = explain(inputs, "1")
+    assert {reason.code for reason in explanation.reasons} == {code}
+    assert explanation.outcomes["total"]["recall@1"] is False
+
+
+def test_what_is_won_has_no_reason() -> None:
+    inputs = loaded(submission_of({"1": "A B"}), "1\tA\n")
+    explanation = explain(inputs, "1")
+    assert explanation.reasons == ()
+    assert explanation.outcomes["total"] == {"recall@1": True, "recall@10": True}
+
+
+def test_the_f_score_is_explained_by_what_was_selected() -> None:
+    raw = submission_of({"1": [("A", 0.7), ("B", 0.25), ("C", 0.05)]})
+    inputs = loaded(raw, "1\tC\n", options=Options(metric="fscore"))
+    explanation = explain(inputs, "1")
+    assert explanation.outcomes["total"] == {"selected": False}
+    assert explanation.reasons[0].code == "not-selected"
+    marks = [fact.scope for fact in explanation.turns[-1].facts]
+    assert marks == ["selected", "selected", "right"]
+
+
+def test_an_unknown_example_cannot_be_explained() -> None:
+    with pytest.raises(UsageError, match='"92000'):
+        explain(sample("overlap").loaded, "920001")
+
+
+def test_a_histogram_counts_what_was_lost() -> None:
+    lost = list(explain_all(sample("random").loaded))
+    number = sum(bool(explanation.reasons) for explanation in lost)
+    assert histogram_text(lost, {}).startswith(f"{number} of {len(lost)} ")
+
+
+def test_the_page_shows_contexts_and_ranked_candidates() -> None:
+    evaluated = sample("overlap")
+    systems = [
+        scored_system(name, sample(name).report(), explain_all(sample(name).loaded))
+        for name in ("overlap", "random")
+    ]
+    page = to_html(systems, title=title_of(systems), words=WORDS)
+    assert "overlap, random · dstc7-ubuntu-1 test" in page
+    message = evaluated.loaded.examples["9200001"].messages[0].utterance
+    assert json.dumps(message) in readable(page)
+
+
+def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write("advising_responses_subtask_1.tsv", "1\tA\n")
+    folder.write("advising_responses_subtask_1_case2.tsv", "1\tB\n")
+    folder.write("advising_test_subtask_1_case2.json.gz", b"")
+    folder.write("ubuntu_dev_subtask_2.json", [])
+    folder.write("ubuntu_subtask_2_candidates.tsv", "")
+    first, second = (
+        gold_in(tmp_path, Track("advising", 5)),
+        gold_in(tmp_path, Track("advising", 1, "case2")),
+    )
+    assert str(first.targets).endswith("subtask_1.tsv")
+    assert first.dialogues is None
+    assert str(second.targets).endswith("case2.tsv")
+    assert str(second.dialogues).endswith("case2.json.gz")
+    dev = gold_in(tmp_path, Track("ubuntu", 2), "dev")
+    assert dev.targets is None
+    assert str(dev.pool).endswith("candidates.tsv")
+    with pytest.raises(DataError, match=r"ubuntu_responses_subtask_1\.tsv"):
+        gold_in(tmp_path, UBUNTU)
+    with pytest.raises(DataError, match=r"ubuntu_train_subtask_1\.json"):
+        gold_in(tmp_path, UBUNTU, "train")
+    with pytest.raises(UsageError, match="split"):
+        gold_in(tmp_path, UBUNTU, "tests")
+
+
+def half_right() -> ScoredSubmission:
+    rankings = {str(n): "A B" if n % 2 else "B A" for n in range(1, 101)}
+    targets = "".join(f"{n}\tA\n" for n in range(1, 101))
+    return score(loaded(submission_of(rankings), targets))
+
+
+@pytest.mark.integration
+def test_figures_are_those_of_their_sources() -> None:
+    source = read_json(shared("data", "dstc7", "published_results.json"))
+    results = read_results()
+    rows = {
+        (board.keys["track"], board.keys["case"], row.system): {
+            name: figure.value for name, figure in row.figures.items()
+        }
+        for board in results.boards
+        for row in board.rows
+        if row.kind == "published"
+    }
+    best = [figures for (_, _, name), figures in rows.items() if name.startswith("best of")]
+    official = source["official_best_scores"]["values"]
+    assert len(best) == len(official) == 12
+    expected = {(value["best_recall@10"], value["best_mrr"]) for value in official}
+    assert {(figures["recall@10"], figures["mrr"]) for figures in best} == expected
+    published = [
+        {name: system[name] for name in figures}
+        for system in (*source["systems"], *source["organisers_baseline"])
+        for figures in rows.values()
+        if all(system.get(name) == value for name, value in figures.items())
+    ]
+    assert len(published) >= len(rows) - 12
+
+
+def test_every_source_is_named() -> None:
+    results = read_results()
+    used = {row.source for board in results.boards for row in board.rows if row.kind == "published"}
+    assert used == set(results.sources)
+
+
+@pytest.mark.parametrize("name", TRACK_NAMES)
+def test_every_track_has_a_board(name: str) -> None:
+    results = read_results()
+    boards = boards_of(results, track_of(name), "test")
+    assert {board.keys["case"] for board in boards} in ({None}, {"case1", "case2"})
+    assert to_text(published_document(results, boards))
+
+
+def entry_of(report: Report) -> ScoredSystem:
+    return ScoredSystem("mine", report.scores, report.meta)
+
+
+def test_a_submission_stands_in_its_place_with_its_interval() -> None:
+    results = read_results()
+    report = half_right().report(Resampling(samples=100))
+    document = published_document(results, boards_of(results, UBUNTU, "test"), entry_of(report))
+    names = [row[0].text for row in document.sheets[0].rows]
+    # Its Recall@10 is 1, above all others.
+    assert names[:2] == ["» mine", "  95 % interval"]
+    assert names[-1] == CHANCE
+    assert [r["value"] for r in document.records if not r["published"]][:2] == [0.5, 1.0]
+
+
+def test_a_submission_on_test_does_not_stand_among_results_on_dev() -> None:
+    results = read_results()
+    boards = boards_of(results, UBUNTU, "dev")
+    document = published_document(results, boards, entry_of(half_right().report()))
+    assert all(record["published"] for record in document.records)
+
+
+def test_only_official_scores_are_placed() -> None:
+    results = read_results()
+    inputs = loaded(submission_of({"1": "A"}), "1\tA\n", options=Options(compat="2018"))
+    with pytest.raises(UsageError, match="official"):
+        published_document(results, results.boards, entry_of(score(inputs).report()))
+
+
+def test_a_test_set_has_its_own_board() -> None:
+    results = read_results()
+    [board] = boards_of(results, track_of("dstc7-advising-3-case2"), "test")
+    assert board.title == "dstc7-advising-3 case2 test"
+    with pytest.raises(UsageError, match="train"):
+        boards_of(results, track_of("dstc7-advising-3"), "train")
+
+
+def test_a_file_that_holds_no_results(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"x\.json"):
+        read_results(Folder(tmp_path).write("x.json", {"tables": 1}))

@@ -1,0 +1,251 @@
+"""Names of tracks and files, zips of several submissions, and TREC's formats."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.dstc7.dialogues import write_targets
+from mwzeval.dstc7.evaluation import Gold, Options, evaluate, plain_metrics, validate
+from mwzeval.dstc7.submission import (
+    read_submission,
+    submission_text,
+    tracks_in,
+    write_submission,
+)
+from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_from, track_of, track_of_file
+from mwzeval.dstc7.trec import read_qrels, read_run, to_qrels, to_run
+from mwzeval.errors import InputError, UsageError
+from tests.dstc7.cases import SEVERAL, UBUNTU, Folder, kinds, loaded, submission_of, targets_of
+from tests.places import ROOT, shared
+
+
+def test_the_evaluated_pairs_are_these() -> None:
+    assert (
+        *("dstc7-ubuntu-1", "dstc7-ubuntu-2", "dstc7-ubuntu-4", "dstc7-ubuntu-5"),
+        *("dstc7-advising-1", "dstc7-advising-3", "dstc7-advising-4", "dstc7-advising-5"),
+    ) == TRACK_NAMES
+    for name in TRACK_NAMES:
+        assert track_of(name).name == name
+        assert track_of_file(track_of(name).file_name) == track_of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggested"),
+    [
+        *[("dstc7-ubuntu-3", None), ("dstc7-advising-2", None), ("dstc7-ubuntu-6", None)],
+        *[("dstc7-ubunto-1", '"dstc7-ubuntu-1"'), ("dstc7-ubuntu-1-case1", "advising")],
+        *[("ubuntu", None), ("", None)],
+    ],
+)
+def test_unknown_tracks(name: str, suggested: str | None) -> None:
+    with pytest.raises(UsageError, match=suggested):
+        track_of(name)
+
+
+@pytest.mark.parametrize(
+    ("file", "track"),
+    [
+        ("a/b/Ubuntu_subtask_1.json", Track("ubuntu", 1)),
+        ("Advising_subtask_4.json.gz", Track("advising", 4)),
+        ("Advising_subtask_1_case1.json", Track("advising", 1, "case1")),
+        ("advising_SUBTASK_3_CASE2.json.zst", Track("advising", 3, "case2")),
+        ("Ubuntu_subtask_3.json", None),
+        ("Ubuntu_subtask_1_case1.json", None),
+        ("Ubuntu_subtask_1.txt", None),
+        ("myUbuntu_subtask_1.json", None),
+        ("-", None),
+    ],
+)
+def test_official_names_say_the_track(file: str, track: Track | None) -> None:
+    assert track_of_file(file) == track
+
+
+def test_the_test_set_comes_from_the_name_when_the_track_does_not_say_it() -> None:
+    file = "Advising_subtask_1_case2.json"
+    assert track_from("dstc7-advising-1", file).case == "case2"
+    assert track_from("dstc7-advising-1-case1", file).case == "case1"
+    assert track_from("dstc7-advising-3", file) == Track("advising", 3)
+
+
+def zipped(path: Path, **files: object) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(f"team/{name}.json", json.dumps(content))
+    return path
+
+
+def test_a_zip_has_a_submission_for_each_track(tmp_path: Path) -> None:
+    path = zipped(
+        tmp_path / "team.zip",
+        Ubuntu_subtask_1=submission_of({"1": "A"}),
+        Advising_subtask_3_case1=submission_of({"1": "B"}),
+        notes={},
+    )
+    assert set(tracks_in(path)) == {Track("ubuntu", 1), Track("advising", 3, "case1")}
+    assert read_submission(path, track=Track("advising", 3))["1"].ids == ("B",)
+    evaluated = evaluate(path, Folder(tmp_path).gold("1\tA\n"), UBUNTU)
+    assert evaluated.report().metrics["ranking"]["mrr"] == 1
+    with pytest.raises(UsageError, match=r"Ubuntu_subtask_4\.json"):
+        read_submission(path, track=Track("ubuntu", 4))
+    with pytest.raises(UsageError):
+        read_submission(path)
+
+
+def test_damaged_zips_are_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "team.zip", Ubuntu_subtask_1=submission_of({"1": "A"}))
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(InputError) as caught:
+        read_submission(path)
+    assert kinds(caught.value.problems) == ["unreadable"]
+
+
+def test_each_damage_to_a_zip_ends_in_a_located_problem_or_nothing(tmp_path: Path) -> None:
+    content = [{"example-id": n, "candidate-ranking": []} for n in range(200)]
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        whole = tmp_path / "whole.zip"
+        with zipfile.ZipFile(whole, "w", method) as archive:
+            archive.writestr("Ubuntu_subtask_1.json", json.dumps(content))
+        raw = whole.read_bytes()
+        for place in range(4, len(raw), max(1, len(raw) // 40)):
+            damaged = tmp_path / "damaged.zip"
+            damaged.write_bytes(raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :])
+            with suppress(InputError, UsageError):
+                read_submission(damaged, track=UBUNTU)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../Ubuntu_subtask_1.json", "/etc/Ubuntu_subtask_1.json", "x\\Ubuntu_subtask_1.json"],
+)
+def test_a_zip_is_read_whatever_the_folders_in_it_and_never_unpacked(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "in" / "team.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, json.dumps(submission_of({"1": "A"})))
+    problems = validate(path, Folder(tmp_path).gold("1\tA\n"), UBUNTU)
+    assert kinds(problems) == ["too-few-candidates"]
+    assert not list(tmp_path.rglob("Ubuntu_subtask_1.json"))
+
+
+def test_compressed_files_in_a_zip(tmp_path: Path) -> None:
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        packed = gzip.compress(json.dumps(submission_of({"1": "A"})).encode())
+        archive.writestr("Ubuntu_subtask_1.json.gz", packed)
+    assert read_submission(path)["1"].ids == ("A",)
+
+
+def test_two_files_of_one_track_in_a_zip_are_not_guessed_between(tmp_path: Path) -> None:
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/Ubuntu_subtask_1.json", json.dumps(submission_of({"1": "A"})))
+        archive.writestr("b/Ubuntu_subtask_1.json", json.dumps(submission_of({"1": "B"})))
+    with pytest.raises(UsageError, match=r"a/Ubuntu_subtask_1\.json, b/Ubuntu_subtask_1\.json"):
+        read_submission(path, track=UBUNTU)
+
+
+def test_a_written_submission_is_read_back(tmp_path: Path) -> None:
+    rankings = [("1200001", [("TLSHF16Y4J4L", 0.61), ("NONE", 0.25)]), ("2", [("12", 1.0)])]
+    write_submission(tmp_path / "s.json", rankings)
+    submission = read_submission(tmp_path / "s.json")
+    assert [
+        (example, list(zip(r.ids, r.confidences, strict=True))) for example, r in submission.items()
+    ] == rankings
+    raw = json.loads((tmp_path / "s.json").read_text("utf-8"))
+    assert raw[0]["example-id"] == 1200001
+    assert raw[1]["candidate-ranking"][0]["candidate-id"] == 12
+
+
+def test_a_confidence_that_is_not_finite_is_not_written() -> None:
+    with pytest.raises(ValueError, match="A is nan"):
+        submission_text([("1", [("A", float("nan"))])])
+
+
+def test_a_run_has_six_columns_and_falling_scores() -> None:
+    inputs = loaded(submission_of({"1": "A B B C"}), "1\tA\n")
+    assert to_run(inputs.submission, tag="mine") == (
+        "1 Q0 A 1 -1 mine\n1 Q0 B 2 -2 mine\n1 Q0 C 3 -3 mine\n"
+    )
+
+
+def test_qrels_have_four_columns() -> None:
+    assert to_qrels({"1": ("A", "B", "A")}) == "1 0 A 1\n1 0 B 1\n"
+
+
+@pytest.mark.parametrize("order", ["list", "confidence"])
+def test_the_way_there_and_back_keeps_the_scores(order: Any, tmp_path: Path) -> None:
+    folder, options = Folder(tmp_path), Options(order=order)
+    raw = submission_of({"1": [("A", 0.2), ("B", 0.9), ("C", 0.9)], "2": "D E"})
+    correct = {"1": "C,A", "2": "Q", "3": "R"}
+    before = folder.evaluated(raw, targets_of(correct), SEVERAL, options)
+    run = folder.write("a.run", to_run(before.loaded.submission, options))
+    qrels = folder.write("a.qrels", to_qrels(before.loaded.targets))
+    write_submission(tmp_path / SEVERAL.file_name, read_run(run))
+    targets = folder.write("back.tsv", write_targets(read_qrels(qrels)))
+    after = evaluate(tmp_path / SEVERAL.file_name, Gold(targets), SEVERAL)
+    assert plain_metrics(after) == plain_metrics(before)
+
+
+def test_trec_eval_gives_the_same_scores_for_what_was_converted(tmp_path: Path) -> None:
+    ir_measures: Any = pytest.importorskip("ir_measures", reason="the dev extra has it")
+    track = track_of("dstc7-advising-3")
+    submission = read_submission(ROOT / "predictions" / "dstc7-overlap" / track.file_name)
+    gold = ROOT / "data" / "dstc7" / "advising_responses_subtask_3.tsv"
+    evaluated = evaluate(ROOT / "predictions" / "dstc7-overlap" / track.file_name, Gold(gold))
+    run = Folder(tmp_path).write("a.run", to_run(submission))
+    qrels = Folder(tmp_path).write("a.qrels", to_qrels(evaluated.loaded.targets))
+    names = {"RR": "mrr", "AP": "map", "Success@10": "recall@10", "R@10": "set_recall@10"}
+    measures = [ir_measures.parse_measure(name) for name in names]
+    theirs = ir_measures.calc_aggregate(
+        measures,
+        list(ir_measures.read_trec_qrels(str(qrels))),
+        list(ir_measures.read_trec_run(str(run))),
+    )
+    ours = {s.name: s.value for s in evaluated.report().scores}
+    for measure in measures:
+        assert ours[names[str(measure)]] == pytest.approx(theirs[measure], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "kind", "place"),
+    [
+        (read_run, "1 Q0 A 1 -1\n", "malformed-trec", "line 1"),
+        (read_run, "1 Q0 A 1 high x\n", "malformed-trec", "line 1"),
+        (read_run, "1 Q0 A 1 inf x\n", "malformed-trec", "line 1"),
+        (read_run, "1 Q0 A 1 -1 x\n1 Q0 a 2 -2 x\n", "duplicate-candidate", "line 2"),
+        (read_run, "", "empty-file", None),
+        (read_qrels, "1 0 A\n", "malformed-trec", "line 1"),
+        (read_qrels, "1 0 A x\n", "malformed-trec", "line 1"),
+        (read_qrels, "1 0 A 0\n", "malformed-targets", None),
+    ],
+)
+def test_malformed_files(
+    read: Any, text: str, kind: str, place: str | None, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=place) as caught:
+        read(Folder(tmp_path).write("a.txt", text))
+    assert kinds(caught.value.problems) == [kind]
+
+
+def test_an_id_with_a_blank_has_no_place_in_columns() -> None:
+    inputs = loaded(submission_of({"1": [("A B", 1.0)]}), "1\tA\n", UBUNTU)
+    with pytest.raises(UsageError, match="A B"):
+        to_run(inputs.submission)
+
+
+@pytest.mark.integration
+def test_a_thousand_rankings_go_there_and_back(tmp_path: Path) -> None:
+    source = shared("golden", "dstc7", "large_predictions.json.gz")
+    submission = read_submission(source)
+    run = Folder(tmp_path).write("a.run", to_run(submission))
+    again = {example: [c for c, _ in ranking] for example, ranking in read_run(run)}
+    assert again == {example: list(ranking.ids) for example, ranking in submission.items()}

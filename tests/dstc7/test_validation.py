@@ -1,0 +1,337 @@
+"""Every code of validation, strict and lenient, and where it says that the problem is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.dstc7.evaluation import Gold, Options, Track, evaluate, validate
+from mwzeval.dstc7.problems import DOUBTS, WARNINGS
+from mwzeval.errors import InputError, UsageError
+from mwzeval.scores.report import plain_problem
+from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, kinds, submission_of
+from tests.places import ROOT
+
+HUNDRED = [f"C{place:03d}" for place in range(100)]
+TARGETS = "1\tC003\n2\tC004\n"
+HUGE = "0" * 400
+SEVERITIES = {
+    "always": ("error", "error"),
+    "strict": ("error", "warning"),
+    "never": ("warning", "warning"),
+}
+"""When a case of `validation.tsv` is an error → its severity if strict, and if not."""
+
+Raw = list[dict[str, Any]]
+
+
+def good() -> Raw:
+    """A submission that nothing is wrong with."""
+    return submission_of({"1": " ".join(HUNDRED), "2": " ".join(HUNDRED[::-1])})
+
+
+def entries(raw: Raw, example: int = 0) -> list[Any]:
+    listed: list[Any] = raw[example]["candidate-ranking"]
+    return listed
+
+
+def choices(probabilities: Sequence[float]) -> Raw:
+    return submission_of({"1": [(f"C{place:03d}", p) for place, p in enumerate(probabilities)]})
+
+
+def dialogues(
+    scenario: int = 1, speaker: str = "participant_1", numbers: Sequence[int] = (1, 2)
+) -> Raw:
+    options = [{"candidate-id": identity, "utterance": "x"} for identity in HUNDRED]
+    return [
+        {
+            "data-split": "test",
+            "example-id": number,
+            "messages-so-far": [{"speaker": speaker, "utterance": "hello"}],
+            "options-for-next": options,
+            "scenario": scenario,
+        }
+        for number in numbers
+    ]
+
+
+def changed(change: str) -> Any:
+    """Return a submission after a change, such as `set 0/ranking/4/confidence null`."""
+    operation, _, rest = change.partition(" ")
+    raw: Any = good()
+    if operation in ("", "text", "bytes", "all", "choices"):
+        whole = json.loads(rest) if rest else raw
+        if operation == "bytes":
+            return whole.encode("latin-1")
+        return choices(whole) if operation == "choices" else whole
+    path, _, rest = rest.partition(" ")
+    names = path.replace("ranking", "candidate-ranking").strip(".").split("/")
+    keys = [int(name) if name.isdecimal() else name for name in names if name]
+    value = json.loads(rest.replace("HUGE", HUGE)) if rest else None
+    holder = raw
+    for key in keys[: None if operation == "add" else -1]:
+        holder = holder[key]
+    if operation == "add":
+        holder.append(value)
+    elif operation == "del":
+        del holder[keys[-1]]
+    else:
+        holder[keys[-1]] = value
+    return raw
+
+
+def inputs(change: str, more: dict[str, Any]) -> tuple[Any, Any, Track, Any, dict[str, Any]]:
+    """Return submission, targets, track, metric and the other gold data of a case."""
+    metric = more.pop("metric", "ranking")
+    targets = more.pop("targets", TARGETS if metric == "ranking" else "1\tC003\n")
+    track = Track("ubuntu", more.pop("track", 1))
+    if "dialogues" in more:
+        more["dialogues"] = dialogues(**more["dialogues"])
+    if more.get("pool") == "":
+        more["pool"] = "".join(f"{identity}\tx\n" for identity in HUNDRED)
+    return changed(change), targets, track, metric, more
+
+
+def test_each_code_has_its_severity_and_place_and_errors_are_not_scored(tmp_path: Path) -> None:
+    lines = (Path(__file__).parent / "validation.tsv").read_text("utf-8").splitlines()[1:]
+    folder = Folder(tmp_path)
+    failures: list[tuple[str, bool, object]] = []
+    for line in lines:
+        name, code, error, change, example, position, datum, more = line.split("\t")
+        wanted = (example or None, int(position) if position else None)
+        for strict, severity in zip((True, False), SEVERITIES[error], strict=True):
+            raw, targets, track, metric, gold = inputs(change, json.loads(more or "{}"))
+            options = Options(metric=metric, strict=strict)
+            problems = folder.problems(raw, targets, track, options, **gold)
+            first = next((problem for problem in problems if problem.kind == code), None)
+            found = first and (
+                first.severity,
+                example and first.example,
+                first.position if position else None,
+                bool(first.file) and datum in str(first),
+            )
+            if found != (severity, wanted[0] or "", wanted[1], True):
+                failures.append((name, strict, found))
+            try:
+                scored = folder.evaluated(raw, targets, track, options, **gold).warnings
+            except InputError as refused:
+                scored = ()
+                if kinds(refused.problems) != kinds(problems, "error"):
+                    failures.append((name, strict, kinds(refused.problems)))
+            if kinds(scored) != ([] if kinds(problems, "error") else kinds(problems)):
+                failures.append((name, strict, kinds(scored)))
+    assert not failures
+    documented = (ROOT / "docs" / "dstc7.md").read_text("utf-8")
+    codes = {line.split("\t")[1] for line in lines} | DOUBTS | WARNINGS
+    assert {code for code in codes if f"`{code}`" not in documented} == set()
+
+
+def test_json_that_is_nested_too_deeply_is_not_read(tmp_path: Path) -> None:
+    for strict in (True, False):
+        options = Options(strict=strict)
+        problems = Folder(tmp_path).problems("[" * 200_000, TARGETS, options=options)
+        assert kinds(problems, "error") == ["not-json"]
+
+
+def test_a_good_submission_has_no_problem(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    assert folder.problems(good(), TARGETS, options=Options(strict=True)) == []
+    checked = folder.problems(good(), TARGETS, options=Options(strict=True), dialogues=dialogues())
+    assert checked == []
+    strict = Options(strict=True, metric="fscore")
+    fine = folder.problems(choices((0.55, *[0.05] * 9)), "1\tC003\n", options=strict)
+    assert fine == []
+
+
+@pytest.mark.parametrize("count", [100, 101])
+def test_none_may_be_one_more_or_one_instead(count: int, tmp_path: Path) -> None:
+    ids = ["NONE", *HUNDRED][:count]
+    raw = submission_of({"1": " ".join(ids), "2": " ".join(ids)})
+    problems = Folder(tmp_path).problems(raw, "1\tNONE\n2\tC004\n", WITH_NONE, Options(strict=True))
+    assert problems == []
+
+
+def test_the_whole_list_is_enough_when_it_has_less_than_a_hundred(tmp_path: Path) -> None:
+    short = [
+        {**example, "options-for-next": example["options-for-next"][:20]} for example in dialogues()
+    ]
+    raw = submission_of({"1": " ".join(HUNDRED[:20]), "2": " ".join(HUNDRED[:20])})
+    assert (
+        Folder(tmp_path).problems(raw, TARGETS, options=Options(strict=True), dialogues=short) == []
+    )
+
+
+def test_ids_match_whatever_their_type_and_case(tmp_path: Path) -> None:
+    raw = [
+        {
+            "example-id": " 0012 ",
+            "candidate-ranking": [
+                {"candidate-id": 545833110, "confidence": 1},
+                {"candidate-id": " abc1 ", "confidence": 0.5},
+                {"candidate-id": "none", "confidence": 0.25},
+            ],
+        },
+        {"example-id": 13, "candidate-ranking": [{"candidate-id": "None", "confidence": 1}]},
+    ]
+    evaluated = Folder(tmp_path).evaluated(raw, "12\t 545833110 \n13\tnone\n", WITH_NONE)
+    assert evaluated.report().metrics["ranking"]["recall"]["1"] == 1
+
+
+def test_all_problems_are_collected_with_their_places(tmp_path: Path) -> None:
+    raw = good()
+    entries(raw)[3]["confidence"] = "high"
+    entries(raw)[9]["candidate-id"] = None
+    entries(raw, 1)[5]["candidate-id"] = "C000"
+    raw.append({"example-id": 3})
+    problems = Folder(tmp_path).problems(raw, TARGETS, options=Options(strict=True))
+    assert [(p.kind, p.example, p.position) for p in problems][:4] == [
+        ("bad-confidence", "1", 4),
+        ("bad-type", "1", 10),
+        ("missing-field", "3", None),
+        ("unknown-example", "3", None),
+    ]
+    assert ("duplicate-candidate", "2", 100) in [(p.kind, p.example, p.position) for p in problems]
+    plain = [plain_problem(problem) for problem in problems]
+    assert plain[0]["example"] == "1"
+    assert plain[0]["position"] == 4
+
+
+def test_what_is_malformed_moves_no_place_and_is_reported_once(tmp_path: Path) -> None:
+    raw = good()
+    entries(raw)[9] = None
+    entries(raw)[50]["candidate-id"] = "QQQ"
+    raw[1]["candidate-ranking"] = None
+    folder, options = Folder(tmp_path), Options(strict=True)
+    problems = folder.problems(raw, TARGETS, options=options, dialogues=dialogues())
+    assert [(p.kind, p.example, p.position) for p in problems] == [
+        ("bad-type", "1", 10),
+        ("bad-type", "2", None),
+        ("unknown-candidate", "1", 51),
+    ]
+
+
+def test_problems_of_all_files_are_found_together(tmp_path: Path) -> None:
+    found = kinds(Folder(tmp_path).problems("[", "1\n", dialogues="{}"))
+    assert {"not-json", "malformed-targets", "not-an-array"} <= set(found)
+
+
+def test_rankings_in_another_order_are_counted(tmp_path: Path) -> None:
+    raw = good()
+    for example in (0, 1):
+        entries(raw, example)[70]["confidence"] = 0.9
+    [problem] = Folder(tmp_path).problems(raw, TARGETS, options=Options(strict=True))
+    assert (problem.kind, problem.count) == ("not-sorted", 2)
+
+
+def test_ranking_by_confidence_needs_all_of_them(tmp_path: Path) -> None:
+    options = Options(order="confidence")
+    raw = changed("del 0/ranking/3/confidence")
+    problems = Folder(tmp_path).problems(raw, TARGETS, options=options)
+    assert [(p.kind, p.severity) for p in problems] == [("missing-confidence", "error")]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("mine.json", "mine.json"),
+        ("Ubuntu_subtask_4.json", "dstc7-ubuntu-4"),
+        ("Advising_subtask_1_case2.json", "dstc7-advising-1"),
+    ],
+)
+def test_another_name_is_a_warning(name: str, says: str, tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    path = folder.write(name, good())
+    [problem] = validate(path, folder.gold(TARGETS), UBUNTU, Options(strict=True))
+    assert (problem.kind, problem.severity) == ("file-name", "warning")
+    assert says in str(problem)
+
+
+def test_the_official_name_says_the_track(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    path = folder.write("Advising_subtask_3_case2.json", good())
+    evaluated = evaluate(path, folder.gold("1\tC003,C004\n2\tC005\n"))
+    assert evaluated.loaded.track == Track("advising", 3, "case2")
+    assert evaluated.warnings == ()
+    with pytest.raises(UsageError):
+        evaluate(folder.write("mine.json", good()), folder.gold(TARGETS))
+
+
+def test_targets_may_come_from_the_dialogues(tmp_path: Path) -> None:
+    raw = dialogues(scenario=4, speaker="student")
+    raw[0]["options-for-correct-answers"] = [{"candidate-id": "c003", "utterance": "x"}]
+    raw[1]["options-for-correct-answers"] = []
+    track = Track("advising", 4)
+    evaluated = Folder(tmp_path).evaluated(good(), None, track, dialogues=raw)
+    assert evaluated.loaded.targets == {"1": ("C003",), "2": ("NONE",)}
+    assert evaluated.loaded.split == "test"
+    raw = dialogues(speaker="student")
+    raw[0]["options-for-correct-answers"] = []
+    problems = Folder(tmp_path).problems(good(), None, Track("advising", 1), dialogues=raw)
+    assert [(p.kind, p.example) for p in problems if p.severity == "error"] == [
+        ("malformed-targets", "1")
+    ]
+
+
+def test_scoring_needs_answers() -> None:
+    with pytest.raises(UsageError):
+        Gold()
+
+
+def test_subtask_5_takes_the_files_of_subtask_1(tmp_path: Path) -> None:
+    folder, options = Folder(tmp_path), Options(strict=True)
+    track = Track("ubuntu", 5)
+    assert folder.problems(good(), TARGETS, track, options, dialogues=dialogues()) == []
+
+
+def test_several_answers_are_worth_set_recall(tmp_path: Path) -> None:
+    evaluated = Folder(tmp_path).evaluated(good(), "1\tC003,C004\n2\tC005\n", SEVERAL)
+    names = [score.name for score in evaluated.report().scores]
+    assert "set_recall@10" in names
+    single = Folder(tmp_path).evaluated(good(), TARGETS)
+    assert "set_recall@10" not in [score.name for score in single.report().scores]
+    assert single.report().metrics["ranking"]["set_recall"]["10"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"order": "random"}, "random"),
+        ({"metric": "rankings"}, '"ranking"'),
+        ({"compat": "2019"}, "2018"),
+        ({"coverage": 0}, "coverage"),
+        ({"coverage": 1.5}, "coverage"),
+        ({"compat": "2018", "metric": "fscore"}, "compat"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, Any], names: str) -> None:
+    with pytest.raises(UsageError, match=names):
+        Options(**options)
+
+
+def test_probabilities_too_large_to_be_added(tmp_path: Path) -> None:
+    raw = submission_of({"1": [(f"C{n}", 1e308) for n in range(10)]})
+    options = Options(metric="fscore")
+    problems = Folder(tmp_path).problems(raw, "1\tC0\n", options=options)
+    assert kinds(problems) == ["not-a-distribution"]
+    fscore = Folder(tmp_path).evaluated(raw, "1\tC0\n", options=options).report().metrics["fscore"]
+    assert fscore["counts"] == {"selected": 9, "correct_selected": 1, "correct": 1}
+
+
+def test_a_number_of_too_many_digits_is_located(tmp_path: Path) -> None:
+    raw = '[\n {"example-id": ' + "9" * 5000 + ', "candidate-ranking": []}]'
+    problems = Folder(tmp_path).problems(raw, "1\tA\n")
+    [problem] = problems
+    assert problem.kind == "not-json"
+    assert "line 2, column 17" in problem.message
+
+
+def test_repeats_of_2018_do_not_lift_set_recall_above_1(tmp_path: Path) -> None:
+    raw = submission_of({"1": "A A B"})
+    options = Options(compat="2018")
+    report = Folder(tmp_path).evaluated(raw, "1\tA,B\n", SEVERAL, options).report()
+    assert report.metrics["ranking"]["set_recall"]["2"] == 0.5
+    assert report.metrics["ranking"]["set_recall"]["5"] == 1
