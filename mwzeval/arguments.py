@@ -23,7 +23,6 @@ from mwzeval.statistics.intervals import CONFIDENCE
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 OUTPUTS = ("output", "mentions")
-"""Arguments that name outputs."""
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
 """Formats of tables; some verbs have more."""
 
@@ -148,12 +147,17 @@ def number(
 
 
 level = number(lambda value: 1e-6 <= value < 1, "a level from 0.000001 to 1, such as 0.05")
-_percent = number(lambda value: 0 < value < 100, "a percentage between 0 and 100, such as 95")
 
 
-def _confidence(text: str) -> float:
-    value: float = _percent(text.rstrip("%"))
+def share(text: str) -> float:
+    """Return the number of `95`, `95%` or `0.95`, which is 0.95."""
+    value = float(text.rstrip("%"))
     return value / 100 if value > 1 else value
+
+
+_confidence = number(
+    lambda value: 0 < value < 1, "a percentage between 0 and 100, such as 95", share
+)
 
 
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
@@ -200,12 +204,10 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     }
     written: dict[Identity, str] = {}
     for option, path in outputs.items():
-        if identity := _identity(path):
-            if identity in written:
-                raise UsageError(
-                    f"--{option} and --{written[identity]} are the same file: {shorten(path, 300)}"
-                )
-            written[identity] = option
+        identity = _identity(path)
+        other = written.setdefault(identity, option) if identity else option
+        if other != option:
+            raise UsageError(f"--{option} and --{other} are the same file: {shorten(path, 300)}")
     for path in _inputs(list(vars(arguments).values())) if written else ():
         if option := written.get(_identity(path) or "", ""):
             raise UsageError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -38,7 +38,6 @@ GROUPS = {
     "files": "Files",
     "benchmarks": "Training, baselines and simulation of single benchmarks",
 }
-"""What people want, in the order of `mwzeval --help`."""
 
 VERBS = {
     "evaluate": ("score the file of a system", "score"),
@@ -58,19 +57,11 @@ VERBS = {
 `add_arguments(parser, benchmark)` and `run(arguments, benchmark)` are given the benchmark."""
 
 VERBS_OF_NONE = {
-    "data": OwnVerb(
-        "show, download or verify public files; copy examples", "mwzeval.commands.data", "files"
-    ),
-    "doctor": OwnVerb(
-        "show what is installed and what is missing: versions, packages, files",
-        "mwzeval.doctor",
-        "files",
-    ),
-    "completion": OwnVerb(
-        "let a shell complete verbs, options and files", "mwzeval.completion", "files"
-    ),
+    "data": ("show, download or verify public files; copy examples", "mwzeval.commands.data"),
+    "doctor": ("show what is installed and missing: versions, packages, files", "mwzeval.doctor"),
+    "completion": ("let a shell complete verbs, options and files", "mwzeval.completion"),
 }
-"""Verbs that are about no benchmark, or about all."""
+"""Verbs that are about no benchmark, or about all, with their modules."""
 
 BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
 
@@ -150,14 +141,9 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     Without `given` it has those of all verbs, for the default benchmark. Raises `UsageError` for an
     unknown benchmark.
     """
-    verbs = {
-        **{
-            verb: OwnVerb(what, f"mwzeval.commands.{verb}", of)
-            for verb, (what, of) in VERBS.items()
-        },
-        **own_verbs(),
-        **VERBS_OF_NONE,
-    }
+    verbs = {v: OwnVerb(what, f"mwzeval.commands.{v}", of) for v, (what, of) in VERBS.items()}
+    verbs |= own_verbs()
+    verbs |= {verb: OwnVerb(*about, "files") for verb, about in VERBS_OF_NONE.items()}
     words = list(given or ())
     asked = next((word for word in words if not word.startswith("-")), None)
     if asked is not None:
@@ -236,21 +222,16 @@ def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
             if (known_as := family(word)) and word in known_as.names:
                 return word
     if "--items" not in given:  # of these no benchmark knows anything
+        from mwzeval.arguments import named_runs
+
         # What `live` writes it may go on with.
         files = [*known.input, *others, *([known.output] if verb == "live" else [])]
-        for file in _files(word for word in files if word):
-            if benchmark := benchmark_of(file):
-                return benchmark.info.name
+        for word in filter(None, files):
+            _, runs = named_runs(word) or ("", ())
+            for file in (word, *runs):
+                if benchmark := benchmark_of(file):
+                    return benchmark.info.name
     return DEFAULT
-
-
-def _files(words: Iterable[str]) -> Iterator[str]:
-    from mwzeval.arguments import named_runs
-
-    for word in words:
-        yield word
-        if runs := named_runs(word):
-            yield from runs[1]
 
 
 class Parser(argparse.ArgumentParser):

@@ -107,27 +107,20 @@ def end_with_parent() -> None:
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Let processes that are started meanwhile do linear algebra in one thread.
-
-    Threads of several processes that wait for each other take longer than the work does.
-    """
-    before = {name: os.environ.get(name) for name in THREADS}
+    """Let processes that are started meanwhile do linear algebra in one thread: more would wait."""
+    before = {name: os.environ[name] for name in THREADS if name in os.environ}
     os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in THREADS:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 LOCAL = "local"
 ANSWER_SECONDS = 8
-"""How long a scheduler may take to answer."""
 WORKER_SECONDS = 30
-"""How long to wait for a first worker of a scheduler that has answered."""
 QUIET_WORKERS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500ms",
@@ -188,8 +181,16 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
 def _connected(distributed: Any, address: str) -> Any:
     import asyncio
 
+    async def greet() -> None:
+        scheduler = distributed.rpc(address)
+        try:
+            await scheduler.identity()
+        finally:
+            await scheduler.close_rpc()
+
     try:
-        asyncio.run(asyncio.wait_for(_greet(distributed, address), ANSWER_SECONDS))
+        # A client would wait for a silent scheduler without end.
+        asyncio.run(asyncio.wait_for(greet(), ANSWER_SECONDS))
         client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, MemoryError, asyncio.TimeoutError) as error:
         # Dask takes the first bytes of whatever answers for a length, and asks for so much memory.
@@ -208,12 +209,3 @@ def _connected(distributed: Any, address: str) -> Any:
             f"`dask worker {shorten(address)}`"
         ) from None
     return client
-
-
-async def _greet(distributed: Any, address: str) -> None:
-    """Ask the scheduler who it is: a client would wait for a silent one without end."""
-    scheduler = distributed.rpc(address)
-    try:
-        await scheduler.identity()
-    finally:
-        await scheduler.close_rpc()

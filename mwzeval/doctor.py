@@ -39,7 +39,6 @@ PURPOSES = {
     "training": "fine-tuning of BERT, and the trainer's callback",
     "verifiers": "vf-eval mwzeval-multiwoz",
 }
-"""What the extras are for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

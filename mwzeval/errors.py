@@ -48,17 +48,12 @@ class Problem:
     position: int | None = None
 
     def __str__(self) -> str:
-        place = []
-        if self.dialogue is not None:
-            place.append(f'dialogue "{shorten(self.dialogue)}"')
-        if self.example is not None:
-            place.append(f'example "{shorten(self.example)}"')
-        if self.turn is not None:
-            place.append(f"turn {self.turn}")
-        if self.position is not None:
-            place.append(f"position {self.position}")
-        if self.key is not None:
-            place.append(f'key "{shorten(self.key)}"')
+        names = ("dialogue", "example", "turn", "position", "key")
+        place = [
+            f'{name} "{shorten(value)}"' if isinstance(value, str) else f"{name} {value}"
+            for name, value in ((name, getattr(self, name)) for name in names)
+            if value is not None
+        ]
         parts = [part for part in (self.file, ", ".join(place)) if part]
         return printable(": ".join([*parts, self.message]))
 

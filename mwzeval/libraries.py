@@ -14,7 +14,6 @@ from typing import Any
 from mwzeval.errors import DependencyError
 
 NEURAL = "neural"
-"""The extra that brings PyTorch and safetensors."""
 PACKAGES = {"sklearn": "scikit-learn"}
 _REPLACING = Lock()
 
@@ -37,8 +36,8 @@ def no_garbage_collection() -> Iterator[None]:
 def required(module: str, extra: str | None = NEURAL, needed: str | None = None) -> Any:
     """Return a module. Raises `DependencyError` naming the extra that brings it.
 
-    Where no extra does (None), it names the package itself. `needed` says for what, such as
-    "drawing needs matplotlib".
+    Where no extra does (None), it names the package. `needed` says for what: "drawing needs
+    matplotlib".
     """
     try:
         return import_module(module)
@@ -55,19 +54,15 @@ def required(module: str, extra: str | None = NEURAL, needed: str | None = None)
 
 
 def installing(extra: str) -> str:
-    """Return the command that installs an extra.
-
-    Where mwzeval is installed pip needs no index to find it; a checkout that is not is a folder.
-    """
+    """Return the command that installs an extra, of an installed mwzeval or of a checkout."""
     return f"pip install 'mwzeval[{extra}]' (in a checkout: pip install '.[{extra}]')"
 
 
 def import_without_setuptools(name: str) -> Any:
     """Return a module of a package whose code finds the package's files with `pkg_resources`.
 
-    Recent versions of setuptools have no `pkg_resources`, some break under newer Pythons, and
-    many environments have no setuptools. While the module is imported, one that answers with
-    `importlib.resources` takes its place. Raises `ModuleNotFoundError` without the package.
+    Many environments have no `pkg_resources`, or one that breaks. While the module is imported, one
+    that answers with `importlib.resources` takes its place. Raises `ModuleNotFoundError`.
     """
     # Not before it is needed: this module is imported by every command.
     from importlib.resources import files

@@ -6,7 +6,7 @@ import codecs
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
@@ -17,10 +17,8 @@ from mwzeval.errors import SHOWN_PROBLEMS, MwzevalWarning, Problem, counted, pri
 ESCAPING = "mwzeval.escaping"
 """The error handler of the streams: what an encoding lacks becomes an escape that JSON knows."""
 NAMED_FILES = 3
-"""How many files with the same warning one line names."""
 PROGRESS_VARIABLE = "MWZEVAL_PROGRESS"
 PROGRESS_DELAY = 1.0
-"""Seconds until a progress bar appears."""
 Item = TypeVar("Item")
 
 
@@ -36,10 +34,7 @@ def prepare_streams() -> None:
 
 
 def tell(message: str) -> None:
-    """Print a message of one line to standard error, if that can be written.
-
-    A full disk or a closed pipe loses this message and later ones, but not the result.
-    """
+    """Print a message of one line to standard error; a full disk or closed pipe loses it."""
     tqdm: Any = sys.modules.get("tqdm")  # there may be progress bars, which have to make room
     try:
         (tqdm.tqdm.write if tqdm else print)(printable(message), file=sys.stderr)
@@ -82,8 +77,8 @@ def warning_lines(
 ) -> list[str]:
     """Return a line for each kind of warning in each file, with the first message and the count.
 
-    Equal lines about several files are one line. Warnings that `mwzeval validate` does not list
-    (`can_be_validated` is false) have a line each, at most `SHOWN_PROBLEMS`.
+    Equal lines about several files are one. Warnings that `mwzeval validate` does not list have a
+    line each (unless `can_be_validated`), at most `SHOWN_PROBLEMS`.
     """
     kinds: dict[tuple[object, ...], dict[str, Problem]] = {}
     for problem in (problem.shared() for of_file in of_files for problem in of_file):
@@ -92,31 +87,23 @@ def warning_lines(
         of_kind.setdefault(problem.message, problem)
     files: dict[str, dict[str, None]] = {}
     for first, *others in (found.values() for found in kinds.values()):
-        of = files.setdefault(_of_a_kind(first, others), {})
-        if first.file is not None:
-            of[first.file] = None
-    lines = [f"warning: {_named([*of])}{told}" for told, of in files.items()]
+        times = counted("", first.count)
+        if others:
+            in_all = sum(problem.count for problem in others)
+            times += f", and {len(others):,} more of this kind"
+            times += f" ({in_all:,} times)" if in_all > len(others) else ""
+        of = files.setdefault(f"{replace(first, file=None)}{times}", {})
+        of |= {} if first.file is None else {first.file: None}
+    lines = []
+    for told, of in files.items():
+        more = f" and {len(of) - NAMED_FILES} more" if len(of) > NAMED_FILES else ""
+        named = f"{', '.join([*of][:NAMED_FILES])}{more}: " if of else ""
+        lines.append(f"warning: {named}{told}")
     if len(lines) > SHOWN_PROBLEMS:
         lines[SHOWN_PROBLEMS:] = [f"… and {len(lines) - SHOWN_PROBLEMS} more warnings"]
     if len(kinds) < sum(map(len, kinds.values())):
         lines.append("`mwzeval validate`, with the same options, lists each warning with its place")
     return lines
-
-
-def _of_a_kind(first: Problem, others: Sequence[Problem]) -> str:
-    times = counted("", first.count)
-    if others:
-        in_all = sum(problem.count for problem in others)
-        times += f", and {len(others):,} more of this kind"
-        times += f" ({in_all:,} times)" if in_all > len(others) else ""
-    return f"{replace(first, file=None)}{times}"
-
-
-def _named(files: Sequence[str]) -> str:
-    if not files:
-        return ""
-    more = f" and {len(files) - NAMED_FILES} more" if len(files) > NAMED_FILES else ""
-    return f"{', '.join(files[:NAMED_FILES])}{more}: "
 
 
 def progress_is_shown() -> bool:
@@ -155,8 +142,7 @@ def followed(items: Collection[Item], units: str, *, shown: bool = True) -> Iter
 def write_result(text: str, format_name: str) -> None:
     """Write a rendered result to standard output.
 
-    HTML declares UTF-8 and is always written in UTF-8. LaTeX has no escapes: characters that the
-    encoding of the stream lacks become "?".
+    HTML is always in UTF-8; in LaTeX characters that the encoding of the stream lacks become "?".
     """
     stream = sys.stdout
     if isinstance(stream, TextIOWrapper) and format_name == "html":

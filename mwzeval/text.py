@@ -24,11 +24,9 @@ def width_of(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
-    return sum(2 if _is_wide(char) else 0 if combining(char) else 1 for char in text)
-
-
-def _is_wide(character: str) -> bool:
-    return east_asian_width(character) in "WF"
+    return sum(
+        2 if east_asian_width(char) in "WF" else 0 if combining(char) else 1 for char in text
+    )
 
 
 def padded(text: str, width: int) -> str:
@@ -85,7 +83,7 @@ def _pieces(word: str) -> Iterator[str]:
     piece = word[0]
     for character in word[1:]:
         last = piece[-1]
-        may_end = _is_wide(character) or _is_wide(last)
+        may_end = {east_asian_width(character), east_asian_width(last)} & {"W", "F"}
         if may_end and last not in OPENING and character not in CLOSING:
             yield piece
             piece = character
@@ -109,10 +107,7 @@ def _escape(char: str) -> str:
 
 
 def plain(value: object) -> Any:
-    """Return a value as JSON has it: dataclasses and named tuples are objects of their fields.
-
-    `json` makes lists of named tuples, and `dataclasses.asdict` leaves these as they are.
-    """
+    """Return a value as JSON has it: dataclasses and named tuples are objects of their fields."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

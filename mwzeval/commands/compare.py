@@ -138,10 +138,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     comparison = replace(comparison, conditions={name: of for name, of in under.items() if of})
     doubts = directions(comparison) if arguments.items else ()
     with warnings_behind(*warnings.values(), doubts, can_be_validated=not arguments.items):
+        document = comparison_document(comparison, places=arguments.places)
         if arguments.table:
             document = paper_document(comparison, arguments.table, places=arguments.places)
-        else:
-            document = comparison_document(comparison, places=arguments.places)
         if arguments.output in (None, "-"):
             write_result(printed(document, arguments.format), arguments.format)
         else:

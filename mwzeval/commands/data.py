@@ -1,12 +1,6 @@
 """Show, download or verify the public files of all benchmarks; copy the example predictions.
 
-status    which files are there
-download  fetch files into the user's cache
-verify    read all files and compare their checksums with the published ones
-examples  copy the example predictions into a folder
-
-The first three are about all benchmarks with public files, or about one benchmark or corpus:
-  mwzeval data download NAME
+`mwzeval data download NAME` is about one benchmark or corpus, without NAME about all of them.
 """
 
 from __future__ import annotations
@@ -28,8 +22,12 @@ from mwzeval.output import tell
 ACTIONS = {
     "status": "which files are there",
     "download": "fetch files into the user's cache",
-    "verify": "compare checksums with the published ones",
+    "verify": "read all files and compare their checksums with the published ones",
 }
+FOREIGN = (
+    "Scores computed with files that are not the published ones are not scores on the published "
+    "data; the checksum in their signature shows it."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,10 +113,9 @@ def examples(destination: Path) -> list[Path]:
     origin = embedded("predictions")
     files = sorted(path for path in origin.rglob("*") if path.is_file())
     copies = [destination / path.relative_to(origin) for path in files]
-    if taken := [str(copy) for copy in copies if os.path.lexists(copy)]:
+    if taken := ", ".join(str(copy) for copy in copies if os.path.lexists(copy)):
         raise UsageError(
-            f"nothing was copied, because these exist: {', '.join(taken)}; name another folder, or "
-            "remove them"
+            f"nothing was copied, because these exist: {taken}; name another folder, or remove them"
         )
     with named_where_unwritable(destination):
         for path, copy in zip(files, copies, strict=True):
@@ -151,11 +148,7 @@ def format_states(root: DataRoot, rows: Sequence[FileState]) -> str:
         summary = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
         lines.append(f"{name:<{max(map(len, names))}}  {summary}")
     if any(row.is_foreign for row in rows):
-        lines += [
-            "",
-            "Scores computed with files that are not the published ones are not scores on the "
-            "published data; the checksum in their signature shows it.",
-        ]
+        lines += ["", FOREIGN]
     if root.origin == "cache" and any(row.state == "different" for row in rows):
         lines.append("What differs in the cache is not used, but downloaded again when needed.")
     return "\n".join(map(printable, lines))

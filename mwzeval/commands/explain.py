@@ -24,7 +24,6 @@ from mwzeval.scores.sheets import output_look
 from mwzeval.text import plain, to_json
 
 AGAINST = 10
-"""How many units `--against` shows, unless another number is asked for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report import figures
-    from mwzeval.report.systems import headline_of, scored_system
+    from mwzeval.report.systems import headline_of, labels_of, scored_system
 
     kind, limits = arguments.kind, (arguments.from_value, arguments.to_value)
     if kind != SCORES and (arguments.scores or limits != (None, None)):
@@ -75,17 +75,14 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             scored_system(name, reports[name], system.explain_all() if kind == REASONS else ())
             for name, system in systems.items()
         ]
-        words, width = benchmark.info.words, arguments.width
+        how = {"format_name": format_name, "width": arguments.width}
         if kind == SCORES:
-            known = list(dict.fromkeys(score.name for system in shown for score in system.scores))
-            names = headline_of(shown, benchmark.info.headline) or known
+            names = headline_of(shown, benchmark.info.headline) or list(labels_of(shown))
             if arguments.scores:
                 names = arguments.scores.split(",")
-            figure = figures.plot_scores(
-                shown, names, format_name=format_name, width=width, limits=limits
-            )
+            figure = figures.plot_scores(shown, names, limits=limits, **how)
         else:
             draw = figures.plot_reasons if kind == REASONS else figures.plot_parts
-            figure = draw(shown, format_name=format_name, words=words, width=width)
+            figure = draw(shown, words=benchmark.info.words, **how)
         write_output(arguments.output, figure, f" ({len(figure) / 1e3:.0f} kB)")
     return 0

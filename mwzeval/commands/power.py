@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from mwzeval.arguments import add_files, add_format, add_places, files_of, level, number
+from mwzeval.arguments import add_files, add_format, add_places, files_of, level, number, share
 from mwzeval.benchmark import Benchmark, ScoredFile
 from mwzeval.commands.systems import (
     add_items,
@@ -79,19 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     add_places(parser)
 
 
-def _power(text: str) -> float:
-    value = float(text.rstrip("%"))
-    value = value / 100 if value > 1 else value
-    if not 0.5 <= value < 1:
-        raise argparse.ArgumentTypeError(f"a power is 50 to below 100 %, such as 80, not {text}")
-    return value
-
-
-def _numbers(text: str) -> list[int]:
-    numbers = sorted({int(part) for part in text.split(",")})
-    if numbers[0] < 1:
-        raise argparse.ArgumentTypeError(f"numbers from 1, with commas between, not {text}")
-    return numbers
+_power = number(lambda value: 0.5 <= value < 1, "a power of 50 to below 100 %, such as 80", share)
+_numbers = number(
+    lambda numbers: numbers[0] >= 1,
+    "numbers from 1, with commas between",
+    lambda text: sorted(set(map(int, text.split(",")))),
+)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:

@@ -110,10 +110,7 @@ def trials_named(name: str, known: Sequence[str], unit: str) -> list[str]:
 
 
 def names_of(files: Sequence[str]) -> list[str]:
-    """Return a name for each file: its stem, with the folders that distinguish it from others.
-
-    A file that is given again has a number.
-    """
+    """Return a name for each file: its stem, with folders or a number to tell it from others."""
     names: list[str] = []
     for name in shortest_ends([_stem(file) for file in files]):
         again = sum(name == known.partition(" #")[0] for known in names)
@@ -134,8 +131,10 @@ def _stem(file: str) -> str:
 def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     """Return the files of the systems of a comparison, those of their runs, by their names.
 
-    A file is a system, and so is `NAME=RUN,RUN`; a name that comes again has further runs. Less
-    than two systems are bad use. Raises `UsageError` for a run or name that is given twice.
+    A file is a system, and so is `NAME=RUN,RUN`; a name that comes again has further runs.
+
+    Raises:
+        UsageError: For a run or name that is given twice.
     """
     given = [(argument, named_runs(argument)) for argument in files_of(arguments)]
     single = names_of([argument for argument, named in given if named is None])

@@ -48,13 +48,10 @@ METHODS = {
     "paired-bootstrap": "paired bootstrap of {unit}s",
     "jackknife": "jackknife of {unit}s",
 }
-"""What tests and methods of intervals are called in texts."""
 TONES = {1: BETTER, 0: "", -1: WORSE}
 FEW_CLUSTERS = 30
 SENTENCES = 5
-"""How many systems the verdict is about."""
 NAMED_SCORES = 8
-"""How many scores one clause of the verdict names."""
 
 TEXTS = ("score", "scope", "setting", "system", "interval", "test", "signature", "conditions")
 COUNTS = ("runs", "n", "cases", "wins", "ties", "losses", "rank", "rank_worst")
@@ -72,10 +69,9 @@ class Difference:
     """A score of a system minus that of the baseline, in the unit of the score.
 
     `p_value` is two-sided; `adjusted` is it after Holm's correction over all systems that are
-    compared to the baseline by this score; both are None where nothing is tested. `counts` says on
-    how many units the system is better, by the same formula on each unit alone (of several runs, by
-    their mean); None where a unit alone has no such score. `is_least` says that the p value is the
-    smallest that the test can return with so many samples.
+    compared to the baseline; both are None where nothing is tested. `counts` says on how many units
+    the system is better; None where a unit alone has no such score. `is_least` says that the p
+    value is the smallest that the test can return with so many samples.
     """
 
     value: float
@@ -90,10 +86,10 @@ class Difference:
 class ComparedSystem:
     """One score of one system; the baseline has no `difference`.
 
-    `runs` has the score of each run, in the order of their names; `value` is the mean. `cases` is
-    the number of common units that the score is about. `interval` is of the score itself; None
-    where none was asked for or there is none. A system that is alone in its group has no `place`.
-    `seeds` is how many are resampled where one file has the tests of several; else None.
+    `runs` has the score of each run; `value` is the mean. `cases` is the number of common units
+    that the score is about. `interval` is of the score itself. A system that is alone in its group
+    has no `place`. `seeds` is how many are resampled where one file has the tests of several; else
+    None.
     """
 
     system: str
@@ -120,11 +116,10 @@ class ComparedSystem:
 class ComparedMeasure:
     """One score of a group of systems that can be compared in it, the baseline first.
 
-    `test` is where the p values come from: `MCNEMAR`, `RANDOMIZATION`, or `HIERARCHICAL` where a
-    system has several runs; None where nothing is tested (a system alone, descriptions, few seeds).
-    `signature` is what the systems have in common; `n` is the number of units (or clusters) that
-    are resampled. `pairs` has the p value of each pair of systems after Holm's correction over all
-    pairs, from which the places follow; a score of a part has neither.
+    `test` is where the p values come from: `MCNEMAR`, `RANDOMIZATION` or `HIERARCHICAL`; None where
+    nothing is tested. `signature` is what the systems have in common; `n` is the number of units
+    (or clusters) that are resampled. `pairs` has the p value of each pair of systems after Holm's
+    correction over all pairs, from which the places follow; a score of a part has neither.
     """
 
     name: str
@@ -152,11 +147,7 @@ class ComparedMeasure:
 
     @property
     def best(self) -> Sequence[ComparedSystem]:
-        """The systems with the best score; several where they tie.
-
-        There is none where all systems tie, and where nothing is better: of a single system, of a
-        description, of a score without a direction.
-        """
+        """The systems with the best score; none where nothing is better, or all systems tie."""
         if not self.has_direction:
             return ()
         best = (min if self.lower_is_better else max)(entry.value for entry in self.systems)
@@ -164,10 +155,9 @@ class ComparedMeasure:
         return found if len(found) < len(self.systems) else ()
 
     def against_best(self, entry: ComparedSystem) -> float | None:
-        """Return the corrected p value of a system against the best one.
+        """Return the corrected p value of a system against the best one, the larger of several.
 
-        Against the best two, when these are level, the larger one; None of the best themselves, and
-        of a score of a part.
+        None of the best themselves, and of a score of a part.
         """
         best = self.best
         if not best or entry in best or not self.pairs:
@@ -201,10 +191,9 @@ class Comparison:
     """Systems with what they score, the baseline first, each with the names of its runs.
 
     A score has an entry in `measures` for each group of systems that can be compared in it.
-    `lacking` names the systems without a score that others have, which is therefore not compared,
-    by the score's label; `undefined` names the scores without a value on the common units.
-    `amounts` says how much of each unit was scored of each system. `conditions` are those under
-    which a system was scored (gold states, say), of the systems that have some.
+    `lacking` names the systems without a score that others have, by its label; `undefined` names
+    the scores without a value on the common units. `amounts` says how much was scored of each
+    system, and `conditions` under which conditions (gold states, say).
     """
 
     systems: tuple[str, ...]
@@ -321,9 +310,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 def verdict(comparison: Comparison) -> tuple[str, ...]:
     """Return one sentence per system: in which scores it is better or worse than the baseline.
 
-    Only scores of the whole that have a direction count, and of a system with any that is tested
-    only those that are. Systems that cannot be compared with the baseline have no sentence; of
-    many systems the first ones have.
+    Only scores of the whole that have a direction count, and if any is tested only those that are.
     """
     found: dict[tuple[str, str], dict[int | None, list[str]]] = {}
     for measure, entry in comparison.entries:
@@ -385,21 +372,18 @@ def _common(comparison: Comparison, group: Group) -> str:
 
 def _heading(comparison: Comparison) -> Iterator[str]:
     yield from about_units(comparison)
-    systems: dict[str, list[str]] = {}
-    for system, conditions in comparison.conditions.items():
-        for condition in conditions:
-            systems.setdefault(condition, []).append(system)
-    yield from (f"{', '.join(names)}: {condition}" for condition, names in systems.items())
+    under = comparison.conditions.items()
+    for condition in dict.fromkeys(condition for _, of in under for condition in of):
+        yield f"{', '.join(name for name, of in under if condition in of)}: {condition}"
     yield from _apart(comparison, comparison.measures)
     if comparison.several_runs:
         counts = (f"{len(runs)} of {name}" for name, runs in comparison.runs.items())
         yield f"runs: {', '.join(counts)}"
     yield from (f"caution: {caution}" for caution in _cautions(comparison))
-    labels: dict[tuple[str, ...], list[str]] = {}
-    for label, names in comparison.lacking.items():
-        labels.setdefault(names, []).append(label)
-    for names, lacking in labels.items():
-        yield f"not compared, because not available for {', '.join(names)}: {', '.join(lacking)}"
+    lacking = comparison.lacking.items()
+    for names in dict.fromkeys(comparison.lacking.values()):
+        labels = ", ".join(label for label, of in lacking if of == names)
+        yield f"not compared, because not available for {', '.join(names)}: {labels}"
     for label in comparison.undefined:
         yield f"not compared, because it has no value on these {comparison.unit}s: {label}"
 
@@ -409,7 +393,7 @@ def _largest_groups(comparison: Comparison) -> list[Group]:
     groups: dict[tuple[str, ...], Group] = {}
     for group in comparison.groups:
         known = groups.get(group.units)
-        if len(group.systems) > 1 and (known is None or len(known.systems) < len(group.systems)):
+        if len(group.systems) > max(1, len(known.systems) if known else 1):
             groups[group.units] = group
     return list(groups.values())
 
@@ -519,8 +503,7 @@ def difference_cells(
 def shown_p(p_value: float | None, *, is_least: bool = False) -> str:
     """Return a p value with three decimals; a dash where nothing was tested.
 
-    What rounds to nothing is `< 0.001`. A p value that is the least that a permutation test can
-    return is an upper bound: `≤ 0.001`.
+    The least that a permutation test can return is an upper bound: `≤ 0.001`.
     """
     if p_value is None:
         return UNKNOWN

@@ -74,20 +74,17 @@ def failures(
     Raises:
         UsageError: For a score that does not exist.
     """
-    known = {
-        score.name if score.scope == WHOLE else f"{score.name}.{score.scope}": score
-        for score in scores
-    }
+    known = {s.name if s.scope == WHOLE else f"{s.name}.{s.scope}": s for s in scores}
     lines = []
     for asked, limit in gates:
         name = aliases.get(asked, asked.removesuffix(f".{WHOLE}"))
         if name not in known:
             scored = ", ".join(name for name in known if name.rpartition(".")[0] not in known)
             usual = [alias for alias, meant in aliases.items() if meant in known]
+            close = did_you_mean(asked, [*known, *usual])
             raise UsageError(
-                f'--fail-under: there is no score "{shorten(asked)}"'
-                f"{did_you_mean(asked, [*known, *usual])} (scored: {scored}; for others, ask for "
-                "their metric)"
+                f'--fail-under: there is no score "{shorten(asked)}"{close} (scored: {scored}; for '
+                "others, ask for their metric)"
             )
         value, is_ceiling = known[name].value, known[name].lower_is_better
         if not (value <= limit if is_ceiling else value >= limit):

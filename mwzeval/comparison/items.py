@@ -34,7 +34,6 @@ from mwzeval.statistics.bootstrap import Sums
 from mwzeval.statistics.trials import Trials, trial_name
 
 Values: TypeAlias = dict[tuple[str, str], float]
-"""The values of one score by item and trial."""
 
 NAMES = {
     "item": "item task task_id goal dialogue id",
@@ -49,7 +48,6 @@ LOWER = "error wer cer loss perplexity mae mse rmse distance latency seconds tim
 """Words in names of scores that are mostly better when lower."""
 
 WORDS = {"": None, "na": None, "n/a": None, "null": None, "none": None, "true": 1, "false": 0}
-"""Texts that stand for a number, or say that there is none."""
 LARGEST = 1e100
 """Sums and squares of larger numbers are not finite."""
 
@@ -151,8 +149,7 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
     names, known = rows.names, rows.columns
 
     def usual(what: str) -> list[str]:
-        found = (_named(name, names) for name in NAMES[what].split())
-        return [name for name in found if name is not None]
+        return [found for name in NAMES[what].split() if (found := _named(name, names)) is not None]
 
     def missing(what: str, name: str = "") -> None:
         close = did_you_mean(name, names)
@@ -192,10 +189,9 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
 
 
 def _whole_names(asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in lists with commas between, which names may have themselves.
+    """Return the names in lists with commas between: the longest `known` ones.
 
-    lm-evaluation-harness calls scores `exact_match,strict-match`; the longest name that is
-    `known` is taken.
+    lm-evaluation-harness calls scores `exact_match,strict-match`.
     """
     longest = sorted(map(re.escape, known), key=len, reverse=True)
     name = "|".join([*longest, r"[^,\s][^,]*?"])
@@ -263,8 +259,8 @@ def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
                     file.values.setdefault(score, {})[item, trial] = number
         except ValueError as error:
             findings.error("row", f"{place}: {error}")
-    repeated = {item for (item, _), count in counts.items() if count > 1}
     items = {item for item, _ in counts}
+    repeated = {item for (item, _), count in counts.items() if count > 1}
     if columns.trial is None and repeated and repeated != items:
         findings.warning(
             "repeated-item",

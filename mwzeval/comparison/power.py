@@ -77,7 +77,6 @@ class Spread:
 
 
 Scores = Sequence[NDArray[np.float64]]
-"""The scores of the trials of each item."""
 
 
 def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> Spread:
@@ -221,14 +220,11 @@ def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Mea
         and (measure.block == 1 or scored.trials is None)
     }
     asked = (*usual, *known) if name is None else (name,)
-    found = next((known[score] for score in asked if score in known), None)
-    if found is None:
-        there = ", ".join(known) or "none"
-        raise UsageError(
-            f'no score "{shorten(asked[0])}" of single trials{did_you_mean(asked[0], known)} '
-            f"(there are: {there})"
-        )
-    return found
+    for score in asked:
+        if score in known:
+            return known[score]
+    what = f'"{shorten(asked[0])}" of single trials{did_you_mean(asked[0], known)}'
+    raise UsageError(f"no score {what} (there are: {', '.join(known) or 'none'})")
 
 
 def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | None) -> Pilot:

@@ -26,7 +26,7 @@ from mwzeval.comparison.comparison import (
     System,
 )
 from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, observed
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed
 from mwzeval.output import followed
 from mwzeval.scores.score import (
     AMOUNTS,
@@ -35,6 +35,7 @@ from mwzeval.scores.score import (
     Interval,
     Score,
     Signature,
+    by_place,
     differing,
     groups_of,
     is_named,
@@ -51,11 +52,10 @@ from mwzeval.statistics.bootstrap import (
 )
 from mwzeval.statistics.intervals import Jackknife
 from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, ResampledRuns
-from mwzeval.statistics.tests import Place, WinsTiesLosses, holm, mcnemar, ranks, wins_ties_losses
+from mwzeval.statistics.tests import Place, holm, mcnemar, ranks, wins_ties_losses
 from mwzeval.statistics.trials import Trials
 
 Key = tuple[str, str]
-"""Name and scope of a measure."""
 
 GOALS = "goals"
 """The key of a signature that says which goals were chosen; only common ones are compared."""
@@ -138,7 +138,7 @@ def common_units(
     """Return the units that all systems have, in the order of the first system.
 
     `units_of` has the units of each system, by default the rows of its table. Where goals may have
-    been chosen differently, only units with the same goal are the same.
+    been chosen differently, units need the same goal.
 
     Raises:
         UsageError: When two systems have no unit in common.
@@ -165,8 +165,7 @@ def aligned(
 ) -> dict[str, list[ScoredTable]]:
     """Return the runs of each system with the common units and columns only.
 
-    Tables keep the order of `units`, because neighbours may belong together; counts of types are
-    sorted by unit, so that the order does not matter.
+    Tables keep the order of `units`; counts of types are sorted by unit.
     """
     first, *others = (run.table for runs in systems.values() for run in runs.values())
     columns = tuple(c for c in first.columns if all(c in table.columns for table in others))
@@ -307,12 +306,8 @@ def compare(
         return not headline or is_named(key[0], headline)
 
     parts = () if isinstance(scopes, bool) else scopes
-    chosen = [
-        (key, group)
-        for key, groups in shared.items()
-        for group in groups
-        if is_chosen(key) and (scopes is True or key[1] in (WHOLE, *parts))
-    ]
+    keys = [k for k in shared if is_chosen(k) and (scopes is True or k[1] in (WHOLE, *parts))]
+    chosen = [(key, group) for key in keys for group in shared[key]]
     if all(len(group.systems) == 1 for _, group in chosen):
         raise not_comparable(firsts)
     settings: dict[tuple[str, ...], dict[Key, str]] = {}
@@ -324,13 +319,12 @@ def compare(
         )
         for names, of_names in settings.items()
     }
-    undefined = {key for key, group in chosen if key not in compared[group.systems]}
+    found = [(key, compared[group.systems].get(key)) for key, group in chosen]
+    undefined = {key for key, measure in found if measure is None}
     return Comparison(
         systems=tuple(systems),
         runs={name: tuple(of_system) for name, of_system in runs.items()},
-        measures=tuple(
-            compared[group.systems][key] for key, group in chosen if key in compared[group.systems]
-        ),
+        measures=tuple(measure for _, measure in found if measure is not None),
         lacking={
             measure.label: tuple(
                 name for name, other in firsts.items() if measure.key not in signatures_of(other)
@@ -486,7 +480,11 @@ def _tested(
     for entry in systems:
         name, difference, own = entry.system, None, None
         if name != baseline:
-            counts = _counts(by_unit[name], by_unit[baseline]) if by_unit else None
+            counts = None
+            if by_unit:  # a unit without a score of its own in either is left out
+                defined = np.isfinite(by_unit[name]) & np.isfinite(by_unit[baseline])
+                of_both = (by_unit[system][defined] for system in (name, baseline))
+                counts = wins_ties_losses(*of_both, tolerance=ROUNDING)
             value, interval, _ = tests[name, baseline]
             p_value = against.get(name)
             is_least = test != MCNEMAR and against.get(name, 1) <= 1 / (1 + rows.how.samples)
@@ -495,7 +493,7 @@ def _tested(
             adjusted_p = adjusted.get(name)
             difference = Difference(value, interval, p_value, adjusted_p, counts, is_least)
         if intervals and len(entry.runs) == 1:
-            own = named(rows.own_scores[name], measure.name, measure.scope).interval
+            own = rows.own_scores[name][measure.key].interval
         elif intervals and np.isfinite(resampled[name].of_units).any():
             own = resampled[name].interval(rows.how.confidence)
         entries.append(replace(entry, difference=difference, place=places.get(name), interval=own))
@@ -530,14 +528,12 @@ def _as_tested(
     """Return a measure with outcomes only if McNemar's test applies to them."""
     if clusters is not None:
         return replace(measure, outcome=None, cases=None)
-    are_means = any(
-        m.outcome is None for scored in firsts for m in scored.measures if m.key == measure.key
-    )
-    differ = measure.cases in tables[0].columns and any(
-        not np.array_equal(tables[0].column(measure.cases), table.column(measure.cases))
-        for table in tables
-    )
-    return replace(measure, outcome=None) if are_means or differ else measure
+    alike = (m for scored in firsts for m in scored.measures if m.key == measure.key)
+    differ = any(m.outcome is None for m in alike)  # means of outcomes over trials
+    if measure.cases in tables[0].columns:
+        first, *others = (table.column(measure.cases) for table in tables)
+        differ = differ or not all(np.array_equal(first, other) for other in others)
+    return replace(measure, outcome=None) if differ else measure
 
 
 class _Rows:
@@ -593,9 +589,10 @@ class _Rows:
         }
 
     @cached_property
-    def own_scores(self) -> dict[str, tuple[Score, ...]]:
+    def own_scores(self) -> dict[str, dict[Key, Score]]:
         """The scores of systems with one run, with their intervals."""
-        return {name: of[0].scores(self.how) for name, of in self.runs.items() if len(of) == 1}
+        single = {name: of[0] for name, of in self.runs.items() if len(of) == 1}
+        return {name: by_place(run.scores(self.how)) for name, run in single.items()}
 
     def by_unit(self, measure: Measure, system: str) -> NDArray[np.float64]:
         """Return the score of each unit alone, the mean over the runs; NaN where it has none."""
@@ -663,9 +660,3 @@ def _test_runs(system: ResampledRuns, baseline: ResampledRuns, confidence: float
     test = system - baseline
     interval = percentile_interval(test.samples, confidence, HIERARCHICAL)
     return test.observed, interval, test.p_value()
-
-
-def _counts(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> WinsTiesLosses:
-    """Compare unit by unit; a unit without a score of its own in either is left out."""
-    defined = np.isfinite(system) & np.isfinite(baseline)
-    return wins_ties_losses(system[defined], baseline[defined], tolerance=ROUNDING)

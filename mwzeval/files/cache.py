@@ -104,9 +104,8 @@ def derive(
 ) -> Any:
     """Return what `build()` computes from the source files, from the user's cache if it is there.
 
-    The value has passed through JSON (tuples are lists, keys are strings) also if it was just
-    built. Raise `revision` when `build` changes. `name` begins the name of a file. Raises
-    `DataError` when a source cannot be read, and whatever `build` raises.
+    The value has passed through JSON also if it was just built. Raise `revision` when `build`
+    changes. `name` begins the name of a file. Raises `DataError` when a source cannot be read.
     """
 
     def key() -> str:

@@ -27,7 +27,6 @@ GITHUB = "https://raw.githubusercontent.com"
 RETRIES = 2
 """How many times a download that failed is tried again, and continued if it had begun."""
 TIMEOUT_SECONDS = 30
-"""How long a server may send nothing."""
 
 Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
 
@@ -130,8 +129,10 @@ class DataRoot:
     def matching(self, pattern: str) -> list[Path]:
         """Return the files whose place matches a pattern such as `*.json` in `data`, sorted.
 
-        In the cache these are the published files that match, downloaded if need be, and nothing
-        else that may lie there. Raises `DataError` when nothing matches.
+        In the cache these are published files only, downloaded if need be.
+
+        Raises:
+            MissingError: When nothing matches.
         """
         published = self.published_matching([pattern])
         if self.origin == "cache" and published:
@@ -180,10 +181,8 @@ STATES = ("published", "different", "unverified", "unlisted", "missing")
 class FileState(NamedTuple):
     """A file in a data root, and whether it is the published one (one of `STATES`).
 
-    "different" is a published file with other content, "unverified" a published one whose checksums
-    are not listed, "unlisted" a file that a corpus would read but that nobody published. `expected`
-    is the git blob id of the published file, `found` that of the file in the root (None: not
-    known).
+    "unverified" is a published file without known checksums, "unlisted" one that a corpus would
+    read but that nobody published. `expected` and `found` are git blob ids (None: not known).
     """
 
     local: str
@@ -237,10 +236,12 @@ def locate(
 ) -> DataRoot:
     """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
-    `table` lists the public files, `name` is the folder in the cache. A folder that was named may
-    hold several benchmarks, this one in a subfolder called `name`. `offline` None means what
-    `MWZEVAL_OFFLINE` says; `sample` is the option that takes embedded data instead. Nothing is
-    downloaded yet. Raises `DataError` when a folder that was named is not there.
+    `table` lists the public files, `name` is the folder in the cache, and perhaps in a folder that
+    holds several benchmarks. `offline` None means what `MWZEVAL_OFFLINE` says; `sample` is the
+    option that takes embedded data instead.
+
+    Raises:
+        DataError: When a folder that was named is not there.
     """
     published = public_files(table)
     if offline is None:
@@ -295,9 +296,8 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
             raise
         found = checksums_of(received)
         if not file.is_verifiable:
-            tell(
-                f"{file.local} is not verified, its checksums are not listed; sha256 {found.sha256}"
-            )
+            about = f"its checksums are not listed; sha256 {found.sha256}"
+            tell(f"{file.local} is not verified, {about}")
         if not file.has(found):
             size = received.stat().st_size
             received.unlink()
@@ -312,9 +312,9 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
     try:
         if file.sha256 is None:
             place.unlink(missing_ok=True)  # pooch would take a damaged file
-        pooch.Pooch(
-            folder, GITHUB, {file.local: file.sha256}, {file.local: file.url}, RETRIES
-        ).fetch(file.local, downloader=receive)
+        registry, urls = {file.local: file.sha256}, {file.local: file.url}
+        store = pooch.Pooch(folder, GITHUB, registry, urls, RETRIES)
+        store.fetch(file.local, downloader=receive)
     except (OSError, ValueError) as error:  # those of requests are OSErrors
         reason = f"cannot download {file.local}: {_reason(error)}"
         raise DataError(reason, *_advice(folder, [file], sample)) from None
@@ -378,10 +378,7 @@ class MissingError(DataError):
 
 
 def all_there(*calls: Callable[[], Any]) -> list[Any]:
-    """Return what all calls return. Raises `MissingError` with the missing files of all of them.
-
-    What another folder lacks is reported when the first one is complete.
-    """
+    """Return what all calls return. Raises `MissingError` with the missing files of one folder."""
     found = []
     missing: list[MissingError] = []
     for call in calls:

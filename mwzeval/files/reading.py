@@ -182,11 +182,8 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
     There may be several members or frames. Raises `InputError` when one is damaged or incomplete.
     """
     piece = stream.read(COMPRESSED_PIECE)
-    endings = [
-        ending
-        for ending, magic in COMPRESSED.items()
-        if name.endswith(ending) or piece.startswith(magic)
-    ]
+    known = COMPRESSED.items()
+    endings = [end for end, magic in known if name.endswith(end) or piece.startswith(magic)]
     if not endings:
         while piece:
             yield piece
@@ -232,9 +229,8 @@ def zip_names(path: str | Path) -> list[str]:
 def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
     """Return the content of members of a zip, decompressed also if they are compressed files.
 
-    `wanted` are names, or the last parts of names if no member has the whole name; of names that
-    fit equally the first counts, and missing ones are left out. Raises `InputError` when the zip is
-    damaged, or all of them together are larger than the limit.
+    `wanted` are names, or the last parts of names; missing ones are left out. Raises `InputError`
+    when the zip is damaged, or all of them together are larger than the limit.
     """
     from zipfile import ZIP_STORED
 
@@ -268,10 +264,8 @@ def _archive(path: str | Path) -> Iterator[ZipFile]:
     import zipfile  # not before it is needed: `--help` answers at once
 
     check_size(path)
-    with (
-        _readable(str(path), "not a complete zip archive, or of an unknown kind"),
-        zipfile.ZipFile(path) as archive,
-    ):
+    damage = "not a complete zip archive, or of an unknown kind"
+    with _readable(str(path), damage), zipfile.ZipFile(path) as archive:
         yield archive
 
 
@@ -287,13 +281,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
     Raises `InputError` for a pattern without any file, `UsageError` for a file that comes twice.
     """
     found = {pattern: _matching(pattern) for pattern in patterns}
-    problems = [
-        Problem("no-files", "matches no file", file=shorten(pattern, 300))
-        for pattern, files in found.items()
-        if not files
-    ]
-    if problems:
-        raise InputError(problems)
+    if lost := [shorten(pattern, 300) for pattern, files in found.items() if not files]:
+        raise InputError(Problem("no-files", "matches no file", file=pattern) for pattern in lost)
     files = [file for pattern in patterns for file in found[pattern]]
     twice = sorted(file for file, times in Counter(files).items() if times > 1)
     if twice:
@@ -487,9 +476,10 @@ def decoded(raw: bytes, path: str | Path) -> str:
 def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = False) -> Any:
     """Return the value of a JSON text; objects with repeated keys come as `RepeatedKeys`.
 
-    With `constants`, NaN and Infinity are numbers, as Python's own writer has them. Raises
-    `InputError` with line and column when it is not JSON, and when it has more values than are
-    read into memory.
+    With `constants`, NaN and Infinity are numbers, as Python's own writer has them.
+
+    Raises:
+        InputError: When it is not JSON, with line and column, or has too many values.
     """
     check_values(text, name)
     of_constant = float if constants else _finite

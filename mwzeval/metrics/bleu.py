@@ -87,8 +87,8 @@ class Bleu:
     def rows(self, units: Iterable[tuple[str, Sequence[str]]]) -> list[dict[str, float]]:
         """Return the summed statistics of each unit: its segments that have a reference.
 
-        `units` are pairs of an id among those of the references and segments as `tokenize` returns
-        them; an id may come any number of times.
+        `units` are pairs of an id and segments as of `tokenize`; an id may come any number of
+        times.
         """
         rounds: dict[int, list[tuple[int, str, Sequence[str]]]] = {}
         times: Counter[str] = Counter()

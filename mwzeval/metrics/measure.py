@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
 from mwzeval.metrics.types import TypeCounts
-from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
+from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature, by_place
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
     SAMPLES,
@@ -34,7 +34,6 @@ from mwzeval.statistics.intervals import CONFIDENCE, Jackknife, wilson
 from mwzeval.statistics.trials import Trials, all_succeed, item_of_trial, some_differ
 
 Sign = Callable[[str], Signature]
-"""Returns the signature of the scores of a name."""
 
 
 MOST_SAMPLES = 10**6
@@ -177,7 +176,7 @@ class ScoredTable:
         if not of_types or self.table.count < 2:
             return {}
         found = self.count_types().jackknives([measure.of for measure in of_types])
-        return {measure.key: jackknife for measure, jackknife in zip(of_types, found, strict=True)}
+        return dict(zip((measure.key for measure in of_types), found, strict=True))
 
 
 def _resampled_interval(
@@ -186,11 +185,9 @@ def _resampled_interval(
     if measure.outcome is not None and measure.cases is not None:
         return wilson(float(sums[measure.outcome][0]), n, confidence).scaled(measure.scale)
     samples = evaluate(measure.of, drawn(measure.block).samples)
-    try:
-        interval = percentile_interval(samples, confidence, "bootstrap")
-    except ValueError:
-        # The score has a value in no resample.
+    if not np.isfinite(samples).any():
         return None
+    interval = percentile_interval(samples, confidence, "bootstrap")
     if interval.low < interval.high:
         return interval
     # All units score the same: there is no spread to resample, but others may score otherwise.
@@ -217,10 +214,7 @@ def observed(table: Table) -> Sums:
 
 def named(scores: Sequence[Score], name: str, scope: str = WHOLE) -> Score:
     """Return one score. Raises `KeyError` when it is not there."""
-    for score in scores:
-        if (score.name, score.scope) == (name, scope):
-            return score
-    raise KeyError(name)
+    return by_place(scores)[name, scope]
 
 
 def ratio(numerator: str, denominator: str, sums: Sums) -> NDArray[np.float64]:
@@ -289,40 +283,33 @@ def _outcomes(of: Trials, outcome: str, cases: str | None) -> Table:
     won = totals.column(outcome).astype(np.int64)
     rows: list[tuple[str, dict[str, float]]] = []
     for item, c, n in zip(of.names, won.tolist(), numbers.tolist(), strict=True):
-        row: dict[str, float] = {}
+        row: dict[str, float] = {FLIPS: some_differ(c, n, of.usual)} if n >= of.usual else {}
         for k in range(1, min(of.usual, n) + 1):
             row |= {_pass(k): all_succeed(c, n, k), _items(k): 1}
-        if n >= of.usual:
-            row[FLIPS] = some_differ(c, n, of.usual)
         rows.append((item, row))
     each_k = range(1, of.usual + 1)
     return Table.from_rows((*map(_pass, each_k), *map(_items, each_k), FLIPS), rows)
 
 
 def _measures(measure: Measure, trials: int) -> Iterator[Measure]:
-    def signed(name: str, choices: dict[str, object]) -> Signature:
-        return replace(measure.signature, metric=name).extended({"trials": trials} | choices)
-
-    like = replace(measure, outcome=None, scale=100, lower_is_better=False, known=None)
-    for k in range(1, trials + 1):
-        yield replace(
-            like,
-            name=_pass(k),
-            label=_pass(k),
-            signature=signed(_pass(k), {"pass": "unbiased"}),
-            of=percentage(_pass(k), of=_items(k)),
-            cases=_items(k),
-        )
+    found = [(_pass(k), _pass(k), _pass(k), {"pass": "unbiased"}, k) for k in range(1, trials + 1)]
     # How many items flip depends on the number of trials, so it is in the name: scores that
     # cannot be compared are not.
-    yield replace(
-        like,
-        name=f"{FLIPS}^{trials}",
-        label=f"Flips in {trials} trials",
-        signature=signed(FLIPS, {}),
-        of=percentage(FLIPS, of=_items(trials)),
-        cases=_items(trials),
-    )
+    found.append((f"{FLIPS}^{trials}", f"Flips in {trials} trials", FLIPS, {}, trials))
+    for name, label, column, choices, k in found:
+        signature = replace(measure.signature, metric=column)
+        yield replace(
+            measure,
+            name=name,
+            label=label,
+            signature=signature.extended({"trials": trials, **choices}),
+            of=percentage(column, of=_items(k)),
+            cases=_items(k),
+            outcome=None,
+            scale=100,
+            lower_is_better=False,
+            known=None,
+        )
 
 
 def _pass(k: int) -> str:

@@ -22,7 +22,6 @@ from mwzeval.statistics.intervals import Jackknife
 Numbers: TypeAlias = NDArray[np.int64]
 
 ORDERS = (1, 2, 3)
-"""The lengths of n-grams that are counted."""
 
 DENSE_CELLS = 2**22
 """Counts held at a time (some 32 MB)."""
@@ -179,10 +178,7 @@ class TypeCounts:
 
 
 def _sums_of(words: Numbers, bigrams: Numbers, heads: Numbers, present: Sequence[Numbers]) -> Sums:
-    """Return sums of counts, each of shape (samples, types), and of the types `present` by order.
-
-    `heads` says where the first word of each bigram stands among the words.
-    """
+    """Return sums of counts, each (samples, types), of bigrams with their `heads`, and of types."""
     # 0 for the logarithm of 0, where it does not matter.
     logs = np.log2(np.maximum(np.arange(int(words.max(initial=0)) + 1), 1))
     n_log_n = np.arange(len(logs)) * logs

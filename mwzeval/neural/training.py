@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,20 +77,17 @@ class Point:
     loss: float | None
     """Mean loss since the point before; None before the first step."""
     scores: Mapping[str, float] = field(default_factory=dict)
-    """On the validation data."""
     quality: float | None = None
     """By which the best point is chosen: the highest. None without validation data."""
 
 
 Watch = Callable[[Point], None]
-"""A function that is called with each new point of the curve."""
 
 
 class Learner(ABC):
     """A model in training: its weights, their loss and their validation."""
 
     model_file: str
-    """The file's name in the folder of the run."""
     settings: TrainingSettings
     examples: int
     """How many training examples there are."""
@@ -165,6 +162,7 @@ class _Run:
         self._learner = learner
         self._folder = folder
         self._file = folder / CHECKPOINT_FILE
+        self._identity = {"settings": asdict(learner.settings), "data": list(learner.data)}
         self._generator = learner.generator or torch.default_generator
         size, batch_size = learner.examples, learner.settings.batch_size
         steps = size // batch_size if learner.complete_batches else -(-size // batch_size)
@@ -220,10 +218,8 @@ class _Run:
             optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         if learner.longest_gradient is not None:
-            torch.nn.utils.clip_grad_norm_(
-                [weight for optimizer in learner.optimizers for weight in trained_by(optimizer)],
-                learner.longest_gradient,
-            )
+            weights = [weight for of in learner.optimizers for weight in trained_by(of)]
+            torch.nn.utils.clip_grad_norm_(weights, learner.longest_gradient)
         for optimizer in learner.optimizers:
             optimizer.step()
         return value
@@ -253,13 +249,10 @@ class _Run:
         is_stale = patience is not None and self._points_since_best() >= patience
         return is_stale or self.curve[-1].step >= self._last_step
 
-    def _identity(self) -> dict[str, Any]:
-        return {"settings": asdict(self._learner.settings), "data": list(self._learner.data)}
-
     def _write(self) -> None:
         learner = self._learner
         arrays = state_of(learner.weights, learner.optimizers, self._generator)
-        about = {**self._identity(), "curve": [asdict(point) for point in self.curve]}
+        about = {**self._identity, "curve": [asdict(point) for point in self.curve]}
         write_arrays(self._file, KIND, arrays, about)
 
     def resume(self) -> None:
@@ -276,7 +269,7 @@ class _Run:
             self._write()  # marks the folder as that of this run before a model is there
             return
         arrays, about = read_arrays(file, KIND)
-        if not isinstance(about, dict) or not self._identity().items() <= about.items():
+        if not isinstance(about, dict) or not self._identity.items() <= about.items():
             raise UsageError(
                 f"{folder} holds a training run with other settings or data: choose another "
                 "folder, or call it again as it was called"

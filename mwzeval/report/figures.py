@@ -41,9 +41,7 @@ MARKERS = "os^DvP*X"
 LAYER = 0.2
 """How opaque bands are, so that those below others can be seen."""
 SHOWN_NAME = 24
-"""How many characters of a system's name are drawn."""
 DASH = "–"
-"""Stands for a number that is missing."""
 
 FONT = "DejaVu Sans"
 """The font that comes with matplotlib: Latin, Greek and Cyrillic letters."""
@@ -86,11 +84,6 @@ def check_format(format_name: str) -> None:
     """Raise `UsageError` for an unknown format, `DependencyError` without matplotlib."""
     if format_name not in FORMATS:
         raise UsageError(unknown("format of pictures", format_name, FORMATS))
-    require_matplotlib()
-
-
-def require_matplotlib() -> None:
-    """Raise `DependencyError` where matplotlib is missing."""
     required("matplotlib.figure", "plot", "drawing needs matplotlib")
 
 
@@ -103,7 +96,7 @@ def new_figure(
     Sizes are inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning` of characters
     that no installed font has. Raises `DependencyError` where matplotlib is missing.
     """
-    require_matplotlib()
+    check_format(format_name)
     import matplotlib
     from matplotlib.figure import Figure
     from matplotlib.font_manager import fontManager
@@ -227,11 +220,11 @@ def plot_scores(
         panels = list(grid.flat)
         intervals: list[Interval] = []
         for axes, (name, group) in zip(panels, shown, strict=False):
-            found = (by_place(system.scores).get((name, WHOLE)) for system in systems)
+            found = [by_place(system.scores).get((name, WHOLE)) for system in systems]
             scores = {
                 row: score
-                for row, (system, score) in enumerate(zip(systems, found, strict=True))
-                if score and system.name in group.systems
+                for row, score in enumerate(found)
+                if score and systems[row].name in group.systems
             }
             _draw_scores(axes, scores, len(systems), group.setting, ticks, limits)
             intervals += [score.interval for score in scores.values() if score.interval]
@@ -369,11 +362,9 @@ def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> b
             ]
             numbers = (number for _, map_ in shown for _, row in map_.rows for number in row)
             ends = whole_range(numbers, unit)
-            for axes, map_ in shown:
-                image = _draw_map(axes, map_, ends)
-            bar = figure.colorbar(
-                image, ax=[axes for axes, _ in shown], location="bottom", aspect=40, pad=0.02
-            )
+            images = [_draw_map(axes, map_, ends) for axes, map_ in shown]
+            below = [axes for axes, _ in shown]
+            bar = figure.colorbar(images[-1], ax=below, location="bottom", aspect=40, pad=0.02)
             bar.outline.set_visible(False)
             bar.set_label(_axis_label(unit, lower_is_better))
             if lower_is_better:
@@ -428,9 +419,8 @@ def plot_reasons(
             if any(count > 0 for count in counts):
                 title = f"{labels.get(kind.outcome, kind.outcome)} lost"
                 rows.setdefault(_title(title, group.setting, "\n"), []).append((kind.code, counts))
-    columns = [shorten(system.name, SHOWN_NAME) for system in systems]
-    maps = []
-    for title, lines in rows.items():
+    for lines in rows.values():
         lines.sort(key=lambda line: -sum(count for count in line[1] if count > 0))
-        maps.append(_HeatMap(title, columns, lines, 0, words.units, True))
+    columns = [shorten(system.name, SHOWN_NAME) for system in systems]
+    maps = [_HeatMap(title, columns, of, 0, words.units, True) for title, of in rows.items()]
     return _plot_maps(maps, format_name=format_name, width=width)

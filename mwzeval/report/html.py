@@ -11,12 +11,12 @@ import gzip
 import json
 import math
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -244,8 +244,7 @@ def _places(systems: Sequence[ScoredSystem], group: Group) -> list[int]:
     return [place for place, system in enumerate(systems) if system.name in group.systems]
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """A score of a system, and the length of its bar, which is 0 for a score that is not finite.
 
     `difference` has difference to the baseline, interval and p value; empty without a comparison.
@@ -256,13 +255,12 @@ class Bar:
     difference: Sequence[Cell] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(NamedTuple):
     """A score of the systems that can be compared in it, over everything or over several scopes.
 
-    `setting` is how these systems, at `places`, differ from others that have the score. The axis is
-    from `low` to `high`. A row has its scope, the number of items as text, and the bars of systems
-    that have such a score, by their places. `beside` has the score of each reference.
+    `setting` is how these systems, at `places`, differ from others. The axis is from `low` to
+    `high`. A row has its scope, the number of items as text, and the bars by places. `beside` has
+    the score of each reference.
     """
 
     name: str
@@ -360,21 +358,16 @@ def panels_of(
 
 
 def _ends(score: Score) -> list[float]:
-    interval = score.interval
-    ends = [interval.low, interval.high] if interval else []
+    ends = [score.interval.low, score.interval.high] if score.interval else []
     return ends if all(map(math.isfinite, ends)) else []
 
 
-def _axis(scores: Iterable[Score]) -> tuple[float, float]:
+def _axis(scores: Sequence[Score]) -> tuple[float, float]:
     """Return round ends of an axis with zero and all values on it, of percent 100 above 10."""
-    values = [0.0]
-    is_percent = False
-    for score in scores:
-        values += [score.value, *_ends(score)]
-        is_percent = score.unit == PERCENT
+    values = [0.0, *(value for score in scores for value in (score.value, *_ends(score)))]
     finite = [value for value in values if math.isfinite(value)]
     low, high = _round_up(-min(finite)), _round_up(max(finite))
-    if is_percent and 10 < high <= 100:
+    if scores[-1].unit == PERCENT and 10 < high <= 100:
         high = 100.0
     return (-low if low else 0.0), (high if high or low else 1.0)
 
@@ -404,10 +397,9 @@ def _histograms(
     labels = labels_of(systems)
     found = []
     for outcome in dict.fromkeys(kind.outcome for kind in kinds):
+        label = labels.get(outcome, outcome.capitalize())
         for group in comparable_in(systems, outcome):
             places = _places(systems, group)
-            shown = [k for k in kinds if k.outcome == outcome and k.occurs_in(places)]
-            if shown:
-                label = labels.get(outcome, outcome.capitalize())
+            if shown := [k for k in kinds if k.outcome == outcome and k.occurs_in(places)]:
                 found.append((label, group.setting, places, shown))
     return found

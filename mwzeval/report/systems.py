@@ -17,10 +17,9 @@ from mwzeval.scores.sheets import Sheet
 class ScoredSystem:
     """A system with its scores.
 
-    `meta` says what was scored and how (corpus, rules, coverage, versions), in any nesting of
-    mappings; None values are left out. A key `note` is a sentence for the top of the page.
-    `figures` are tables of totals beside the scores, and `references` names what is scored beside
-    the system, as in a `Report`.
+    `meta` says what was scored and how, in any nesting of mappings; a key `note` is a sentence for
+    the top of the page. `figures` are tables of totals beside the scores, and `references` names
+    what is scored beside the system, as in a `Report`.
     """
 
     name: str

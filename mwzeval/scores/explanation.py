@@ -174,7 +174,6 @@ def _turns_text(turns: Collection[int]) -> str:
 
 
 Pair = tuple[Explanation, Explanation]
-"""The explanations of one unit by two systems."""
 
 
 class OutcomeCounts(NamedTuple):
@@ -266,12 +265,8 @@ def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
     for pair in pairs:
         for outcome, kept in _outcomes_of(pair).items():
             counts.setdefault(outcome, Counter())[kept] += 1
-    return [
-        OutcomeCounts(
-            name, count[False, True], count[True, False], count[False, False], count[True, True]
-        )
-        for name, count in counts.items()
-    ]
+    order = (False, True), (True, False), (False, False), (True, True)
+    return [OutcomeCounts(name, *(of[kept] for kept in order)) for name, of in counts.items()]
 
 
 def lost_to_other(pairs: Iterable[Pair]) -> list[LostToOther]:
@@ -286,11 +281,8 @@ def lost_to_other(pairs: Iterable[Pair]) -> list[LostToOther]:
 
 def _outcomes_of(pair: Pair) -> dict[str, tuple[bool, bool]]:
     mine, theirs = (explanation.outcomes.get(WHOLE, {}) for explanation in pair)
-    return {
-        name: (first, second)
-        for name, first in mine.items()
-        if first is not None and (second := theirs.get(name)) is not None
-    }
+    both = {name: (first, theirs.get(name)) for name, first in mine.items()}
+    return {name: (a, b) for name, (a, b) in both.items() if a is not None and b is not None}
 
 
 def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
@@ -364,7 +356,6 @@ UNMET = {
 }
 """What is printed in place of the turn from which on a line of the goal is met."""
 NOTHING = "·"
-"""Stands for a count of 0."""
 
 
 class _Line(NamedTuple):
@@ -381,10 +372,9 @@ class _Line(NamedTuple):
 
 
 def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look = PLAIN) -> str:
-    """Return a unit in full: outcomes, goal, turns with a mark where something was lost, reasons.
+    """Return a unit in full: outcomes, `goal`, turns with a mark where something was lost, reasons.
 
-    `goal` is the heading of what the unit aims at. Facts that are the same as in the turn before
-    are left out, except where something was lost.
+    Facts that are as in the turn before are left out, except where something was lost.
     """
     scopes = explanation.outcomes
     rows: list[list[Cell | str]] = []
@@ -431,12 +421,8 @@ def histogram_text(
     heading = f"{lost} of {len(explanations)} were lost"
     if not lost:
         return f"{heading}\n"
-    outcomes = Counter(
-        outcome
-        for explanation in explanations
-        for outcome in {reason.outcome for reason in explanation.reasons}
-    )
-    losses = ", ".join(f"{count} for {outcome}" for outcome, count in sorted(outcomes.items()))
+    outcomes = count_reasons(explanations, lambda reason: [(reason.outcome,)])
+    losses = ", ".join(f"{count} for {outcome}" for (outcome,), count in sorted(outcomes.items()))
     head, *rows = _histogram(explanations, lost)
     kinds = dict.fromkeys(row[0].partition(":")[0] for row in rows)
     known = (kind for kind in kinds if kind in meanings)
@@ -458,14 +444,9 @@ def against_text(
     outcome that is above is one line.
     """
     first, second = map(printable, names)
-    labels = (
-        f"{common} in common",
-        f"{first} lost, {second} won",
-        f"{second} lost, {first} won",
-        "both lost",
-        "both won",
-    )
-    head, *rows = zip(labels, *([str(number) for number in of] for of in counts), strict=True)
+    labels = [f"{a} lost, {b} won" for a, b in ((first, second), (second, first))]
+    labels = [f"{common} in common", *labels, "both lost", "both won"]
+    head, *rows = zip(labels, *(map(str, of) for of in counts), strict=True)
     parts: list[Sequence[_Line] | Sheet] = [sheet("", head, rows)]
     shown: set[tuple[str, str]] = set()
     for of in counts:

@@ -19,7 +19,6 @@ MOST_WARNINGS = 10_000
 """So many are kept of an input, so that whatever is in it, its problems fit into memory."""
 
 SHOWN_PLACES = 3
-"""How many files of a corpus one warning names."""
 
 MORE = "there are more than {:,} {}; the others are only counted"
 MORE_ERRORS = Problem("too-many-errors", MORE.format(MOST_ERRORS, "errors"))

@@ -32,7 +32,6 @@ SCHEMA = 1
 """Raised when the shape of JSON reports changes; `report/schema.json` describes it."""
 
 SHOWN = 12
-"""How many scores stand in the `repr` of a report."""
 
 COLUMNS: Mapping[str, str] = {
     "score": TEXT,
@@ -177,10 +176,8 @@ def plain_problem(problem: Problem) -> dict[str, Any]:
 WIDEST = 10
 """More scopes than this are rows, not columns."""
 COUNTS = "n"
-"""Names the row with the numbers of units below scores by scope."""
 
 CEILING = "ceiling"
-"""Names the rows and columns of gold data."""
 ABOUT_CEILING = (
     "ceiling: gold responses and states of the same dialogues, scored under the same settings"
 )
@@ -237,14 +234,15 @@ def score_records(report: Report) -> tuple[dict[str, Any], ...]:
 def per_dialogue(report: Report) -> Document:
     """Return the rows behind the scores: one record a unit, its additive columns."""
     table, unit = report.table, report.meta.get("unit", "dialogue")
+    header = [unit, *table.columns]
     records = tuple(
-        {unit: name, **dict(zip(table.columns, map(plain_number, row), strict=True))}
+        dict(zip(header, [name, *map(plain_number, row)], strict=True))
         for name, row in zip(table.units, table.values.tolist(), strict=True)
     )
-    rows = [[str(value) for value in record.values()] for record in records]
+    rows = [[*map(str, record.values())] for record in records]
     return Document(
         heading=tuple(_heading(report)),
-        sheets=(sheet("", [unit, *table.columns], rows),),
+        sheets=(sheet("", header, rows),),
         notes=(),
         records=records,
         plain={f"{unit}s": records},
@@ -327,16 +325,12 @@ def _scopes_sheet(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
 
 
 def _whole_sheet(scores: Sequence[Score], beside: Beside) -> Sheet:
-    header = ["", ""]
-    columns: list[list[Cell | str]] = [[score.label for score in scores]]
-    columns.append([_cell(score) for score in scores])
+    labels = [score.label for score in scores]
+    columns: list[tuple[str, Sequence[Cell | str]]] = [("", labels), ("", [*map(_cell, scores)])]
     if interval := next((score.interval for score in scores if score.interval), None):
-        header.append(f"{100 * interval.confidence:g} % interval")
-        columns.append([_ends(score) for score in scores])
-    found = _beside(scores, beside)
-    header += found
-    columns += found.values()
-    return sheet("", header, list(zip(*columns, strict=True)))
+        columns.append((f"{100 * interval.confidence:g} % interval", [*map(_ends, scores)]))
+    header, cells = zip(*columns, *_beside(scores, beside).items(), strict=True)
+    return sheet("", header, list(zip(*cells, strict=True)))
 
 
 def _beside(scores: Sequence[Score], beside: Beside) -> dict[str, list[Cell | str]]:

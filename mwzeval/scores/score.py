@@ -53,8 +53,7 @@ class Signature:
 class Interval:
     """Two ends in the unit of the score, and how they were found.
 
-    `undefined` counts the resamples in which the score had no value (a denominator of 0, say) and
-    which are therefore not in the interval; it is 0 for methods that do not resample.
+    `undefined` counts the resamples without a value, which are not in the interval.
     """
 
     low: float
@@ -147,17 +146,16 @@ ALIKE = (*AMOUNTS, *OF_INTERVALS)
 """Keys of signatures in which comparable values may differ."""
 
 NONE = "none"
-"""Stands for a choice that a signature does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """Systems that can be compared with each other in a score, by name, the baseline first.
 
-    `setting` is how the group differs from the other groups (`state predicted, rules 2021`); it is
-    empty where there is one group. Once the systems are compared, `units` are the units that all of
-    them have, `left_out` is the number of further units of each system, and `clusters` the number
-    of clusters of the units (None where units are independent).
+    `setting` is how the group differs from the other groups (`state predicted, rules 2021`). Once
+    the systems are compared, `units` are those that all of them have, `left_out` is the number of
+    further units of each system, and `clusters` that of clusters (None where units are
+    independent).
     """
 
     systems: tuple[str, ...]
@@ -180,10 +178,12 @@ def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> 
         like = (first for first in groups if not signed[first].differences(signature, may_differ))
         groups.setdefault(next(like, name), []).append(name)
     different = differing(list(signed.values()), ignoring)
-    return tuple(
-        Group(tuple(group), ", ".join(_chosen(signed[first], different)))
-        for first, group in groups.items()
-    )
+    found = []
+    for first, group in groups.items():
+        choices = dict(signed[first].choices)
+        own = [f"{key} {choices[key]}" for key in different if key in choices]
+        found.append(Group(tuple(group), ", ".join(own or [f"no {key}" for key in different])))
+    return tuple(found)
 
 
 def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> dict[str, str]:
@@ -199,11 +199,6 @@ def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> 
         key: " and ".join(dict.fromkeys(chosen.get(key, NONE) for chosen in choices))
         for key in keys
     }
-
-
-def _chosen(signature: Signature, keys: Iterable[str]) -> list[str]:
-    choices = dict(signature.choices)
-    return [f"{key} {choices[key]}" for key in keys if key in choices] or [f"no {k}" for k in keys]
 
 
 def apart(groups: Mapping[str, Sequence[Group]]) -> list[str]:

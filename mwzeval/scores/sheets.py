@@ -15,9 +15,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mwzeval.errors import printable
 from mwzeval.libraries import required
@@ -52,11 +52,11 @@ def interval_text(interval: Interval | None, form: str, pattern: str = "{}–{}"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text, or a number that is shown in the format `form` (`.1f`, say).
+    """A text, or a number that is shown in the format `form` (`.1f`, say), and its `interval`.
 
     `best` numbers stand out, and `mark` follows the text (`ALIKE`, say). `tone` is `BETTER` or
-    `WORSE` for a difference that is significant and for an outcome. The ends of an `interval` are
-    shown in brackets; `score` names the score that the number is.
+    `WORSE` for a difference that is significant and for an outcome; `score` is the name of the
+    score.
     """
 
     value: float | str | None
@@ -106,9 +106,9 @@ class Sheet:
 class Document:
     """A report for any format.
 
-    `heading` and `notes` are lines above and below the tables; `records` the same numbers in long
-    form, one a row, unrounded, for CSV and JSON Lines; `plain` the value for JSON. `signatures` are
-    those of the notes that are signatures.
+    `heading` and `notes` are lines above and below the tables; `records` are unrounded numbers in
+    long form, for CSV and JSON Lines; `plain` is the value for JSON. `signatures` are some of the
+    notes.
     """
 
     heading: tuple[str, ...]
@@ -143,8 +143,7 @@ GAP = "  "
 CAUTION = "caution:"
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """Whether text has colours, and how many columns a line may have (None: any number)."""
 
     colours: bool = False
@@ -159,13 +158,13 @@ def output_look() -> Look:
 
     `NO_COLOR` forbids colours; `FORCE_COLOR` and `CLICOLOR_FORCE` want them everywhere.
     """
-    is_terminal = sys.stdout.isatty()
+    is_terminal, given = sys.stdout.isatty(), os.environ
     forced = any(
-        os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")
+        given.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")
     )
-    able = is_terminal and os.environ.get("TERM") != "dumb"
+    able = is_terminal and given.get("TERM") != "dumb"
     return Look(
-        colours=not os.environ.get("NO_COLOR") and (forced or able),
+        colours=not given.get("NO_COLOR") and (forced or able),
         width=shutil.get_terminal_size().columns if is_terminal else None,
     )
 
@@ -176,27 +175,23 @@ def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) 
     The best numbers have a star. A line counts the signatures if these are not wanted.
     """
     starred = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
-    notes = [f"{BEST}: the best"] if starred else []
+    notes = [f"{BEST}: the best"] * starred
     notes += [note for note in document.notes if signatures or note not in document.signatures]
     if not signatures and (number := len(document.signatures)):
         notes.append(f"{plural(number, 'signature')}: `| cat` or -f json shows them")
+    styles = [(text, YELLOW if text.startswith(CAUTION) else "") for text in document.heading]
     parts = [
-        "\n".join(
-            line
-            for text in document.heading
-            for line in _lines(text, YELLOW if text.startswith(CAUTION) else "", look)
-        ),
+        "\n".join(line for text, style in styles for line in _lines(text, style, look)),
         *(sheet_text(sheet, look) for sheet in document.sheets),
         "\n".join(line for note in notes for line in _lines(note, DIM, look)),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _lines(text: str, style: str, look: Look) -> list[str]:
-    shown = printable(text)
-    lines = [shown]
-    if look.width is not None and width_of(shown) > look.width:
-        lines = broken(shown, look.width, then=GAP, long_words=False)
+    lines = [printable(text)]
+    if look.width is not None and width_of(lines[0]) > look.width:
+        lines = broken(lines[0], look.width, then=GAP, long_words=False)
     return [styled(line, style, look) for line in lines]
 
 
@@ -206,10 +201,9 @@ def styled(text: str, style: str, look: Look) -> str:
 
 
 def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
-    """Return a table with its title and its caption.
+    """Return a table with its title and its caption, the first column flush left.
 
-    The first column is flush left, the others flush right. The columns of a table that is too wide
-    stand in several blocks, each with the names of the rows: no number is cut off or broken.
+    A table that is too wide stands in several blocks, each with the names of the rows.
     """
     head = tuple(Cell(name) for name in sheet.header)
     rows = [head, *sheet.rows] if any(sheet.header) else [*sheet.rows]
@@ -222,10 +216,9 @@ def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
             line = ""
             for column in columns:
                 blank = " " * (widths[column] - width_of(shown[column]))
-                cell = row[column]
-                styles = (BOLD if row is head or cell.best else "", TONES.get(cell.tone, ""))
-                style = ";".join(filter(None, styles))
-                text = styled(shown[column], style, look)
+                is_bold = row is head or row[column].best
+                styles = (BOLD * is_bold, TONES.get(row[column].tone, ""))
+                text = styled(shown[column], ";".join(filter(None, styles)), look)
                 line += GAP + blank + text if column else text + blank
             lines.append(line.rstrip())
         blocks.append("\n".join(lines))
@@ -253,11 +246,9 @@ def to_markdown(document: Document) -> str:
     """Return heading, tables and notes; the best numbers are bold."""
     parts = ["  \n".join(_markdown_escaped(line) for line in document.heading)]
     for sheet in document.sheets:
-        lines = [
-            list(map(_markdown_escaped, sheet.header)),
-            ["---", *(["---:"] * (len(sheet.header) - 1))],
-            *([_marked(cell, _markdown_escaped, "**{}**") for cell in row] for row in sheet.rows),
-        ]
+        head = [*map(_markdown_escaped, sheet.header)]
+        rows = ([_marked(cell, _markdown_escaped, "**{}**") for cell in row] for row in sheet.rows)
+        lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
         title = f"### {_markdown_escaped(sheet.title)}" if sheet.title else ""
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
         parts += [title, table, _markdown_escaped(_caption(sheet))]
@@ -281,16 +272,14 @@ def to_html(document: Document) -> str:
     parts = [f"<p>{'<br/>'.join(map(_html_escaped, document.heading))}</p>"]
     for sheet in document.sheets:
         rows = [[_marked(cell, _html_escaped, "<b>{}</b>") for cell in row] for row in sheet.rows]
-        lines = [_html_line(map(_html_escaped, sheet.header), "th"), *map(_html_line, rows)]
+        head = "".join(f"<th>{_html_escaped(name)}</th>" for name in sheet.header)
+        lines = [head, *("".join(f"<td>{cell}</td>" for cell in row) for row in rows)]
         title = f"<caption>{_html_escaped(sheet.title)}</caption>" if sheet.title else ""
-        parts.append(f"<table>{title}{''.join(lines)}</table>")
+        table = "".join(f"<tr>{line}</tr>" for line in lines)
+        parts.append(f"<table>{title}{table}</table>")
         parts += [f"<p>{_html_escaped(_caption(sheet))}</p>"] if sheet.caption else []
     notes = "<br/>".join(f"<code>{_html_escaped(note)}</code>" for note in document.notes)
     return f"<div>{''.join(parts)}<p>{notes}</p></div>"
-
-
-def _html_line(cells: Iterable[str], tag: str = "td") -> str:
-    return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
 
 
 def _html_escaped(text: str) -> str:
@@ -335,19 +324,14 @@ def to_latex(document: Document) -> str:
             lines += [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
         lines += [rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}", r"\toprule"]
         if any(sheet.header):
-            lines += [_latex_line(map(_latex_escaped, sheet.header)), r"\midrule"]
-        lines += [
-            _latex_line(_marked(cell, _latex_escaped, r"\textbf{{{}}}") for cell in row)
-            for row in sheet.rows
-        ]
+            lines += [" & ".join(map(_latex_escaped, sheet.header)) + r" \\", r"\midrule"]
+        for row in sheet.rows:
+            cells = (_marked(cell, _latex_escaped, r"\textbf{{{}}}") for cell in row)
+            lines.append(" & ".join(cells) + r" \\")
         lines += [r"\bottomrule", r"\end{tabular}"]
         lines += [r"\end{table}"] if sheet.caption else []
     lines += ["", *(_latex_comment(note) for note in document.notes)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _latex_line(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
 
 
 def _latex_escaped(text: str) -> str:

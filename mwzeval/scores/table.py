@@ -27,7 +27,6 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 UNIT = "unit"
-"""Names the column with the units."""
 SHOWN = 5
 """How many of the first rows of a table are shown as text, and of the last; likewise columns."""
 
@@ -95,20 +94,17 @@ class Table:
         Raises:
             ValueError: When a column has a number that is not whole.
         """
-        if not np.array_equal(self.values, np.rint(self.values)):
-            odd = (self.values != np.rint(self.values)).any(axis=0)
-            names = [name for name, is_odd in zip(self.columns, odd, strict=True) if is_odd]
+        odd = (self.values != np.rint(self.values)).any(axis=0)
+        if names := [name for name, is_odd in zip(self.columns, odd, strict=True) if is_odd]:
             raise ValueError(f"columns that are folded must hold whole numbers: {', '.join(names)}")
         sums = self.values.sum(axis=0)[np.newaxis, :]
         return Table((unit,), self.columns, sums, self.count - 1)
 
     def column(self, name: str) -> NDArray[np.float64]:
         """Return one column, shape (units,). Raises `KeyError` for an unknown name."""
-        try:
-            index = self.columns.index(name)
-        except ValueError:
-            raise KeyError(name) from None
-        return self.values[:, index]
+        if name not in self.columns:
+            raise KeyError(name)
+        return self.values[:, self.columns.index(name)]
 
     def select(self, units: Sequence[str]) -> Table:
         """Return the rows of `units`, in that order. Raises `KeyError` for a unit not here."""
@@ -150,15 +146,11 @@ class Table:
 
     def _document(self) -> Document:
         header = [UNIT, *_ends(self.columns, "…")]
-        rows = [
-            ["…"] * len(header)
-            if row is None
-            else [
-                self.units[row],
-                *_ends([str(plain_number(number)) for number in self.values[row].tolist()], "…"),
-            ]
-            for row in _ends(range(len(self.units)), None)
-        ]
+        rows = []
+        for row in _ends(range(len(self.units)), None):
+            numbers = [] if row is None else self.values[row].tolist()
+            shown = _ends([str(plain_number(number)) for number in numbers], "…")
+            rows.append(["…"] * len(header) if row is None else [self.units[row], *shown])
         size = f"{plural(len(self.units), 'unit')} × {plural(len(self.columns), 'column')}"
         folded = (f"with {plural(self.folded, 'further unit')} folded in",) if self.folded else ()
         return Document((size, *folded), (sheet("", header, rows),), (), (), {})

@@ -66,11 +66,9 @@ def resampled_sums(
 ) -> list[DrawnSums]:
     """Resample the units of tables, which have the same units, with replacement.
 
-    The order of the rows does not matter: units are drawn in the order of their names. Counts come
-    out exact, hence the same on every machine; for columns with fractions the last bits are those
-    of the linear-algebra library. Memory is bounded for any number of units.
-
-    Raises `ValueError` for tables with different units.
+    Units are drawn in the order of their names. Counts come out exact, hence the same on every
+    machine; for fractions the last bits are those of the linear-algebra library. Raises
+    `ValueError` for tables with different units.
     """
     return _drawn_sums(tables, _resample_counts, samples, seed)
 
@@ -92,8 +90,7 @@ def swapped_differences(
     """Return the differences of a score after swapping units of two systems, of their given sums.
 
     Their p value is that of approximate randomisation: p = (1 + #{|d*| ≥ |d|}) / (1 + samples),
-    where d* is the difference after swapping units at random; never below 1 / (1 + samples), so a
-    strict level needs more samples than the default.
+    where d* is the difference after swapping units at random; never below 1 / (1 + samples).
     """
     columns = system.observed
     change = {name: baseline.samples[name] - system.samples[name] for name in columns}
@@ -193,13 +190,11 @@ def _drawn_sums(
     for start in range(0, samples, size):
         drawn = draw(min(size, samples - start), len(units), generator)
         products.append([drawn @ values for values in rows])
-    return [
-        DrawnSums(
-            _by_column(table.columns, values.sum(axis=0)),
-            _by_column(table.columns, np.vstack(of_table)),
-        )
-        for table, values, of_table in zip(tables, rows, zip(*products, strict=True), strict=True)
-    ]
+    found = []
+    for table, values, of_table in zip(tables, rows, zip(*products, strict=True), strict=True):
+        observed = _by_column(table.columns, values.sum(axis=0))
+        found.append(DrawnSums(observed, _by_column(table.columns, np.vstack(of_table))))
+    return found
 
 
 def _resample_counts(

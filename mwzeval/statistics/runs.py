@@ -119,8 +119,8 @@ class ResampledRuns:
     ) -> ResampledRuns:
         """Draw runs with replacement, as often as units were.
 
-        The draws depend on the seed and the name of the `system` only, so that they are independent
-        between systems, the same for all scores of one, and in whatever order systems come.
+        The draws depend on the seed and the name of the `system` only: independent between systems,
+        the same for all scores of one.
         """
         runs = len(values)
         of_runs = np.zeros(of_units.size)
@@ -194,8 +194,7 @@ def interquartile_mean(scores: Scores) -> Aggregate:
 def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
     """Return how likely a run is better than one of the others, on average over the tasks.
 
-    Equal scores count half. Runs of both are resampled independently of each other, as they are
-    when both have the same seeds: what pairs have in common is not used.
+    Equal scores count half. Runs of both are resampled independently, even of the same seeds.
     """
     mine, theirs = scores[:, np.newaxis], others[np.newaxis]
     better = (mine > theirs) + 0.5 * (mine == theirs)

@@ -1,4 +1,4 @@
-"""Worker processes compute in one thread each and end with the process that they work for."""
+"""Worker processes, also of Dask: one thread each, no Ctrl-C, and an end with their parent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.cluster import THREADS, pool
+from mwzeval.cluster import THREADS, cluster, pool
+from mwzeval.errors import MwzevalError
 from tests.places import ROOT
 from tests.waiting import wait_until
 
@@ -80,3 +81,36 @@ def test_workers_compute_in_one_thread_and_this_process_as_before() -> None:
     with pool(1) as executor:
         assert executor.submit(threads).result() == ["1"] * len(THREADS)
     assert threads() == before
+
+
+WORKERS = 2
+
+
+def _held_signals() -> set[int]:
+    return set(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal is held there")
+def test_ctrl_c_is_not_for_workers() -> None:
+    with cluster("local", WORKERS) as client:
+        workers = client.run(_held_signals, nanny=False)
+    assert len(workers) == WORKERS
+    assert all(signal.SIGINT in held for held in workers.values())
+    assert signal.SIGINT not in _held_signals()
+
+
+def test_workers_that_do_not_start_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Python runs this first in every process, and those of a cluster are spawned.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "if any('spawn' in word for word in sys.orig_argv):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    with (
+        pytest.raises(MwzevalError, match="Dask"),
+        cluster("local", 1),
+    ):
+        pass

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_lines import Run
-from tests.places import ROOT
 
-LOGS = ROOT / "tests" / "comparison" / "items" / "inspect_logs"
-WEAK, STRONG = str(LOGS / "weak.json"), str(LOGS / "strong.eval")
 FEW = ("--samples", "200")
 
 
@@ -24,26 +21,6 @@ def table(folder: Path, name: str, values: str, score: str = "score") -> str:
     """Write a file with a score of one digit for each item."""
     lines = "".join(f"{item},{value}\n" for item, value in enumerate(values))
     return write(folder / f"{name}.csv", f"item,{score}\n{lines}")
-
-
-def test_logs_are_compared_as_predictions_are(run: Run) -> None:
-    code, out, err = run("compare", "--items", WEAK, STRONG, "--score", "match", *FEW)
-    assert code == 0
-    assert "on the 8 items" in out
-    assert "warning" in err
-    _, out, _ = run("compare", "--items", WEAK, STRONG, *FEW, "-f", "json")
-    document = json.loads(out)
-    assert document["groups"][0]["common"] == 8
-    assert {record["score"] for record in document["comparisons"]} >= {"match", "pass^2"}
-
-
-def test_clusters_are_told(run: Run) -> None:
-    arguments = ("compare", "--items", WEAK, STRONG, *FEW, "--cluster-column", "metadata.text")
-    _, out, _ = run(*arguments)
-    assert "on the 8 items in 3 clusters" in out
-    assert "\nmatch|unit:percent|common:8|clusters:3\n" in out
-    _, out, _ = run(*arguments, "-f", "json")
-    assert json.loads(out)["groups"][0]["clusters"] == 3
 
 
 FOUR = {

@@ -11,14 +11,13 @@ import csv
 import io
 import json
 import re
-import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -311,33 +310,30 @@ COMMANDS = (
 )
 
 
-def files_read(action: Callable[[], object]) -> Counter[str]:
-    """Return how often an action reads each file."""
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Return how often each file is opened."""
     found: Counter[str] = Counter()
-    kept: list[FrameType] = []  # a generator is called for every piece
+    really = reading._opened
 
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and frame.f_code is reading.pieces.__code__ and frame not in kept:
-            kept.append(frame)
-            found[str(frame.f_locals["path"])] += 1
+    def counted(name: str) -> AbstractContextManager[IO[bytes]]:
+        found[name] += 1
+        return really(name)
 
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        action()
-    finally:
-        sys.setprofile(before)
+    monkeypatch.setattr(reading, "_opened", counted)
     return found
 
 
 @pytest.mark.parametrize(
     "name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.integration) for name in NAMES[1:])]
 )
-def test_a_command_reads_a_file_once(name: str, run: Run, sample: Sample) -> None:
+def test_a_command_reads_a_file_once(
+    name: str, run: Run, sample: Sample, opened: Counter[str]
+) -> None:
     for command in COMMANDS:
+        opened.clear()
+        run(command)
         given = {"BETTER": sample.better, "WORSE": sample.worse}
-        files = {file for word, file in given.items() if word in command.split()}
-        read = files_read(lambda command=command: run(command))  # type: ignore[misc]
-        assert {file: read[file] for file in given.values() if read[file]} == dict.fromkeys(
-            files, 1
-        ), command
+        files = [file for word, file in given.items() if word in command.split()]
+        found = {file: opened[file] for file in given.values() if opened[file]}
+        assert found == dict.fromkeys(files, 1), command

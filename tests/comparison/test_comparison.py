@@ -20,11 +20,10 @@ from mwzeval.comparison.comparison import (
     comparison_document,
     shown_p,
 )
-from mwzeval.comparison.systems import common_signature
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.scores.score import WHOLE, Group, Signature
+from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.sheets import FORMATS, render
 from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import HIERARCHICAL
@@ -170,13 +169,6 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
     assert "2 of good, 3 of weak-tracker" in line
 
 
-def test_outcomes_are_tested_by_mcnemar_and_everything_else_by_swapping() -> None:
-    for measure in of_all().measures:
-        outcome = measure.name in ("inform", "success")
-        untested = len(measure.systems) == 1 or is_of_types(measure)
-        assert measure.test == (None if untested else MCNEMAR if outcome else RANDOMIZATION)
-
-
 def test_outcomes_of_which_systems_have_other_cases_are_tested_by_swapping() -> None:
     rate = Measure(
         "rate",
@@ -239,16 +231,6 @@ def test_ranks_follow_from_all_pairs() -> None:
         places = ranks(scores, [pair for pair, p in adjusted.items() if p <= comparison.level])
         assert {e.system: e.place for e in comparison.measure(name).systems} == places
         assert len({place.rank for place in places.values()}) > 1
-
-
-def test_signatures_of_a_group_have_the_common_choices_and_numbers_of_units() -> None:
-    group = Group(("a", "b"), units=("x", "y"), clusters=1)
-    signed = [
-        Signature.of("m", {"n": n, "turns": 7, "rules": 2021, "state": state})
-        for n, state in ((3, "gold"), (2, "predicted"))
-    ]
-    expected = Signature.of("m", {"rules": 2021, "common": 2, "clusters": 1})
-    assert common_signature(signed, group) == expected
 
 
 def test_scores_that_some_system_lacks_are_not_compared_and_named() -> None:
@@ -412,17 +394,6 @@ def test_order_and_company_of_systems_and_runs_change_nothing_given_their_names(
         if there.counts is not None:
             counts = there.counts
             assert back_again.counts == WinsTiesLosses(counts.losses, counts.ties, counts.wins)
-
-
-def test_scores_have_intervals_over_runs_or_of_their_one_run() -> None:
-    given: dict[str, System] = {"one": scored("good"), "three": by_name(seeds("good", "no-phone"))}
-    found = compare(given, resampling=FEW, intervals=True)
-    alone = {(s.name, s.scope): s.interval for s in scored("good").scores(FEW)}
-    for measure in found.measures:
-        single, several = (entry.interval for entry in measure.systems)
-        assert single == alone[measure.name, measure.scope]
-        assert several is not None
-        assert several.method == HIERARCHICAL
 
 
 def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_jackknife() -> None:

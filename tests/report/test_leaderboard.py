@@ -109,16 +109,12 @@ def test_systems_side_by_side_have_the_best_of_each_line_marked() -> None:
 def test_records_have_every_figure_of_systems_in_their_order() -> None:
     board = RANKED.with_own(own(7, reach=0.5))
     records = [board.record(*figure) for figure in board.figures()]
-    assert [(r["system"], r["figure"], r["value"], r["low"]) for r in records] == [
-        ("x", "a", 9, None),
-        ("x", "b", 1.234, None),
-        ("mine", "a", 7, 6.5),
-        ("y", "a", 5, None),
-        ("y", "b", 2.0, None),
-        ("of unknown a", "b", 3.0, None),
+    assert [(r["system"], r["figure"]) for r in records] == [
+        *(("x", "a"), ("x", "b"), ("mine", "a"), ("y", "a"), ("y", "b"), ("of unknown a", "b"))
     ]
-    assert [r["published"] for r in records] == [True, True, False, True, True, True]
-    assert all(r["table"] == "t" for r in records)
+    about = {"table": "t", "system": "mine", "published": False}
+    assert records[2] == {**about, "figure": "a", "value": 7, "low": 6.5, "high": 7.5}
+    assert [r["published"] for r in records].count(False) == 1
 
 
 def test_halves_are_rounded_away_from_zero() -> None:

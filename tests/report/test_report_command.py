@@ -118,66 +118,6 @@ def texts_of(html: str, tag: str) -> list[str]:
     return [" ".join(unescape(re.sub("<[^>]*>", " ", inner)).split()) for inner in found]
 
 
-def cells_of(page: str) -> dict[tuple[str, str, str, str], str]:
-    """Return each cell of the tables of scores: score, scope, setting and letter → its text."""
-    found = {}
-    for table in re.findall('<table class="scores[ "].*?</table>', page, re.DOTALL):
-        panel = re.search(
-            "<figcaption>((?!<figcaption>|</figure>).)*$", page[: page.index(table)], re.DOTALL
-        )
-        caption = panel[0].replace('<span class="axis">', "|") if panel else ""
-        letters = [text[:1] for text in texts_of(table[: table.index("</thead>")], "th")]
-        for row in re.split("<tr[^>]*>", table)[2:]:
-            heading, scope = row, "total"
-            if caption:
-                heading, [scope] = caption, texts_of(row, "th")
-            tag = "figcaption" if caption else "th"
-            [text] = texts_of(heading.replace('<span class="careful">', ";"), tag)
-            label, _, setting = text.partition("|")[0].strip().partition(" ;")
-            for letter, cell in zip(letters, texts_of(row, "td"), strict=False):
-                found[label, scope, setting.strip(), letter] = cell
-    return found
-
-
-NUMBER = r"[-+]?[\d.]+"
-SYSTEM = re.compile(
-    rf"(?P<name>\S+)( +\d+)? +{NUMBER}(?P<mark>[*]?) +"
-    rf"(baseline|(?P<value>{NUMBER}) +(?P<ends>\[{NUMBER}, {NUMBER}\]|—)"
-    rf"( +(?P<p>(?:[<≤] )?{NUMBER}|—))?)"
-)
-BEST = "(the best)"
-
-
-def test_the_differences_are_those_of_compare(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = written(tmp_path, "other.json", sample_predictions("weak-tracker"))
-    files = [GOOD, POLICY, WEAK, other]
-    letters = dict(zip([Path(file).stem for file in files], "ABCD", strict=True))
-    page = reported(tmp_path, *files, "--samples", "50")
-    capsys.readouterr()
-    assert main(["compare", *files, "--samples", "50", "--scopes", "--all"]) == 0
-    cells, compared, scopes = cells_of(page), 0, set()
-    for sheet in capsys.readouterr().out.split("\n\n"):
-        title, _, about = sheet.partition(" (n = ")
-        title = title.splitlines()[-1]
-        for line in about.splitlines()[2:]:
-            row = SYSTEM.match(line)
-            if row is None:  # a system that is alone
-                continue
-            label, *rest = title.split(", ")
-            scope = rest.pop(0) if rest and not rest[0].startswith("state") else "total"
-            cell = cells[label, scope, ", ".join(rest), letters[row["name"]]].replace("−", "-")
-            shown = row["value"] or "baseline"
-            end = f"{shown} {row['ends']} p {row['p'] or '—'}" if row["value"] else shown
-            assert cell.endswith(end), (title, line, cell)
-            assert (BEST in cell) == bool(row["mark"])
-            compared += 1
-            scopes.add(scope)
-    assert compared > 50
-    assert {"total", "hotel", "train"} <= scopes
-
-
 def test_systems_without_a_dialogue_in_common_are_not_compared(tmp_path: Path) -> None:
     predictions = sample_predictions("good")
     names = list(predictions)
