@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mwzeval.conversation.messages import MOST_CHARACTERS
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.errors import shorten
-from mwzeval.multiwoz.schema import BOOKING_SLOTS
+from mwzeval.multiwoz.schema import BOOKING_SLOTS, GOAL_SLOT_OF_ACT
 
 MOST_ACTS = 1_000
 """Acts of a turn: an answer may be a generator, and that may never end."""
@@ -57,27 +57,15 @@ def giving_up(domain: str) -> Act:
     return Act(GIVE_UP, GENERAL, NONE, domain)
 
 
-_GOAL_SLOTS: Mapping[str, str] = {
-    "addr": "address",
-    "arrive": "arriveBy",
-    "car": "car type",
-    "depart": "departure",
-    "dest": "destination",
-    "fee": "entrance fee",
-    "id": "trainID",
-    "leave": "leaveAt",
-    "post": "postcode",
-    "price": "pricerange",
-    "ticket": "price",
-}
-"""Slot of an act → slot of a goal, where they differ."""
 _VENUE = f"addr area choice name phone post price {NONE}"
 _JOURNEY = f"arrive depart dest leave {NONE}"
 _SERVICE = f"addr phone post {NONE}"
 SYSTEM_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: {
         # The time of a train is that which it takes.
-        slot: "duration" if (domain, slot) == ("train", "time") else _GOAL_SLOTS.get(slot, slot)
+        slot: "duration"
+        if (domain, slot) == ("train", "time")
+        else GOAL_SLOT_OF_ACT.get(slot, slot)
         for slot in slots.split()
     }
     for domain, slots in {

@@ -19,7 +19,14 @@ from typing import Any, NamedTuple
 from mwzeval.files.reading import expecting
 from mwzeval.multiwoz.normalization import State, normalize_slot
 from mwzeval.multiwoz.placeholders import normalize_response
-from mwzeval.multiwoz.schema import ALL_DOMAINS, DONTCARE, NONE, UNSTATED
+from mwzeval.multiwoz.schema import (
+    ALL_DOMAINS,
+    DONTCARE,
+    NONE,
+    PLACEHOLDER_OF_ACT,
+    PROVIDABLE,
+    UNSTATED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,7 @@ BOOKING_FLAGS = frozenset({"invalid", "pre_invalid"})
 
 The annotated dialogues book all the same, since there is nothing that keeps track of free rooms.
 """
-REQUESTS = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
+REQUESTS = {slot: name for name, slot in PROVIDABLE.items() if name != "TRAINID"}
 """Requested slots that count; whoever asks only for, say, the entrance fee asks for nothing."""
 TRAIN_REQUESTS = {"trainID": "TRAINID"}
 
@@ -176,21 +183,6 @@ def _values_22(user_turn: Mapping[str, Any]) -> AnnotatedValues:
             yield domain, slot, None if DONTCARE in values else next(iter(values), None), values
 
 
-SLOT_OF_ACT = {
-    "addr": "address",
-    "arrive": "arriveby",
-    "depart": "departure",
-    "dest": "destination",
-    "fee": "entrancefee",
-    "id": "trainid",
-    "leave": "leaveat",
-    "open": "openhours",
-    "post": "postcode",
-    "ticket": "price",
-}
-"""Slots that dialogue acts abbreviate; the others are placeholder names as they stand."""
-
-
 def annotations_of(log: Sequence[Mapping[str, Any]]) -> list[AnnotatedTurn]:
     """Return the annotations of a dialogue's `log`, in which user and system take turns."""
     return [
@@ -209,7 +201,7 @@ def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:
     tokens = list(re.finditer(r"\S+", turn["text"]))
     for _, slot, value, first, last in turn.get("span_info", ()):
         if first <= last < len(tokens):
-            name = SLOT_OF_ACT.get(slot.lower(), slot.lower())
+            name = PLACEHOLDER_OF_ACT.get(slot.lower(), slot.lower())
             yield Span(tokens[first].start(), tokens[last].end(), name, value)
 
 

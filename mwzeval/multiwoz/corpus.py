@@ -59,34 +59,23 @@ def _split(name: str) -> tuple[str, int]:
     return (rollout["dialogue"], int(rollout["number"]) + 1) if rollout else (name, 0)
 
 
-class Seen:
-    """A set of ids, rollouts among them, exact and at a bit for each rollout of a dialogue.
+class Seen(dict[str, int]):
+    """A set of ids, rollouts among them: dialogue → a number whose bits are the rollouts seen."""
 
-    Its length is the number of different dialogues, and it iterates over these.
-    """
-
-    __slots__ = ("_places",)
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-        """By dialogue, a number whose bits are the rollouts that were seen."""
-
-    def add(self, name: str) -> bool:
-        """Add an id; return whether it is new."""
+    def add(self, name: str) -> None:
+        """Add an id."""
         dialogue, place = _split(name)
-        before = self._places.get(dialogue, 0)
-        self._places[dialogue] = before | 1 << place
-        return not before >> place & 1
+        self[dialogue] = self.get(dialogue, 0) | 1 << place
 
     def merge(self, other: Seen) -> None:
         """Add the ids of another set."""
-        for dialogue, places in other._places.items():
-            self._places[dialogue] = self._places.get(dialogue, 0) | places
+        for dialogue, places in other.items():
+            self[dialogue] = self.get(dialogue, 0) | places
 
     def common(self, other: Seen) -> Iterator[str]:
         """Yield the ids that both have."""
-        for dialogue, places in other._places.items():
-            twice = self._places.get(dialogue, 0) & places
+        for dialogue, places in other.items():
+            twice = self.get(dialogue, 0) & places
             while twice:
                 place = (twice & -twice).bit_length() - 1
                 twice &= twice - 1
@@ -94,23 +83,15 @@ class Seen:
 
     def rollouts(self, dialogue: str) -> int:
         """Return how many rollouts of a dialogue there are, 1 for the dialogue alone."""
-        return self._places.get(dialogue, 0).bit_count()
+        return self.get(dialogue, 0).bit_count()
 
-    def __contains__(self, dialogue: object) -> bool:
-        return dialogue in self._places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __getstate__(self) -> bytes:
+    def __reduce__(self) -> tuple[Any, ...]:
         # Rollouts of one shard are few bits far up; sent as they are, most would be zeros.
-        return zlib.compress(pickle.dumps(self._places), level=1)
+        return _unpacked, (zlib.compress(pickle.dumps(dict(self)), level=1),)
 
-    def __setstate__(self, state: bytes) -> None:
-        self._places = pickle.loads(zlib.decompress(state))
+
+def _unpacked(packed: bytes) -> Seen:
+    return Seen(pickle.loads(zlib.decompress(packed)))
 
 
 # Where a corpus lies

@@ -325,7 +325,7 @@ class Evaluator:
         dialogues = check_dialogues(raw, findings, need_responses=need_responses)
         if not dialogues:
             return None
-        scorer, dialogues = self._fitted(filled(dialogues, self.unfilled), findings)
+        scorer, dialogues = self._fitted(dialogues, findings)
         check_turns(dialogues, self.rules, findings)
         census = Census.of(
             dialogues, scorer.reference_sets, scorer.gold, self.rules, findings.positions
@@ -345,15 +345,15 @@ class Evaluator:
         """Return one checked dialogue in normal form, with its scorer. Raises `InputError`."""
         findings = Findings(file)
         raw = adapt_dialogue(dialogue_id, turns, self.input_format, findings, self.tools)
-        dialogues = filled(check_dialogues(raw, findings, need_responses=True), self.unfilled)
+        dialogues = check_dialogues(raw, findings, need_responses=True)
         scorer, dialogues = self._fitted(dialogues, findings)
         findings.check()
         ((name, checked),) = dialogues.items()
         return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
 
     def _fitted(self, dialogues: Dialogues, findings: Findings) -> tuple[Scorer, Dialogues]:
-        """Return dialogues under the ids of the fold, and the scorer of their corpus."""
-        corpus = self.corpus
+        """Return dialogues under the ids of the fold, slots that are filled, and their scorer."""
+        dialogues, corpus = filled(dialogues, self.unfilled), self.corpus
         if corpus == AUTO:
             of_sample = all(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
             corpus = SAMPLE if of_sample else DEFAULT_CORPUS

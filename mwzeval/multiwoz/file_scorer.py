@@ -182,13 +182,11 @@ def _possible_metrics(predictions: Any) -> tuple[str, ...]:
 
     Those of responses when there is neither, whose absence is an error then.
     """
-    keys: set[str] = set()
-    responses: list[str] = []
-    for turns in predictions.values() if isinstance(predictions, Mapping) else ():
-        for turn in turns if isinstance(turns, list) else ():
-            if isinstance(turn, Mapping):
-                keys.update(turn)
-                responses.append(str(turn.get("response", "")))
+    dialogues = predictions.values() if isinstance(predictions, Mapping) else ()
+    lists = (turns for turns in dialogues if isinstance(turns, list))
+    turns = [turn for listed in lists for turn in listed if isinstance(turn, Mapping)]
+    keys = {key for turn in turns for key in turn}
+    responses = [str(turn.get("response", "")) for turn in turns]
     metrics: tuple[str, ...] = ("dst",) if "state" in keys else ()
     if "response" in keys or not metrics:
         metrics = ("bleu", "success", "richness", *metrics)

@@ -45,11 +45,41 @@ ACT_BOOKING_SLOTS: Mapping[str, frozenset[str]] = {
 ALL_BOOKING_SLOTS = frozenset(slot for slots in BOOKING_SLOTS.values() for slot in slots)
 NAMED_BY = {"restaurant": "name", "hotel": "name", "attraction": "name", "train": "trainid"}
 """The slot that identifies a venue or train."""
+OFFERED_BY = {domain: slot.upper() for domain, slot in NAMED_BY.items()}
+"""The placeholder with which a turn offers a venue of the domain."""
+PROVIDABLE = {
+    "PHONE": "phone",
+    "ADDRESS": "address",
+    "POST": "postcode",
+    "REFERENCE": "reference",
+    "TRAINID": "trainid",
+}
+"""Placeholder of a slot that goals request and turns provide → the slot."""
 BOOKED_BY = {domain: NAMED_BY[domain] for domain in BOOKING_SLOTS}
 """The slot that identifies what is booked."""
 
 SHORT_SLOTS = {"leaveat": "leave", "arriveby": "arrive"}
 """Slot as placeholders and states call it → as normalised states and columns do."""
+GOAL_SLOT_OF_ACT = {
+    "addr": "address",
+    "arrive": "arriveBy",
+    "car": "car type",
+    "depart": "departure",
+    "dest": "destination",
+    "fee": "entrance fee",
+    "id": "trainID",
+    "leave": "leaveAt",
+    "post": "postcode",
+    "price": "pricerange",
+    "ticket": "price",
+}
+"""Slot of an act → slot of a goal, where they differ."""
+PLACEHOLDER_OF_ACT = {"open": "openhours"} | {
+    slot: goal.lower().replace(" ", "")
+    for slot, goal in GOAL_SLOT_OF_ACT.items()
+    if slot not in ("car", "price")
+}
+"""Slot of an act → name of its placeholder; the others are so as they stand."""
 LONG_SLOTS = {short: slot for slot, short in SHORT_SLOTS.items()}
 OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
 """What a time of a train may be as well where no word tells."""

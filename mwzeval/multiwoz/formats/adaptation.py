@@ -36,13 +36,11 @@ _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
 
 def marks(raw: Any) -> set[str]:
     """Return the formats whose marks are found."""
-    if isinstance(raw, OBJECT):
-        return set(_marks_by_id(raw.values()))
-    return set(_marks_of_list(raw)) if isinstance(raw, LIST) else set()
+    return set(_marks(raw))
 
 
-def _marks_by_id(dialogues: Any) -> Iterator[str]:
-    for dialogue in dialogues:
+def _marks(raw: Any) -> Iterator[str]:
+    for dialogue in raw.values() if isinstance(raw, OBJECT) else ():
         if isinstance(dialogue, OBJECT) and CONTENT in dialogue:
             yield MESSAGES
         for item in dialogue if isinstance(dialogue, LIST) else ():
@@ -51,10 +49,7 @@ def _marks_by_id(dialogues: Any) -> Iterator[str]:
                 yield OWN_FORMAT
             elif isinstance(item, OBJECT) and "role" in item:
                 yield MESSAGES
-
-
-def _marks_of_list(dialogues: Any) -> Iterator[str]:
-    for dialogue in dialogues:
+    for dialogue in raw if isinstance(raw, LIST) else ():
         turns = dialogue.get("turns") if isinstance(dialogue, OBJECT) else None
         for turn in turns if isinstance(turns, LIST) else ():
             if isinstance(turn, OBJECT):

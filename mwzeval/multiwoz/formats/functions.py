@@ -65,19 +65,16 @@ class Function:
 
 def _functions() -> Iterator[Function]:
     rows = table_rows(embedded("functions.tsv"), 7)
-    for (kind, domain), of_function in groupby(rows, key=lambda row: (row[0], row[1])):
-        (*_, description), *parameters = of_function
-        yield Function(kind, domain, description, tuple(_parameter(*row) for row in parameters))
-
-
-def _parameter(
-    kind: str, domain: str, name: str, slot: str, values: str, needed: str, description: str
-) -> Parameter:
-    listed = values.split(",")
-    is_number = listed[0] == "number"
-    closed = () if values == "text" else tuple(listed[is_number:])
-    filled = None if slot == "-" else slot
-    return Parameter(name, filled, closed, is_number, needed == "yes", description)
+    for (kind, domain), (first, *others) in groupby(rows, key=lambda row: (row[0], row[1])):
+        parameters = []
+        for _, _, name, slot, values, needed, description in others:
+            listed = values.split(",")
+            is_number = listed[0] == "number"
+            closed = () if values == "text" else tuple(listed[is_number:])
+            filled = None if slot == "-" else slot
+            parameter = Parameter(name, filled, closed, is_number, needed == "yes", description)
+            parameters.append(parameter)
+        yield Function(kind, domain, first[-1], tuple(parameters))
 
 
 FUNCTIONS = tuple(_functions())

@@ -26,7 +26,7 @@ from mwzeval.multiwoz.database import (
 )
 from mwzeval.multiwoz.grounding.statements import CHOICE, Statements, compare_counts
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
-from mwzeval.multiwoz.schema import NAMED_BY, OTHER_END
+from mwzeval.multiwoz.schema import NAMED_BY, OTHER_END, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import (
     WITHOUT_OFFER,
     DialogueOutcome,
@@ -45,12 +45,6 @@ SHOWN_NAMES = 3
 """How many names or values of a claim are shown before the rest is left out."""
 
 REFERENCE = "REFERENCE"
-MENTION_OF = {
-    **{"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID": "trainid"},
-    REFERENCE: "reference",
-}
-"""Requested slot → slot of the mentions that give it."""
-
 CHECKED = {
     "restaurant": ("name", "address", "phone", "postcode", "area", "food", "pricerange"),
     "hotel": (
@@ -267,7 +261,7 @@ class Grounding:
                     _is_right(mention, domain, venues, slot)
                     for of_turn in (after_booking if slot == REFERENCE else read)
                     for mention in of_turn
-                    if mention.slot == MENTION_OF[slot]
+                    if mention.slot == PROVIDABLE[slot]
                 )
             }
         progress.goal = goal
@@ -290,7 +284,7 @@ class Grounding:
         return frozenset(
             slot
             for slot in wanted.requested - {REFERENCE}
-            if not any(self.facts.knows(domain, venue, MENTION_OF[slot]) for venue in real)
+            if not any(self.facts.knows(domain, venue, PROVIDABLE[slot]) for venue in real)
         )
 
 

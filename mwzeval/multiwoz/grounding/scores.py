@@ -15,7 +15,6 @@ from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.claims import (
     INVENTED,
-    MENTION_OF,
     SLOTS,
     Claim,
     Grounded,
@@ -24,7 +23,7 @@ from mwzeval.multiwoz.grounding.claims import (
 )
 from mwzeval.multiwoz.grounding.log import OF_LOG
 from mwzeval.multiwoz.reasons import SHOWN, listed, reason, unmet
-from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKED_BY, NAMED_BY
+from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKED_BY, NAMED_BY, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates, judge
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.explanation import Fact, Reason
@@ -274,7 +273,7 @@ class Words:
         return reason("named-wrong", INFORM, domain, named.turn, words)
 
     def _unsaid(self, domain: str, slot: str) -> Reason:
-        name = MENTION_OF[slot]
+        name = PROVIDABLE[slot]
         if name == "reference":
             early = [
                 turn

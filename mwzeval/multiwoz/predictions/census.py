@@ -38,8 +38,7 @@ from mwzeval.multiwoz.placeholders import (
     placeholders_of,
 )
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
-from mwzeval.multiwoz.schema import TIME_SLOTS
-from mwzeval.multiwoz.scoring.goal_success import OFFERED_BY, PROVIDABLE
+from mwzeval.multiwoz.schema import OFFERED_BY, PROVIDABLE, TIME_SLOTS
 from mwzeval.multiwoz.words.numbers import has_identifier
 
 SAMPLED = 50
@@ -188,12 +187,13 @@ class Census:
     def _count_answers(self, responses: Sequence[str], gold: GoldDialogue | None) -> None:
         answered = [_answers_in(response) if "[" in response else () for response in responses]
         self.answers.update(answered)
-        goals = () if gold is None else gold.goal.values()
-        for slot in {slot for goal in goals for slot in goal.requestable if slot in _REQUEST_OF}:
-            turn = None if gold is None else _first_request(slot, gold.user_utterances)
-            if turn is not None:
-                self.requests += 1
-                self.early += any(slot in names for names in answered[:turn])
+        if gold is not None:
+            requestable = frozenset[str]().union(*(of.requestable for of in gold.goal.values()))
+            for slot in requestable & _REQUEST_OF.keys():
+                turn = _first_request(slot, gold.user_utterances)
+                if turn is not None:
+                    self.requests += 1
+                    self.early += any(slot in names for names in answered[:turn])
 
     def merge(self, later: Census) -> None:
         """Add the counts of a later part; only the sample of both parts is kept."""

@@ -17,8 +17,8 @@ from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.placeholders import natural_spacing
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.reasons import reason
+from mwzeval.multiwoz.schema import OFFERED_BY, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import (
-    OFFERED_BY,
     DialogueOutcome,
     DomainGoal,
     DomainOutcome,
@@ -34,8 +34,6 @@ from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE
 
-SLOT_NAMES = {"POST": "postcode"}
-"""Canonical placeholders whose lower-case name is not what they are called."""
 IN_WORDS = {
     "NAME": "a name",
     "TRAINID": "a train's id",
@@ -438,7 +436,7 @@ def _slot_failures(case: Case, domain: str, slot: str) -> list[Failure]:
         unasked = domain not in case.annotated[index]
         ways.append(((len(found), unasked, _remoteness(slot, turn, others), index), found))
     nearest = min(ways, key=lambda way: way[0])[1]
-    name = SLOT_NAMES.get(slot, slot.lower())
+    name = PROVIDABLE[slot]
     return [replace(failure, slot=name) for failure in nearest]
 
 
@@ -501,7 +499,6 @@ def _goal_facts(case: Case) -> Iterator[Fact]:
 def _turn_views(case: Case, gold: GoldDialogue, predicted: Sequence[Turn]) -> Iterator[TurnView]:
     progress = Progress(case.goal)
     has_offered: set[str] = set()
-    states: dict[str, tuple[Mapping[str, str], Fact]] = {}
     for index, acts in enumerate(case.acts()):
         turn = case.turns[index]
         scored = natural_spacing(turn.response)
@@ -516,10 +513,7 @@ def _turn_views(case: Case, gold: GoldDialogue, predicted: Sequence[Turn]) -> It
         progress.advance(acts)
         facts.append(Fact("active", ", ".join(turn.active_domains) or "none"))
         for domain, slots in turn.state.items():
-            # Most slots are those of the turn before, the very same object.
-            if domain not in states or states[domain][0] is not slots:
-                states[domain] = slots, Fact("state", spelled(slots), domain)
-            facts.append(states[domain][1])
+            facts.append(Fact("state", spelled(slots), domain))
         for domain, act in acts.items():
             if act.found is not None:
                 has_offered.add(domain)

@@ -18,12 +18,9 @@ from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.normalization import State
-from mwzeval.multiwoz.schema import ALL_DOMAINS
+from mwzeval.multiwoz.schema import ALL_DOMAINS, OFFERED_BY, PROVIDABLE
 from mwzeval.scores.score import WHOLE
 
-OFFERED_BY = {"restaurant": "NAME", "hotel": "NAME", "attraction": "NAME", "train": "TRAINID"}
-"""The placeholder with which a turn offers a venue of the domain."""
-PROVIDABLE = ("PHONE", "ADDRESS", "POST", "REFERENCE", "TRAINID")
 _MARKERS = frozenset(OFFERED_BY.values())
 WITHOUT_OFFER = frozenset({"taxi", "police", "hospital"})
 """Domains without a choice of venues."""

@@ -21,10 +21,11 @@ import math
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import chain, count, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,7 @@ def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
 MSTTR_WINDOW = 50
 MSTTR_BLOCK = 10
 """Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
+TURNS_AT_A_TIME = 2**12
 RICHNESS_COLUMNS = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
 DialogueWords = Sequence[tuple[str, ...]]
 """The words of each turn of a dialogue."""
@@ -147,29 +149,53 @@ def _library() -> Callable[[str], list[str]]:
 
 
 class Richness:
-    """What was counted of turns in input order; memory is bounded by the distinct n-grams.
+    """What is counted of turns in input order; memory is bounded by the distinct n-grams.
 
-    N-grams do not cross from one turn into the next.
+    N-grams do not cross from one turn into the next. Turns wait until they are many or counts are
+    needed: many at a time are counted faster.
     """
 
-    def __init__(self, turns: Sequence[tuple[str, ...]] = ()) -> None:
-        words = list(chain.from_iterable(turns))
-        self._turns = len(turns)
-        self._unigrams = Counter(words)
-        self._bigrams = Counter(chain.from_iterable(map(pairwise, turns)))
-        self._trigrams = {gram for turn in turns for gram in zip(turn, turn[1:], turn[2:])}  # noqa: B905
-        self._windows = WindowTypes(MSTTR_WINDOW, words)
+    def __init__(self, turns: Iterable[tuple[str, ...]] = ()) -> None:
+        self._waiting = list(turns)
+        self._turns = 0
+        self._unigrams: Counter[str] = Counter()
+        self._bigrams: Counter[tuple[str, str]] = Counter()
+        self._trigrams: set[tuple[str, str, str]] = set()
+        self._windows = WindowTypes(MSTTR_WINDOW)
 
     def merge(self, later: Richness) -> None:
         """Add what `later` has seen, as if it had come after what this one has seen."""
-        self._turns += later._turns
-        self._unigrams.update(later._unigrams)
-        self._bigrams.update(later._bigrams)
-        self._trigrams |= later._trigrams
-        self._windows.merge(later._windows)
+        if later._turns:
+            self._count()
+            later._count()
+            self._turns += later._turns
+            self._unigrams.update(later._unigrams)
+            self._bigrams.update(later._bigrams)
+            self._trigrams |= later._trigrams
+            self._windows.merge(later._windows)
+        else:
+            self._waiting += later._waiting
+            if len(self._waiting) >= TURNS_AT_A_TIME:
+                self._count()
+
+    def _count(self) -> None:
+        turns, self._waiting = self._waiting, []
+        if turns:
+            words = list(chain.from_iterable(turns))
+            self._turns += len(turns)
+            self._unigrams.update(words)
+            self._bigrams.update(chain.from_iterable(map(pairwise, turns)))
+            for turn in turns:
+                self._trigrams.update(zip(turn, turn[1:], turn[2:], strict=False))
+            self._windows.merge(WindowTypes(MSTTR_WINDOW, words))
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._count()  # Counts need less memory than turns when they are sent or stored.
+        return self.__dict__
 
     def totals(self) -> dict[str, float]:
         """Return the sums of `RICHNESS_COLUMNS`."""
+        self._count()
         windows = self._windows
         numbers = (self._turns, windows.words, windows.types(), windows.windows())
         return dict(zip(RICHNESS_COLUMNS, map(float, numbers), strict=True))
@@ -179,6 +205,7 @@ class Richness:
 
         Entropies are in bits, `avg_lengths` in tokens per turn, `msttr` is between 0 and 1.
         """
+        self._count()
         unigrams, words = self._unigrams, self._windows.words
         # Sorted, so that a sum of rounded terms does not depend on the order of the turns.
         probabilities = [count / words for count in sorted(unigrams.values())]

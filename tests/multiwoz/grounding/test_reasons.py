@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.grounding.claims import MENTION_OF
 from mwzeval.multiwoz.grounding.scores import INFORM, Words
 from mwzeval.multiwoz.reasons import kinds
-from mwzeval.multiwoz.schema import NAMED_BY
+from mwzeval.multiwoz.schema import NAMED_BY, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 from mwzeval.multiwoz.words.text import Mention
@@ -22,7 +21,7 @@ from tests.multiwoz.grounding.test_scores import WORDS, evaluator, respoken, row
 from tests.places import sample_predictions, shared
 
 Mentions = list[list[Mention]]
-CODES = {said: slot for slot, said in MENTION_OF.items()}
+CODES = {said: slot for slot, said in PROVIDABLE.items()}
 
 
 def judged(scorer: Scorer, dialogue: NormalizedDialogue, mentions: Mentions) -> DialogueOutcome:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.grounding.claims import MENTION_OF, Grounded
+from mwzeval.multiwoz.grounding.claims import Grounded
 from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.schema import PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.words.text import Mention
 from tests.cases import tabled
@@ -300,7 +301,7 @@ goals_ = st.fixed_dictionaries(
         domain: st.builds(
             DomainGoal,
             st.frozensets(st.sampled_from(ids)),
-            st.frozensets(st.sampled_from([*MENTION_OF])),
+            st.frozensets(st.sampled_from([*PROVIDABLE])),
             st.sampled_from(NeedsOffer),
         )
         for domain, ids in (

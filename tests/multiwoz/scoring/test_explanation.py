@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.schema import PROVIDABLE
 from mwzeval.multiwoz.scoring.explanation import (
-    SLOT_NAMES,
     Case,
     Failure,
     explain,
@@ -42,14 +42,14 @@ def is_won(case: Case, domain: str, outcome: str, slot: str | None) -> bool:
     if outcome == "inform":
         offers = bool(result.offered) or case.goal[domain].needs_offer is NeedsOffer.NEVER
         return result.inform and offers
-    return slot not in {SLOT_NAMES.get(missing, missing.lower()) for missing in result.missing}
+    return slot not in {PROVIDABLE[missing] for missing in result.missing}
 
 
 def assert_complete_and_true(case: Case) -> list[Failure]:
     outcome, found = case.outcome(), failures(case)
     lost: list[tuple[str, str, str | None]] = (
         [
-            (domain, "success", SLOT_NAMES.get(slot, slot.lower()))
+            (domain, "success", PROVIDABLE[slot])
             for domain, result in outcome.domains.items()
             for slot in sorted(result.missing)
         ]
