@@ -18,13 +18,13 @@ from benchmarks.measure import (
     median_rate,
     run_script,
 )
-from mwzeval.pydial.batched.environment import make_vector_environment
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.environments.gymnasium_environments import make_environment
+from mwzeval.pydial.environments.vector_environment import make_vector_environment
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.episodes import play
+from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import TASKS
 
 ORIGINAL = {"CR": 30.1, "SFR": 12.4, "LAP": 13.5}

@@ -27,9 +27,12 @@ from mwzeval.neural.state import read_arrays, refused, write_arrays
 from mwzeval.pydial.dialogue.acts import BYE, DONTCARE, HELLO, NONE, NULL, Act, Item
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.goals import CONSTRAINTS, FURTHER_REQUESTS, TYPE, Goal
+from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.offline.behaviour import MIXED, behaviour_named, user_seed
+from mwzeval.pydial.simulator.codes import TYPE
+from mwzeval.pydial.simulator.goals import FURTHER_REQUESTS
+from mwzeval.pydial.simulator.tables import CONSTRAINTS
 from mwzeval.pydial.tasks import task_named
 from mwzeval.pydial.users.stand_in import update_goal
 
@@ -195,15 +198,14 @@ def agenda_turns(task_name: str, numbers: Iterable[int], seed: int) -> list[Turn
     for number in numbers:
         rng = rng_from(np.random.default_rng(user_seed(seed, number)))
         choose = behaviour.policies[number % len(behaviour.policies)][1]
-        behaviour.process.forget()
+        simulation.forget()
         behaviour.process.begin(rng)
-        assert simulation.user is not None
-        account = Account(deepcopy(simulation.user.goal), domain)
+        account = Account(simulation.goal, domain)
         ended = False
         while not ended:
-            features = account.hear(simulation.system_act)
-            turns.append(Turn(features, account.relative(simulation.said)))
-            account.say(simulation.said)
+            features = account.hear(simulation.view.system_act)
+            turns.append(Turn(features, account.relative(simulation.view.said)))
+            account.say(simulation.view.said)
             ended = behaviour.process.step(choose(rng)).ended
     return turns
 

@@ -148,7 +148,7 @@ def _steps(task: str, legacy: bool) -> Iterator[str]:
 
 def vector_environments() -> Iterator[tuple[str, str]]:
     """Yield the steps of many environments in one, which numba compiles."""
-    from mwzeval.pydial.batched.environment import make_vector_environment
+    from mwzeval.pydial.environments.vector_environment import make_vector_environment
 
     for task, legacy in TASKS.items():
         many: Any = make_vector_environment(task, num_envs=4, legacy=legacy)

@@ -12,6 +12,7 @@ from mwzeval.pydial.dialogue.user_parameters import (
     STANDARD,
     UNFRIENDLY,
     USER_MODELS,
+    UserParameters,
     user_model,
 )
 from mwzeval.pydial.tasks import (
@@ -26,6 +27,8 @@ from mwzeval.pydial.tasks import (
 )
 from tests.places import read_json, shared
 from tests.pydial.real_domains import PUBLISHED_PARAMETERS
+from tests.pydial.simulator.parts import simulation_of
+from tests.pydial.small_domain import CAFES
 
 
 @pytest.mark.integration
@@ -92,8 +95,11 @@ def test_other_users_lie_outside_of_the_ranges_of_both_of_the_benchmark() -> Non
 
 @pytest.mark.parametrize("name", USER_MODELS)
 def test_user_parameters_fill_their_ranges(name: str) -> None:
-    model, rng = user_model(name), Rng(1)
-    drawn = [model.draw(rng) for _ in range(2000)]
+    simulation, rng, drawn = simulation_of(CAFES), Rng(1), []
+    simulation.set_user_model(user_model(name))
+    for _ in range(2000):
+        simulation.draw_user(rng)
+        drawn.append(UserParameters._make(simulation.d.parameter))
     for field, (low, high) in USER_MODELS[name].items():
         values = [getattr(parameters, field) for parameters in drawn]
         width = high - low

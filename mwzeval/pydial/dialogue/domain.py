@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from mwzeval.errors import InputError, Problem, shorten
@@ -180,9 +180,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
 
 
 Entity = Mapping[str, str]
-Pairs = tuple[tuple[str, str], ...]
 UNAVAILABLE = frozenset({"not available", ""})
-REMEMBERED = 2**16
 
 
 class EntityTable:
@@ -198,11 +196,9 @@ class EntityTable:
                 of_slot = self._with.setdefault(slot, {})
                 of_slot[value.lower()] = of_slot.get(value.lower(), 0) | 1 << index
         self.told_apart_by = tuple(s for s in ontology.informable if s != NAME and s != "price")
-        self._first_named: dict[str, Entity] = {}
-        for row in self.rows:
-            self._first_named.setdefault(row[NAME].lower(), row)
-        self.matching = lru_cache(REMEMBERED)(self._matching)
-        self.discriminable = lru_cache(REMEMBERED)(self._discriminable)
+        self._first_named: dict[str, int] = {}
+        for index, row in enumerate(self.rows):
+            self._first_named.setdefault(row[NAME].lower(), index)
 
     def __reduce__(self) -> tuple[type[EntityTable], tuple[Ontology, tuple[Entity, ...]]]:
         return EntityTable, (self.ontology, self.rows)
@@ -214,50 +210,9 @@ class EntityTable:
         """Return the bit set of rows with this value, in whatever case."""
         return self._with.get(slot, {}).get(value.lower(), 0)
 
-    def counts(self, slot: str, rows: int) -> tuple[int, ...]:
-        """Return how many rows of a bit set have each value of a slot that some of them have."""
-        having = self._with.get(slot, {}).values()
-        return tuple(count for each in having if (count := (each & rows).bit_count()))
-
-    def _matching(self, pairs: Pairs) -> int:
-        """Return the bit set of rows that have all values; "dontcare" asks for nothing."""
-        rows = self.everything
-        for slot, value in pairs:
-            if value != DONTCARE:
-                rows &= self.having(slot, value)
-        return rows
-
-    def _discriminable(self, accepted: Pairs) -> bool:
-        """Tell whether another slot would tell the rows apart that have the accepted values.
-
-        Slots accepted as "dontcare" do not count, nor do name and price.
-        """
-        rows = self.matching(accepted)
-        if not rows & (rows - 1):
-            return False
-        indifferent = {slot for slot, value in accepted if value == DONTCARE}
-        return any(
-            0 != rows & having != rows
-            for slot in self.told_apart_by
-            if slot not in indifferent
-            for having in self._with.get(slot, {}).values()
-        )
-
-    def named(self, name: str) -> Entity | None:
-        """Return the first row of this name, None when there is none."""
-        return self._first_named.get(name.lower())
-
-    def entities(self, rows: int) -> Iterator[Entity]:
-        """Yield the rows of a bit set in the order of the table."""
-        while rows:
-            lowest = rows & -rows
-            yield self.rows[lowest.bit_length() - 1]
-            rows ^= lowest
-
-
-def effective(pairs: Iterable[tuple[str, str]]) -> Pairs:
-    """Return the pairs that constrain something."""
-    return tuple((slot, value) for slot, value in pairs if value != DONTCARE)
+    def number_of(self, name: str) -> int:
+        """Return the number of the first row of this name, -1 when there is none."""
+        return self._first_named.get(name.lower(), -1)
 
 
 @dataclass(frozen=True)

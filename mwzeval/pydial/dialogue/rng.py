@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,43 +12,12 @@ Member = TypeVar("Member")
 Bits = np.random.Generator
 
 
-class RandomSource(Protocol):
-    """A source of chance; tests put one in its place that tries every outcome."""
-
-    def random(self) -> float:
-        """Return a number from 0 up to, but without, 1."""
-        ...
-
-    def happens(self, probability: float) -> bool:
-        """Return True with the given probability."""
-        ...
-
-    def which(self, first: float, second: float) -> int:
-        """Return 0 and 1 with these probabilities, 2 otherwise."""
-        ...
-
-    def choose(self, members: Sequence[Member]) -> Member:
-        """Return one of the members, each as likely as the others."""
-        ...
-
-
 class Rng(Random):
-    """Python's generator with the few draws that simulators make; the same seed, the same draws.
+    """Python's generator of a dialogue; the same seed, the same draws.
 
     Not NumPy's: single draws are what is needed, and NumPy's cost ten times as much. `rng_from`
     makes one for a dialogue from a NumPy generator.
     """
-
-    def happens(self, probability: float) -> bool:
-        """Return True with the given probability."""
-        return self.random() < probability
-
-    def which(self, first: float, second: float) -> int:
-        """Return 0 and 1 with these probabilities, 2 otherwise."""
-        drawn = self.random()
-        if drawn < first:
-            return 0
-        return 1 if drawn < first + second else 2
 
     def choose(self, members: Sequence[Member]) -> Member:
         """Return one of the members, each as likely as the others."""

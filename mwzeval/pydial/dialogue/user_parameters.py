@@ -1,4 +1,4 @@
-"""The behaviour of a simulated user: 26 probabilities, drawn for every dialogue, and its state.
+"""The behaviour of a simulated user: 26 probabilities, drawn for every dialogue.
 
 Source: Casanueva et al. (2017), section 4, and the benchmark's configuration files.
 """
@@ -6,14 +6,9 @@ Source: Casanueva et al. (2017), section 4, and the benchmark's configuration fi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mwzeval.errors import UsageError, unknown
-from mwzeval.pydial.dialogue.acts import NULL, Act
-from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.goals import Agenda, Goal
-from mwzeval.pydial.dialogue.rng import RandomSource
 
 Range = tuple[float, float]
 
@@ -164,12 +159,9 @@ class UserModel:
             (ranges[name][0], ranges[name][1] - ranges[name][0]) for name in UserParameters._fields
         )
 
-    def draw(self, rng: RandomSource) -> UserParameters:
-        """Return the parameters of one dialogue, each uniform in its range."""
-        drawn = rng.random
-        return UserParameters._make(
-            [low + drawn() * width if width else low for low, width in self.ranges]
-        )
+    def patience_in(self, legacy: bool) -> Sequence[int]:
+        """Return the numbers of fruitless turns that users take."""
+        return self.patience or (LEGACY_PATIENCE if legacy else PATIENCE)
 
 
 def user_model(name: str) -> UserModel:
@@ -177,25 +169,3 @@ def user_model(name: str) -> UserModel:
     if name not in USER_MODELS:
         raise UsageError(unknown("user model", name, USER_MODELS))
     return UserModel(USER_MODELS[name], OTHER_PATIENCE.get(name))
-
-
-@dataclass(slots=True)
-class UserState:
-    """All that changes while a user talks, and what its rules need beside it.
-
-    `patience` counts down from `max_patience`. `last_said` is the user's last act that can be said
-    again; `last_heard` the system's. `first_offer_pending` holds until the first offer has been
-    judged.
-    """
-
-    domain: Domain
-    parameters: UserParameters
-    rng: RandomSource
-    legacy: bool
-    goal: Goal
-    agenda: Agenda
-    patience: int
-    max_patience: int
-    last_said: Act = NULL
-    last_heard: Act = NULL
-    first_offer_pending: bool = True

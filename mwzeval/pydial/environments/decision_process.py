@@ -5,56 +5,25 @@ Source: Casanueva et al. (2017), sections 3 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mwzeval.errors import UsageError, printable, shorten
+from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.dialogue.acts import Act, parse_act
-from mwzeval.pydial.dialogue.domain import METHODS, Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.simulation import Result, Simulation
-from mwzeval.pydial.environments.actions import Mask, Masks, SummaryActions
-from mwzeval.pydial.environments.features import KernelVector, NeuralVector, Summary, Vector
+from mwzeval.pydial.simulator.simulation import Result, Simulation
+from mwzeval.pydial.simulator.system import action_names, write_mask, write_vector
+from mwzeval.pydial.simulator.tables import Switches, vector_names
+from mwzeval.pydial.simulator.view import kernel_size
 from mwzeval.pydial.tasks import Goodbye, Task
 
-VISIBLE = 0.005
-"""Less probable than this is not shown."""
-
-
-def exchange_text(simulation: Simulation) -> str:
-    """Return a few lines about the current exchange, "" before the first dialogue."""
-    if simulation.user is None:
-        return ""
-    return "\n".join(map(printable, _lines(simulation))) + "\n"
-
-
-def _lines(simulation: Simulation) -> Iterator[str]:
-    belief = simulation.belief
-    yield f"exchange {simulation.exchange}{' (the last)' if simulation.ended else ''}"
-    yield f"  system   {simulation.system_act}"
-    if simulation.ended:
-        return
-    yield f"  user     {simulation.said}"
-    for act, score in simulation.heard:
-        yield f"  heard    {score:.2f} {act}"
-    for slot, believed in belief.slots.items():
-        shown = _ranked(believed.values)
-        if shown:
-            yield f"  {slot:8} {shown}"
-    yield f"  method   {_ranked(dict(zip(METHODS, belief.methods, strict=True)))}"
-    for title, of in (("act", belief.discourse_acts), ("asked", belief.requested)):
-        if shown := _ranked(of):
-            yield f"  {title:8} {shown}"
-
-
-def _ranked(of: Mapping[str, float]) -> str:
-    ranked = sorted(of.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{value} {p:.2f}" for value, p in ranked if p >= VISIBLE)
-
-
+Vector = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
 Level = Literal["summary", "act"]
 LEVELS: tuple[Level, ...] = ("summary", "act")
 SYSTEM_ACTS = frozenset(
@@ -80,9 +49,15 @@ class DecisionProcess:
     act, or its text. With `strict_masks` a masked action raises `UsageError`, and so does a text
     that users do not understand; otherwise it is carried out as the benchmark does.
 
-    `masks` begins each dialogue anew; with `keep_alternatives` it does not, as with the published
-    neural policies, which forget only by offering one that the last user waited for an alternative.
-    `looks_again` and `goodbye` are those of `Masks`.
+    A mask remembers that the user waits for an alternative: since the user asked for one, until one
+    is given. Each dialogue begins anew; with `keep_alternatives` it does not, as with the published
+    neural policies. With `looks_again`, as in the published program's DQN, masks are looked at once
+    more when an exchange is recorded, so that it is remembered again where the user has just asked.
+    With `goodbye` "user" a policy is never allowed to say it where no mask tells when. "repeat" and
+    "restart" are never allowed.
+
+    `actions` are the names of the summary actions, `names` what each number of a vector is. With
+    `kernel` observations are those of GP-SARSA (`kernel_vector`).
     """
 
     def __init__(
@@ -97,88 +72,70 @@ class DecisionProcess:
         keep_alternatives: bool = False,
         looks_again: bool = False,
         goodbye: Goodbye = "policy",
+        kernel: bool = False,
     ) -> None:
         if level not in LEVELS:
             raise UsageError(f'unknown level "{shorten(str(level))}" (summary, act)')
-        self.simulation = Simulation(domain, task, legacy=legacy, confusion_seed=confusion_seed)
-        self.actions = SummaryActions(domain, most_informed=task.max_informed_slots, legacy=legacy)
-        self.neural = NeuralVector(domain.ontology)
-        self.kernel = KernelVector(domain.ontology)
-        self.level = level
-        self.legacy = legacy
-        self.strict_masks = strict_masks
-        self.keep_alternatives = keep_alternatives
-        self.looks_again = looks_again
-        self.goodbye = goodbye
-        self._nowhere = np.zeros(self.neural.size, dtype=np.float32)
-        self._begin_alone()
-
-    def _begin_alone(self) -> None:
-        simulation = self.simulation
-        self.masks = Masks(
-            simulation.domain.ontology,
-            simulation.task,
-            legacy=self.legacy,
-            looks_again=self.looks_again,
-            goodbye=self.goodbye,
+        switches = Switches(legacy, keep_alternatives, looks_again, goodbye)
+        self.simulation = Simulation(
+            domain, task, legacy=legacy, confusion_seed=confusion_seed, switches=switches
         )
-        self.summary: Summary = self.actions.acts.summarizer(simulation.belief)
-        self.mask: Mask = np.ones(len(self.actions.names), dtype=np.bool_)
+        self.actions = action_names(domain.ontology)
+        self.names = vector_names(self.simulation.codes)
+        self.kernel_size = kernel_size(self.simulation.codes)
+        self.level = level
+        self.strict_masks = strict_masks
+        self._kernel = kernel
+        self.mask: Mask = np.ones(len(self.actions), dtype=np.bool_)
+
+    @property
+    def goodbye(self) -> Goodbye:
+        """Who ends dialogues where no mask tells when."""
+        return self.simulation.switches.goodbye
 
     def sibling(self) -> DecisionProcess:
         """Return the same process for other dialogues; it shares all that was prepared."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.simulation = self.simulation.sibling()
-        other._begin_alone()
+        other.mask = np.ones(len(self.actions), dtype=np.bool_)
         return other
-
-    def forget(self) -> None:
-        """Begin a new run: nothing is remembered of the dialogues before."""
-        self.simulation.forget()
-        self.masks.begin()
-
-    def prepare(self) -> None:
-        """Make ready for a dialogue, which is about to begin."""
-        if not self.keep_alternatives:
-            self.masks.begin()
 
     def begin(self, rng: Rng, goal: Goal | None = None) -> tuple[Vector, Info]:
         """Start a dialogue; return the first observation, shape (size,), and what else is known.
 
         The user has this goal, or draws one.
         """
-        self.prepare()
         self.simulation.begin(rng, goal=goal)
         return self.observed(), self._info()
 
     def step(self, action: Any) -> Transition:
         """Carry out an action. Raises `UsageError` for one that is none, or masked if strict."""
-        result = self.simulation.answer(self.act(action))
+        if self.level == "act":
+            result = self.simulation.answer(self._given_act(action))
+        else:
+            result = self.simulation.take(self._number(action))
         if result.ended:
-            return Transition(self._nowhere.copy(), result.reward, True, self._info(result))
+            nowhere = np.zeros(len(self.names), dtype=np.float32)
+            return Transition(nowhere, result.reward, True, self._info(result))
         return Transition(self.observed(), result.reward, False, self._info())
 
-    def act(self, action: Any) -> Act:
-        """Return the system act of an action that is carried out now. Raises as `step` does."""
-        if self.level == "act":
-            return self._given_act(action)
-        number = self._number(action)
-        act = self.actions.act(number, self.simulation.belief, self.simulation.rng)
-        self.masks.took(number)
-        return act
-
-    def kernel_vector(self, *, choosing: bool = True) -> np.ndarray[tuple[int, ...], Any]:
+    def kernel_vector(self, *, choosing: bool = True) -> NDArray[np.float64]:
         """Return what GP-SARSA sees: to choose an action, or (legacy: another) to learn from."""
-        belief = self.simulation.belief
-        return self.kernel(belief, self.summary, legacy=self.legacy and choosing)
+        return self.simulation.view.kernel_vector(choosing=choosing)
 
     def observed(self) -> Vector:
         """Look at what is believed now; return the observation, and know what is masked."""
-        belief = self.simulation.belief
-        self.summary = self.actions.acts.summarizer(belief)
-        self.mask = self.masks.allowed(belief, self.summary)
-        return self.neural(belief, self.summary)
+        t, d = self.simulation.t, self.simulation.d
+        mask = [False] * len(self.actions)
+        write_mask(t, d, mask)
+        self.mask = np.array(mask, dtype=np.bool_)
+        return self.kernel_vector() if self._kernel else self.neural_vector()
+
+    def neural_vector(self) -> Vector:
+        """Return what neural policies see, shape (size,)."""
+        vector = [0.0] * len(self.names)
+        write_vector(self.simulation.t, self.simulation.d, vector)
+        return np.fromiter(vector, dtype=np.float32, count=len(vector))
 
     def _info(self, result: Result | None = None) -> Info:
         info: Info = {"exchange": self.simulation.exchange}
@@ -198,7 +155,7 @@ class DecisionProcess:
             self._number(action)
 
     def _number(self, action: Any) -> int:
-        names = self.actions.names
+        names = self.actions
         try:
             number = int(action)
             known = number == action and 0 <= number < len(names)

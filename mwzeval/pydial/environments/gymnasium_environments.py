@@ -1,4 +1,4 @@
-"""The tasks as Gymnasium environments; `batched/environment.py` has many in one.
+"""The tasks as Gymnasium environments; `vector_environment.py` has many in one.
 
 Gymnasium is imported when an environment is made.
 """
@@ -20,8 +20,7 @@ from mwzeval.libraries import required
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import rng_from
-from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level, exchange_text
-from mwzeval.pydial.environments.features import Vector
+from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level, Vector
 from mwzeval.pydial.environments.options import as_numpy, goal_of
 from mwzeval.pydial.tasks import DOMAIN_FILES, Task, goodbye_of, own_code, task_named
 
@@ -61,7 +60,7 @@ def make_environment(
 ) -> gymnasium.Env[Vector, Any]:
     """Return the environment of a task ("CR-1", "Demo-LAP-6").
 
-    Observations are vectors of probabilities (`NeuralVector`); actions are the numbers of summary
+    Observations are vectors of probabilities (`docs/pydial.md`); actions are the numbers of summary
     actions, or at level "act" texts such as "request(area)". `info["action_mask"]` and
     `action_masks()` tell which actions are allowed. The reward is -1 for an exchange, and 20 more
     at the end of a dialogue that succeeds. `domain` is one's own, otherwise it is loaded from
@@ -142,9 +141,9 @@ def spaces_of(process: DecisionProcess) -> tuple[Any, Any]:
     """Return the observation space and the action space."""
     from gymnasium import spaces
 
-    observations = spaces.Box(0.0, 1.0, (process.neural.size,), np.float32)
+    observations = spaces.Box(0.0, 1.0, (len(process.names),), np.float32)
     if process.level == "summary":
-        return observations, spaces.Discrete(len(process.actions.names))
+        return observations, spaces.Discrete(len(process.actions))
     domain = process.simulation.domain
     texts = [value for values in domain.ontology.informable.values() for value in values]
     texts += [value for row in domain.table.rows for value in row.values()]
@@ -178,7 +177,7 @@ def environment_class() -> Any:
             goal = goal_of(options, self.process.simulation.domain.ontology)
             super().reset(seed=seed)
             if seed is not None:
-                self.process.forget()
+                self.process.simulation.forget()
             observation, info = self.process.begin(rng_from(self.np_random), goal)
             return self._shown(observation, info)
 
@@ -191,7 +190,7 @@ def environment_class() -> Any:
         def _shown(self, observation: Vector, info: Info) -> tuple[Vector, Info]:
             """Return what is told of an exchange; in render mode "human" it is printed, too."""
             if self.render_mode == HUMAN:
-                print(exchange_text(self.process.simulation), flush=True)
+                print(self.process.simulation.view.text(), flush=True)
             return observation, as_numpy(info)
 
         def action_masks(self) -> NDArray[np.bool_]:
@@ -201,11 +200,11 @@ def environment_class() -> Any:
 
         def get_action_meanings(self) -> list[str]:
             """Return the names of the summary actions, in the order of their numbers."""
-            return list(self.process.actions.names)
+            return list(self.process.actions)
 
         def render(self) -> str | None:
             """Return the current exchange as text, in render mode "ansi"."""
-            return exchange_text(self.process.simulation) if self.render_mode == ANSI else None
+            return self.process.simulation.view.text() if self.render_mode == ANSI else None
 
         def __reduce__(self) -> tuple[Any, ...]:
             return _restored, (self.__dict__,)

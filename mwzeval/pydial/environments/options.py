@@ -9,8 +9,7 @@ import numpy as np
 
 from mwzeval.errors import UsageError, unknown
 from mwzeval.pydial.dialogue.domain import Ontology
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.plain_goals import goal_from
+from mwzeval.pydial.dialogue.goals import Goal, goal_from
 from mwzeval.pydial.environments.decision_process import Info
 
 GOAL = "goal"

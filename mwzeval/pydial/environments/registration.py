@@ -43,7 +43,7 @@ def register_with_gymnasium() -> None:
             gymnasium.register(
                 name,
                 entry_point="mwzeval.pydial.environments.gymnasium_environments:make_environment",
-                vector_entry_point="mwzeval.pydial.batched.environment:make_vector_environment",
+                vector_entry_point="mwzeval.pydial.environments.vector_environment:make_vector_environment",
                 kwargs={"task": task, "legacy": legacy},
             )
 

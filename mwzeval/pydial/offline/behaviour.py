@@ -18,25 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.files.reading import read_model
-from mwzeval.pydial.dialogue.acts import Act
-from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
-from mwzeval.pydial.environments.actions import (
-    ABOUT_SLOTS,
-    ALTERNATIVES,
-    BY_NAME,
-    INFORM,
-    Mask,
-    SystemActs,
-    action_names,
-)
-from mwzeval.pydial.environments.decision_process import DecisionProcess
-from mwzeval.pydial.environments.features import Summary, method_of
+from mwzeval.pydial.environments.decision_process import DecisionProcess, Mask
 from mwzeval.pydial.environments.options import as_numpy
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.presets import HANDCRAFTED, RANDOM
 from mwzeval.pydial.runs.play import ActionPolicyAdapter, adapter_for
+from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import Goodbye, Task
 
 MIXED = "mixed"
@@ -45,40 +34,16 @@ USERS, POLICY = 2, 3
 """Generators are numbered apart from those of training and tests (0 and 1)."""
 
 
-class _NamedActs(SystemActs):
-    """Stands for the acts of a domain; what it makes has the name of a summary action."""
-
-    def offer_first(self, summary: Summary, rng: Rng, *, rather: str = "") -> Act:
-        return Act(INFORM)
-
-    def offer_another(self, summary: Summary, excluded: list[str], rng: Rng) -> Act:
-        return Act(INFORM)
-
-    def answer(self, entity: Any, belief: Belief, rng: Rng) -> Act:
-        return Act(BY_NAME)
-
-
 class HandcraftedActions(HandcraftedPolicy):
     """The handcrafted policy with summary actions: for each of its acts the action that says it.
 
     Where that is masked, or there is none, it takes any allowed action.
     """
 
-    def __init__(self, domain: Domain) -> None:
-        super().__init__(domain)
-        self.acts = _NamedActs(domain)
-        self._numbers = {name: at for at, name in enumerate(action_names(domain.ontology))}
-
     def choose(self, belief: Belief, mask: Mask, rng: Rng) -> int:
         """Return the number of an action that `mask`, shape (actions,), allows."""
-        act = self.act(belief, rng)
-        name = act.name
-        if name in ABOUT_SLOTS:
-            name = f"{name}_{act.items[0].slot}"
-        elif name == INFORM and method_of(belief) == "byalternatives":
-            name = ALTERNATIVES
-        action = self._numbers.get(name)
-        if action is not None and mask[action]:
+        action = self.action(belief, Rng(0))  # what is drawn for the act is of no interest
+        if action >= 0 and mask[action]:
             return action
         return int(rng.choose(np.flatnonzero(mask).tolist()))
 
@@ -168,14 +133,15 @@ def _recorded(
 ) -> Recording:
     drawn = user_seed(seed, index)
     rng = rng_from(np.random.default_rng((seed, POLICY, index)))
-    process.forget()
-    observation, info = process.begin(rng_from(np.random.default_rng(drawn)))
-    observations, infos = [observation], [as_numpy(info)]
+    process.simulation.forget()
+    _, info = process.begin(rng_from(np.random.default_rng(drawn)))
+    observations, infos = [process.neural_vector()], [as_numpy(info)]
     actions, rewards, ended = [], [], False
     while not ended:
         actions.append(choose(rng))
-        observation, reward, ended, info = process.step(actions[-1])
-        observations.append(observation)
+        _, reward, ended, info = process.step(actions[-1])
+        seen = np.zeros_like(observations[0]) if ended else process.neural_vector()
+        observations.append(seen)
         rewards.append(reward)
         infos.append(as_numpy(info))
     return Recording(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.environments.decision_process import Mask
 from mwzeval.pydial.policies.learner import (
     Exchange,
     Exploration,

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import MwzevalError
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.environments.decision_process import Mask
 
 State = NDArray[Any]
-"""A belief as a vector, shape (size,): see `mwzeval.pydial.environments.features`."""
+"""A belief as a vector, shape (size,): see `DecisionProcess`."""
 Arrays = dict[str, NDArray[Any]]
 View = Literal["neural", "kernel"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mwzeval.libraries import required
 from mwzeval.neural.state import set_weights, weights_of
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.environments.decision_process import Mask
 from mwzeval.pydial.policies.in_numpy import layers_class
 from mwzeval.pydial.policies.learner import (
     Arrays,

@@ -16,14 +16,14 @@ import numpy as np
 from mwzeval.conversation.trajectory import Record
 from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.dialogue.acts import Act
-from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.plain_goals import plain_goal
+from mwzeval.pydial.dialogue.goals import plain_goal
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
-from mwzeval.pydial.dialogue.simulation import Simulation
-from mwzeval.pydial.dialogue.talk import SimulatedUser, hold_dialogue, keep_said, turns_of
 from mwzeval.pydial.environments.decision_process import DecisionProcess
-from mwzeval.pydial.policies.learner import ActionPolicy, Learner, State, View
+from mwzeval.pydial.policies.learner import ActionPolicy, Learner, View
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.talk import SimulatedUser, hold_dialogue, keep_said, turns_of
+from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import Goodbye, Task
 from mwzeval.statistics.trials import trial_name
 
@@ -111,12 +111,14 @@ def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, inde
 
 def _talk(simulation: Simulation, record: Record | None) -> dict[str, Any]:
     """Return the goal and the turns of a dialogue that is over; nothing where none were kept."""
-    if record is None or simulation.user is None:
+    if record is None:
         return {}
-    return {"goal": plain_goal(simulation.user.goal), "turns": turns_of(record.acts)}
+    return {"goal": plain_goal(simulation.goal), "turns": turns_of(record.acts)}
 
 
 TRAINING, TEST = 0, 1
+CARRIED_OVER = "offered_before", "alternative_awaited"
+"""What one dialogue leaves to the next; it matters in `legacy`."""
 
 
 def rng_of_phase(phase: int, seed: int, index: int) -> Rng:
@@ -151,17 +153,18 @@ class TaskRunner:
             keep_alternatives=legacy and view != "kernel",
             looks_again=looks_again,
             goodbye=goodbye,
+            kernel=view == "kernel",
         )
-        self.actions = len(self.process.actions.names)
-        vector = self.process.neural if view == "neural" else self.process.kernel
-        self.size = vector.size
+        self.actions = len(self.process.actions)
+        self.size = len(self.process.names) if view == "neural" else self.process.kernel_size
 
     def for_tests(self) -> TaskRunner:
         """Return a stage that begins as this one is, and leaves no trace in it."""
         other = object.__new__(TaskRunner)
         other.__dict__.update(self.__dict__)
         other.process = self.process.sibling()
-        other.carry_over(self.carried_over())
+        for name in CARRIED_OVER:
+            setattr(other.process.simulation.d, name, getattr(self.process.simulation.d, name))
         return other
 
     def train(self, policy: Learner, seed: int, index: int) -> Episode:
@@ -188,17 +191,19 @@ class TaskRunner:
             keep_said(record, process.simulation)
         if learner is not None:
             learner.begin()
+        two_views = training and self.view == "kernel" and process.simulation.legacy
         total = 0.0
         while True:
-            state, kept = self.views(vector)
             mask = process.mask
-            action = policy.act(state, mask, rng, training)
+            action = policy.act(vector, mask, rng, training)
+            # Of legacy GP-SARSA, what is learned from is not what an action is chosen by.
+            learns_from = process.kernel_vector(choosing=False) if two_views else vector
             step = process.step(action)
             total += step.reward
             if learner is not None:
-                learner.record(kept, mask, action, step.reward)
+                learner.record(learns_from, mask, action, step.reward)
             if record is not None:
-                record.heard(str(process.simulation.system_act))
+                record.heard(str(process.simulation.view.system_act))
             if step.ended:
                 break
             if record is not None:
@@ -209,26 +214,6 @@ class TaskRunner:
         exchanges = process.simulation.exchange
         task, talk = process.simulation.task, _talk(process.simulation, record)
         return Episode(task.name, seed, index, step.info["success"], exchanges, total, talk=talk)
-
-    def views(self, vector: State) -> tuple[State, State]:
-        """Return the vectors to act on and to learn from, given the neural one."""
-        if self.view == "neural":
-            return vector, vector
-        seen = self.process.kernel_vector()
-        return seen, self.process.kernel_vector(choosing=False) if self.process.legacy else seen
-
-    def carried_over(self) -> dict[str, Any]:
-        """Return what one dialogue leaves to the next: nothing that matters but in `legacy`."""
-        process = self.process
-        return {
-            "offered_before": process.simulation.tracker.offered_before,
-            "alternative_awaited": process.masks.alternative_awaited,
-        }
-
-    def carry_over(self, left: dict[str, Any]) -> None:
-        """Go on after the dialogue that left this."""
-        self.process.simulation.tracker.offered_before = bool(left["offered_before"])
-        self.process.masks.alternative_awaited = bool(left["alternative_awaited"])
 
     def test_act_policy(self, policy: ActPolicy, seed: int, index: int) -> Episode:
         """Play a test dialogue with a policy that says acts of its own."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import DependencyError, InputError, Problem, UsageError
+from mwzeval.errors import DependencyError, InputError, Problem
 from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
@@ -137,9 +137,8 @@ def runner_of(job: Job, *, compiled: bool = True) -> TaskRunner:
     }
     worth = job.preset.learns and job.preset.view == "neural" and job.work >= WORTH_COMPILING
     if compiled and worth:
-        # Without numba, or with more values than it has codes for.
-        with suppress(DependencyError, UsageError):
-            from mwzeval.pydial.batched.task_runner import CompiledTaskRunner
+        with suppress(DependencyError):
+            from mwzeval.pydial.runs.compiled_runner import CompiledTaskRunner
 
             return CompiledTaskRunner(domain, task, **how)
     return TaskRunner(domain, task, job.preset.view, **how)

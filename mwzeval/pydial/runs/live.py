@@ -23,24 +23,25 @@ from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import InputError, UsageError, shorten
 from mwzeval.pydial import NAME
 from mwzeval.pydial.dialogue.acts import Act
-from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-from mwzeval.pydial.dialogue.plain_goals import plain_goal
-from mwzeval.pydial.dialogue.rng import rng_from
-from mwzeval.pydial.dialogue.simulation import Simulation
-from mwzeval.pydial.dialogue.talk import (
+from mwzeval.pydial.dialogue.goals import plain_goal
+from mwzeval.pydial.dialogue.rng import Rng, rng_from
+from mwzeval.pydial.runs.episodes import TEST, check_seeds, item_name, rng_of_phase
+from mwzeval.pydial.runs.play import PolicyAdapter, adapter_for
+from mwzeval.pydial.runs.threads import single_threaded
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.talk import (
     Answer,
     SimulatedUser,
     facts_of,
     hold_dialogue,
 )
-from mwzeval.pydial.runs.episodes import TEST, check_seeds, item_name, rng_of_phase
-from mwzeval.pydial.runs.play import PolicyAdapter, adapter_for
-from mwzeval.pydial.runs.threads import single_threaded
+from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import Task, task_named
 from mwzeval.pydial.users.choosing import AGENDA, RunUsers
 from mwzeval.pydial.users.own_acts import checked_act
+from mwzeval.pydial.users.stand_in import UserState
 
 DIALOGUES = 500
 OFFERED = ("domain", "task", "seed", "dialogue")
@@ -93,6 +94,10 @@ class _Stage:
             self.simulation = self.adapter.simulation
 
 
+def _goal(simulation: Simulation, seed: int, index: int) -> dict[str, Any]:
+    return plain_goal(simulation.draw_user(rng_of_phase(TEST, seed, index)))
+
+
 class LiveSetting:
     """The simulated user of a task, or who takes its place, talks to a policy, in acts.
 
@@ -117,9 +122,8 @@ class LiveSetting:
         first = _Stage(options, self._domain, task)
         self._free = [first]
         self._preset = None if first.adapter is None else first.adapter.preset
-        self._agenda = first.simulation.users
         self.items: Sequence[tuple[str, Any]] = tuple(
-            (item_name(task.name, seed, index), self._goal(index))
+            (item_name(task.name, seed, index), _goal(first.simulation, seed, index))
             for index in range(options.dialogues)
         )
         goals = json.dumps(self.items, ensure_ascii=False).encode()
@@ -145,7 +149,8 @@ class LiveSetting:
         self._users.begin()
         (name, goal), seed = self.items[0], self._options.seed
         first = Planned(name, goal, seed=seed)
-        self._users.check(self._agenda, rng_of_phase(TEST, seed, 0), self._task, first)
+        goal_of_user = self._free[0].simulation.draw_user(rng_of_phase(TEST, seed, 0))
+        self._users.check(UserState(self._domain, goal_of_user, Rng(0)), self._task, first)
         if not is_own_code(self._options.agent):
             self._threads.enter_context(single_threaded(self._preset))
             return
@@ -177,7 +182,7 @@ class LiveSetting:
         if planned.trial > 1:
             talk = rng_from(np.random.default_rng((seed, TEST, index, planned.trial)))
         rng = rng_of_phase(TEST, seed, index)
-        stage.simulation.users = self._users.of(self._agenda, self._task, planned, record)
+        stage.simulation.make_user = self._users.maker(self._task, planned, record)
         user = SimulatedUser(stage.simulation, rng, record, talk)
 
         def note(ending: Ending) -> None:
@@ -194,13 +199,8 @@ class LiveSetting:
         """Return whether the user got what was wanted."""
         return bool(trajectory.more["success"])
 
-    def _goal(self, index: int) -> Any:
-        rng = rng_of_phase(TEST, self._options.seed, index)
-        return plain_goal(self._agenda.begin(rng).goal)
-
     def _answer_of(self, planned: Planned, stage: _Stage) -> Answer:
         if (adapter := stage.adapter) is not None:
-            adapter.prepare()
 
             def answer(belief: Belief) -> Act:
                 try:
@@ -215,4 +215,4 @@ class LiveSetting:
         simulation = stage.simulation
         if hasattr(policy, "act"):
             return lambda belief: checked_act(policy.act(belief, simulation.rng))
-        return lambda belief: checked_act(policy.answer(simulation.heard))
+        return lambda belief: checked_act(policy.answer(simulation.view.heard))

@@ -10,7 +10,7 @@ from mwzeval.conversation.protocols import INFRASTRUCTURE, LIMIT
 from mwzeval.conversation.trajectory import Trajectory, check_live
 from mwzeval.errors import shorten
 from mwzeval.pydial import NAME, TITLE
-from mwzeval.pydial.dialogue.talk import EXCHANGES, FINAL_GOAL, REWARD, SUCCESS, turns_of
+from mwzeval.pydial.simulator.talk import EXCHANGES, FINAL_GOAL, REWARD, SUCCESS, turns_of
 from mwzeval.pydial.tasks import USERS
 from mwzeval.scores.findings import Findings
 

@@ -13,20 +13,19 @@ from typing import Any, Protocol, TextIO
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, printable, shorten
 from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act
-from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import NAME, Domain
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.plain_goals import plain_goal
+from mwzeval.pydial.dialogue.goals import Goal, plain_goal
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.simulation import Simulation
-from mwzeval.pydial.dialogue.talk import SimulatedUser, facts_of, hold_dialogue
-from mwzeval.pydial.environments.decision_process import DecisionProcess, exchange_text
+from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, View
 from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import Origin, diverging, load_weights, read_checkpoint
 from mwzeval.pydial.runs.episodes import ActPolicy, Episode, TaskRunner, rng_of
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.talk import SimulatedUser, facts_of, hold_dialogue
+from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, task_named
 from mwzeval.pydial.users.human import (
     HumanUser,
@@ -35,7 +34,6 @@ from mwzeval.pydial.users.human import (
     typed_act,
     values_text,
 )
-from mwzeval.pydial.users.stand_in import StandInUsers
 
 BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
@@ -53,10 +51,6 @@ class PolicyAdapter(Protocol):
         """What has learned; None for what does not."""
         ...
 
-    def prepare(self) -> None:
-        """Make ready for a dialogue, which is about to begin."""
-        ...
-
     def answer(self, belief: Belief) -> Act:
         """Return what it says to a belief, which is that of the simulation."""
         ...
@@ -70,9 +64,6 @@ class ActPolicyAdapter:
     def __init__(self, simulation: Simulation, policy: ActPolicy) -> None:
         self.simulation = simulation
         self._policy = policy
-
-    def prepare(self) -> None:
-        """Do nothing: it depends on the belief alone."""
 
     def answer(self, belief: Belief) -> Act:
         """Return what the policy says."""
@@ -100,22 +91,18 @@ class ActionPolicyAdapter:
         """Where its actions are carried out."""
         return self._runner.process
 
-    def prepare(self) -> None:
-        """Mask actions as at the beginning of a dialogue."""
-        self.process.prepare()
-
     def choose(self, rng: Rng) -> int:
         """Return the number of the action that the policy takes now; it draws with `rng`.
 
         Raises `InputError` where none follows from the weights in its file.
         """
-        state, _ = self._runner.views(self.process.observed())
+        state = self.process.observed()
         with diverging(self._file):
             return self._policy.act(state, self.process.mask, rng)
 
     def answer(self, belief: Belief) -> Act:
         """Return the act of what the policy chooses."""
-        return self.process.act(self.choose(self.simulation.rng))
+        return self.simulation.act_of(self.choose(self.simulation.rng))
 
 
 def adapter_for(
@@ -227,7 +214,7 @@ def play_with_human(
 
     def show_exchange() -> None:
         if beliefs:
-            show(exchange_text(simulation).rstrip("\n"))
+            show(simulation.view.text().rstrip("\n"))
         else:
             show(_understood(simulation))
 
@@ -247,22 +234,20 @@ def play_with_human(
     def help_of(slot: str) -> str:
         return values_text(slot, ontology) if slot else help_text(ontology)
 
-    before = simulation.users
-    simulation.users = StandInUsers(before, lambda state: HumanUser(state, ask, task.max_exchanges))
+    simulation.make_user = lambda state: HumanUser(state, ask, task.max_exchanges)
     user = SimulatedUser(simulation, rng_of(seed, index), record)
-    system.prepare()
     try:
         ending = hold_dialogue(user, lambda: system.answer, record, failures=())
     except (_UserLeftError, KeyboardInterrupt):
-        simulation.ended = True
+        simulation.d.ended = True
         show("\nyou left; the dialogue does not count")
         return None
     finally:
-        simulation.users = before
+        simulation.make_user = None
     assert user.goal is not None
     if beliefs:
         show_exchange()
-    show(f"\n   system> {simulation.system_act}")
+    show(f"\n   system> {simulation.view.system_act}")
     success, exchanges, reward, out_of_time = user.outcome()
     episode = Episode(task.name, seed, index, success, exchanges, reward)
     show(_outcome_text(episode, user.goal, out_of_time))
@@ -303,7 +288,7 @@ def _asked(
 
 def _understood(simulation: Simulation) -> str:
     """Return what the system has most probably heard, and how probably."""
-    act, score = max(simulation.heard, key=lambda pair: pair[1], default=(NULL, 1.0))
+    act, score = max(simulation.view.heard, key=lambda pair: pair[1], default=(NULL, 1.0))
     if act == NULL:
         return "   (nothing was understood)"
     return f"   understood as {act} ({score:.2f})"

@@ -29,7 +29,6 @@ from mwzeval.errors import (
     unknown,
 )
 from mwzeval.output import tell
-from mwzeval.pydial.dialogue.user import UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserModel
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results.run_results import PolicyTests, tests_of_seeds
@@ -203,7 +202,7 @@ def _played(
     runner = runner_of(other, compiled=own is None)
     simulation = runner.process.simulation
     if own is not None:
-        simulation.users = UserSimulator(simulation.domain, own, legacy=job.legacy)
+        simulation.set_user_model(own)
     if not job.preset.learns:
         yield from tests_untrained(other, runner)
         return

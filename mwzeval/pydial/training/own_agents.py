@@ -11,8 +11,7 @@ from mwzeval.errors import UsageError
 from mwzeval.files.writing import named_where_unwritable
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.actions import Mask
-from mwzeval.pydial.environments.features import Vector
+from mwzeval.pydial.environments.decision_process import Mask, Vector
 from mwzeval.pydial.environments.gymnasium_environments import domain_and_task
 from mwzeval.pydial.runs.episode_writing import write_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner

@@ -9,13 +9,10 @@ from mwzeval.conversation.agents import failing_as_usage, is_own_code
 from mwzeval.conversation.models import ModelOptions, is_endpoint
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.user import User, UserSimulator
-from mwzeval.pydial.dialogue.user_parameters import UserState
 from mwzeval.pydial.tasks import Task
 from mwzeval.pydial.users.model import ModelUsers
 from mwzeval.pydial.users.own_code import OwnUsers
-from mwzeval.pydial.users.stand_in import StandInUsers
+from mwzeval.pydial.users.stand_in import User, UserState
 
 AGENDA = "agenda"
 KNOWN = f"{AGENDA}, openai:MODEL, or package.module:Name, file.py:Name"
@@ -53,25 +50,26 @@ class RunUsers:
         elif not self.trusts:
             self._make = OwnUsers.named(self._name).user
 
-    def check(self, agenda: UserSimulator, rng: Rng, task: Task, planned: Planned) -> None:
+    def check(self, state: UserState, task: Task, planned: Planned) -> None:
         """Make the own user of a dialogue that is not held. Raises `UsageError` if that fails.
 
         What is missing for one is missing for all: a file of what was learned, say.
         """
-        if not self.trusts:
+        make = None if self.trusts else self.maker(task, planned, Record())
+        if make is not None:
             with failing_as_usage(self._name, "made"):
-                self.of(agenda, task, planned, Record()).begin(rng)
+                make(state)
 
     def stop(self) -> None:
         """End all requests."""
         if self._model is not None:
             self._model.stop()
 
-    def of(
-        self, agenda: UserSimulator, task: Task, planned: Planned, record: Record
-    ) -> UserSimulator:
-        """Return what makes the user of a dialogue, in place of `agenda` where it is another."""
+    def maker(
+        self, task: Task, planned: Planned, record: Record
+    ) -> Callable[[UserState], User] | None:
+        """Return what makes the user of a dialogue, None for the simulated one."""
         make = self._make
         if make is None:
-            return agenda
-        return StandInUsers(agenda, lambda state: make(state, task, planned, record))
+            return None
+        return lambda state: make(state, task, planned, record)

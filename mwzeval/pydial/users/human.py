@@ -24,10 +24,9 @@ from mwzeval.pydial.dialogue.acts import (
 )
 from mwzeval.pydial.dialogue.domain import NAME, Ontology
 from mwzeval.pydial.dialogue.error_model import GIVES_A_VALUE, USER_ACTS
-from mwzeval.pydial.dialogue.goals import TYPE, Goal
-from mwzeval.pydial.dialogue.user import User
-from mwzeval.pydial.dialogue.user_parameters import UserState
-from mwzeval.pydial.users.stand_in import update_goal
+from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.simulator.codes import TYPE
+from mwzeval.pydial.users.stand_in import User, UserState, update_goal
 
 Ask = Callable[[Goal, Act], Act]
 """Asks a person, given the goal and what the system said, for the next act."""

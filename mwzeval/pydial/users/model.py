@@ -21,11 +21,9 @@ from mwzeval.files.downloads import embedded
 from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act, parse_act
 from mwzeval.pydial.dialogue.domain import Ontology
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.user import User
-from mwzeval.pydial.dialogue.user_parameters import UserState
 from mwzeval.pydial.tasks import Task
 from mwzeval.pydial.users.human import spoken_act
-from mwzeval.pydial.users.stand_in import update_goal
+from mwzeval.pydial.users.stand_in import User, UserState, update_goal
 
 PROMPT = embedded("pydial", "prompts", "pydial-user-1.txt")
 GOAL = "goal"

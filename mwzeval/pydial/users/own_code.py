@@ -20,12 +20,10 @@ from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.dialogue.acts import Act, Item
 from mwzeval.pydial.dialogue.domain import NAME
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.user import User
-from mwzeval.pydial.dialogue.user_parameters import UserState
 from mwzeval.pydial.tasks import Task
 from mwzeval.pydial.users.human import spoken_act
 from mwzeval.pydial.users.own_acts import checked_act
-from mwzeval.pydial.users.stand_in import update_goal
+from mwzeval.pydial.users.stand_in import User, UserState, update_goal
 
 OFFERED = ("goal", "domain", "task", "rng", "seed", "dialogue")
 ANSWER = "answer"
@@ -131,4 +129,4 @@ def _checked(goal: Goal) -> Goal:
         raise AnswerError(
             f"the goal of a user has constraints, a list of items, and requests, among them {NAME}"
         )
-    return Goal(list(constraints), dict(requests), told_nothing_matches=goal.told_nothing_matches)
+    return Goal(list(constraints), dict(requests))

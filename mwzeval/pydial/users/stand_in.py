@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
 
 from mwzeval.pydial.dialogue.acts import NONE, Act
-from mwzeval.pydial.dialogue.domain import NAME
+from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import RandomSource
-from mwzeval.pydial.dialogue.user import User, UserSimulator
-from mwzeval.pydial.dialogue.user_parameters import UserState
 
 
-class StandInUsers(UserSimulator):
-    """Gives others the goals of the `agenda` users; the same draws make the same goals.
+@dataclass(slots=True)
+class UserState:
+    """What a user begins with; `rng` is the generator of the dialogue."""
 
-    `make` returns the user that stands in for one in this state.
-    """
+    domain: Domain
+    goal: Goal
+    rng: Random
 
-    def __init__(self, agenda: UserSimulator, make: Callable[[UserState], User]) -> None:
-        vars(self).update(vars(agenda))  # which are prepared once for all dialogues
-        self._make = make
 
-    def begin(self, rng: RandomSource, goal: Goal | None = None) -> User:
-        """Return who stands in for a user with this goal, or its own."""
-        return self._make(super().begin(rng, goal).state)
+class User:
+    """A user in one dialogue."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: UserState) -> None:
+        self.state = state
+
+    @property
+    def goal(self) -> Goal:
+        """The goal as it is now, by which success is judged."""
+        return self.state.goal
+
+    def answer(self, system: Act) -> Act:
+        """Return the user's act in answer to the system's. After `bye()` the dialogue is over."""
+        raise NotImplementedError
 
 
 def update_goal(goal: Goal, system: Act) -> None:
@@ -36,7 +46,8 @@ def update_goal(goal: Goal, system: Act) -> None:
     if NONE in names:
         return
     if names and names[-1] != goal.recommended:
-        goal.forget_answers()
+        for slot in goal.requests:
+            goal.requests[slot] = None
     for item in told:
         if item.slot in goal.requests:
             goal.requests[item.slot] = item.value

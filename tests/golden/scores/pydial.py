@@ -9,16 +9,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mwzeval.pydial.dialogue.acts import Act
-from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import evaluate
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import DEMO, TASKS
 from tests.golden.recorded import Cases, Groups, by_signature
 
@@ -75,8 +75,8 @@ class _Observer:
 
     def note(self, seen: Any, done: object) -> None:
         """Note numbers that were seen, and what was done; in between, what was said and heard."""
-        heard = self._simulation.heard
-        self._texts += [str(self._simulation.said), *(str(act) for act, _ in heard), str(done)]
+        heard = self._simulation.view.heard
+        self._texts += [str(self._simulation.view.said), *(str(act) for act, _ in heard), str(done)]
         numbers = [*(confidence for _, confidence in heard), *seen]
         # By place, so that two that change places are seen.
         self._numbers.append(fsum(place % 97 * x for place, x in enumerate(numbers, start=1)))
@@ -105,7 +105,7 @@ class _Speaker(_Observer):
     def act(self, belief: Belief, rng: Rng) -> Act:
         act = self._policy.act(belief, rng)
         slots = (of.best.probability for of in belief.slots.values())
-        told = (*belief.requested.values(), *belief.discourse_acts.values())
+        told = [p for _, p in sorted({**belief.requested, **belief.discourse_acts}.items())]
         self.note([*belief.methods, *slots, *told], act)
         return act
 

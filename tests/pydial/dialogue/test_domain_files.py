@@ -95,7 +95,7 @@ def test_domains_survive_pickling(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(found))
     assert again.ontology == found.ontology
     assert again.table.rows == found.table.rows
-    assert again.table.matching((("area", "north"),)) == 0b100011
+    assert again.table.having("area", "north") == 0b100011
 
 
 def errors_of(folder: Path, ontology: Any, rows: Any) -> list[Problem]:

@@ -17,7 +17,7 @@ import mwzeval.pydial.environments.gymnasium_environments as environment_module
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.pydial.dialogue.acts import parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.plain_goals import plain_goal
+from mwzeval.pydial.dialogue.goals import plain_goal
 from mwzeval.pydial.environments.registration import environment_ids, register_with_gymnasium
 from mwzeval.pydial.tasks import DEMO, TASKS, task_named
 from tests.places import ROOT, shared
@@ -264,7 +264,7 @@ def test_all_that_is_told_is_of_numpy_and_told_always(demo: Any) -> None:
 
 
 def goal_said(environment: Any) -> dict[str, Any]:
-    return plain_goal(environment.unwrapped.process.simulation.user.goal)
+    return plain_goal(environment.unwrapped.process.simulation.goal)
 
 
 def test_a_dialogue_can_be_about_a_given_goal(demo: Any) -> None:
@@ -305,11 +305,11 @@ def test_a_dialogue_can_be_about_a_given_goal(demo: Any) -> None:
 )
 def test_what_is_no_goal_is_refused(options: dict[str, Any], told: list[str], demo: Any) -> None:
     demo.reset(seed=1)
-    before = demo.unwrapped.process.simulation.user
+    before = goal_said(demo)
     with pytest.raises(UsageError) as error:
         demo.reset(seed=2, options=options)
     assert all(word in str(error.value) for word in told)
-    assert demo.unwrapped.process.simulation.user is before
+    assert goal_said(demo) == before
 
 
 def test_masks_can_be_a_part_of_observations() -> None:

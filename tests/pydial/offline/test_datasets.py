@@ -120,14 +120,16 @@ def test_handcrafted_actions_say_what_the_handcrafted_policy_says() -> None:
     by_acts, by_actions = HandcraftedPolicy(DOMAIN), HandcraftedActions(DOMAIN)
     masked = seen = 0
     for number in range(40):
-        process.forget()
+        process.simulation.forget()
         process.begin(Rng(number))
         ended = False
         while not ended:
             belief, mask = process.simulation.belief, process.mask
             act = by_acts.act(belief, Rng(7))
             only = by_actions.choose(belief, np.ones_like(mask), Rng(7))
-            said = process.actions.act(only, belief, Rng(7))
+            process.simulation.d.rng, before = Rng(7), process.simulation.d.rng
+            said = process.simulation.act_of(only)
+            process.simulation.d.rng = before
             assert said.name == act.name
             if act.name != "inform":
                 assert said == act

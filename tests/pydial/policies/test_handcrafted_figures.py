@@ -7,13 +7,14 @@ from statistics import mean, variance
 
 import pytest
 
-from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.episodes import play
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.tables import put_channel
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, TASKS
 from tests.places import read_json, shared
-from tests.pydial.dialogue.original_confusion import original_confusion
 from tests.pydial.real_domains import domain
+from tests.pydial.simulator.original_confusion import original_confusion
 
 pytestmark = pytest.mark.integration
 DIALOGUES = 500
@@ -116,6 +117,7 @@ def test_noisy_tasks_are_as_the_original_where_the_same_sounds_alike() -> None:
         for run in theirs["per_seed"]:
             simulation = Simulation(of, TASKS[name], legacy=True)
             simulation.channel.confusion = original_confusion(code, run["seed"])
+            put_channel(simulation.t, simulation.channel, simulation.codes)
             episodes = list(play(simulation, policy, A_RUN, run["seed"]))
             mine = {
                 "success": [100.0 * e.success for e in episodes],

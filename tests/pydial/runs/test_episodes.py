@@ -14,11 +14,11 @@ from mwzeval.cli import main
 from mwzeval.metrics.measure import Resampling, ScoredTable, named
 from mwzeval.pydial.dialogue.acts import parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.episodes import KEPT, Episode, play
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.scoring import evaluate, measures, table_of, validate
+from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.scores.score import Signature
 

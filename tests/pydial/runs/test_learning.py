@@ -9,7 +9,7 @@ import pytest
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.environments.decision_process import Mask
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import State
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
@@ -75,7 +75,7 @@ def runner(task: str, goodbye: Goodbye = "policy") -> TaskRunner:
 @pytest.mark.parametrize(("task", "masked"), [("Demo-CR-2", False), ("Demo-CR-1", True)])
 def test_a_policy_may_leave_goodbyes_to_the_user(task: str, masked: bool, goodbye: Goodbye) -> None:
     of_task = runner(task, goodbye)
-    bye = of_task.process.actions.number("bye")
+    bye = of_task.process.actions.index("bye")
     witness = Witness()
     for index in range(5):
         of_task.test(witness, 0, index)
@@ -101,7 +101,7 @@ def test_who_says_goodbye_can_be_chosen(
     assert job.origin.settings["goodbye"] == who
     of_task, witness = runner_of(job), Witness()
     of_task.test(witness, 0, 0)
-    assert bool(witness.masks[0][of_task.process.actions.number("bye")]) is (who == "policy")
+    assert bool(witness.masks[0][of_task.process.actions.index("bye")]) is (who == "policy")
 
 
 def test_nobody_else_says_goodbye() -> None:
@@ -115,7 +115,7 @@ def test_nobody_else_says_goodbye() -> None:
 )
 def test_legacy_dqn_alone_looks_at_masks_twice(policy: str, legacy: bool, again: bool) -> None:
     of_task = runner_of(Job("Demo-CR-1", policy, 0, (1,), legacy=legacy))
-    assert of_task.process.looks_again is again
+    assert of_task.process.simulation.switches.looks_again is again
 
 
 def test_a_policy_records_each_exchange_with_its_reward() -> None:

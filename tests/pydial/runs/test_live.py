@@ -14,7 +14,6 @@ from mwzeval.cli import main
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.pydial.dialogue.acts import Act, Item
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.presets import preset_named
 from mwzeval.pydial.runs.checkpoints import checkpoint_content, read_checkpoint
@@ -23,6 +22,7 @@ from mwzeval.pydial.runs.episodes import TEST, Episode, TaskRunner, play, rng_of
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import validate
+from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
 from mwzeval.pydial.users.own_acts import checked_act
 from mwzeval.scores.findings import Findings
@@ -62,8 +62,10 @@ import os
 import time
 
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.user import UserSimulator
 from mwzeval.pydial.runs.episodes import TEST, rng_of_phase
+from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.user import answer
 
 
 class Agenda:
@@ -72,12 +74,21 @@ class Agenda:
     def __init__(self, domain, task, rng, dialogue):
         name, seed, index = dialogue.split("/")
         first = rng_of_phase(TEST, int(seed), int(index))
-        self.user = UserSimulator(domain, task.user_model).begin(first)
-        self.user.state.rng = rng
-        self.goal = self.user.goal
+        self.simulation = Simulation(domain, task)
+        self.simulation.draw_user(first)
+        d = self.simulation.d
+        d.rng, d.again_act, d.system_act = rng, c.NULL, [c.NULL, c.NULL]
+
+    @property
+    def goal(self):
+        return self.simulation.goal
 
     def answer(self, act):
-        return self.user.answer(act)
+        t, d, view = self.simulation.t, self.simulation.d, self.simulation.view
+        view.put_system(act)
+        d.now = 1 - d.now
+        answer(t, d)
+        return view.said
 
 
 class Unmade:

@@ -13,7 +13,6 @@ from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.user import UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import STANDARD, USER_MODELS, UserModel
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.results.retest_table import retest_document
@@ -21,7 +20,9 @@ from mwzeval.pydial.runs.episodes import TaskRunner
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.retest import played_in, retest
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.tasks import task_named
+from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.tasks import TASKS, task_named
 from mwzeval.pydial.users.parameter_files import read_user
 
 TASK = "Demo-CR-3"
@@ -74,10 +75,13 @@ def test_users_of_a_file_are_met(tmp_path: Path) -> None:
     name, model = read_user(tmp_path / "slow.json")
     other, _ = read_user(tmp_path / "same.json")
     assert name.removeprefix("own-slow-") == other.removeprefix("own-same-")
-    users = UserSimulator(load_domain("Demo-CR"), model)
-    drawn = [users.begin(Rng(seed)).state for seed in range(60)]
-    assert {user.patience for user in drawn} == {7, 8, 9}
-    assert {user.parameters.greeting for user in drawn} == {1.0}
+    simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-1"])
+    simulation.set_user_model(model)
+    drawn = set()
+    for seed in range(60):
+        simulation.draw_user(Rng(seed))
+        drawn.add((simulation.d.patience, simulation.d.parameter[c.GREETING]))
+    assert drawn == {(7, 1.0), (8, 1.0), (9, 1.0)}
     job = HANDCRAFTED
     # With the ranges of standard users these are the standard users.
     standard, same, changed = (

@@ -1,1 +1,0 @@
-"""Many dialogues at once: the simulation in arrays, compiled, equal to the scalar one."""

@@ -1,0 +1,195 @@
+"""The error model: a list of hypotheses of what a user act was, with confidences.
+
+Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Hypotheses that
+are wrong come from Levenshtein confusion: acts, slots and values of similar spelling.
+"""
+
+from __future__ import annotations
+
+from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.codes import coded, is_negated, slot_of, value_of
+from mwzeval.pydial.simulator.layout import Dialogue, Shared
+from mwzeval.pydial.simulator.native import choose, gauss, random, rounded, summed, weighted, which
+from mwzeval.pydial.simulator.user import says_the_same
+
+ACT, SLOT, VALUE = range(3)
+PROBABILITY_OF_ACT, PROBABILITY_OF_SLOT = 0.2, 0.3
+TRIES = 25
+LOWEST, HIGHEST = 0.01, 0.99
+REDRAWS = 1000
+"""So many confusions that are in the list already mean that there are no others."""
+
+
+def transmit(t: Shared, d: Dialogue) -> None:
+    """Make the list of hypotheses of what the user said, with confidences that sum to 1."""
+    if t.perfect:
+        _copy_true_act(d, 0)
+        d.score[0] = 1.0
+        d.hypotheses = 1
+        return
+    position = _make_list(t, d)
+    number = d.hypotheses
+    looks_correct = position == 0 or (t.legacy and position < 0)
+    kind = c.CORRECT if looks_correct else c.INCORRECT
+    for rank in range(number):
+        d.score[rank] = _clipped(gauss(d, t.means[kind][rank], t.deviations[kind][rank]))
+    rest = 0.0
+    for rank in range(number, c.HYPOTHESES):
+        rest += _clipped(gauss(d, t.means[kind][rank], t.rest_deviations[kind][rank]))
+    total = summed(d.score, number) + rest
+    null = -1
+    for rank in range(number):
+        if d.heard_act[rank] == c.NULL and d.heard_items[rank] == 0:
+            null = rank
+            break
+    if null < 0:
+        d.heard_act[number], d.heard_items[number] = c.NULL, 0
+        d.score[number] = rest
+        d.hypotheses = number + 1
+    else:
+        d.score[null] += rest
+    for rank in range(d.hypotheses):
+        d.score[rank] /= total
+
+
+def _clipped(score: float) -> float:
+    if score <= LOWEST:
+        return LOWEST
+    return HIGHEST if score >= HIGHEST else rounded(score)
+
+
+def _copy_true_act(d: Dialogue, rank: int) -> None:
+    d.heard_act[rank], d.heard_items[rank] = d.said_act, d.said_items
+    for at in range(d.said_items):
+        d.heard_item[rank][at] = d.said_item[at]
+
+
+def _make_list(t: Shared, d: Dialogue) -> int:
+    """Make the list of acts; return where the true one is in it, -1 if it is absent."""
+    position = 0
+    if random(d) >= t.rate:
+        length = weighted(d, t.lengths[c.CORRECT], t.length_number[c.CORRECT]) + 1
+    else:
+        length = weighted(d, t.lengths[c.INCORRECT], t.length_number[c.INCORRECT]) + 1
+        position = weighted(d, t.positions, t.position_number)
+        if position >= length:
+            position = -1
+    d.hypotheses = 0
+    for rank in range(length):
+        at = d.hypotheses
+        if rank == position:
+            _copy_true_act(d, at)
+            d.hypotheses = at + 1
+            continue
+        for _ in range(REDRAWS):
+            if _mishear(t, d, at) and not _is_listed(d, at):
+                d.hypotheses = at + 1
+                break
+    return position
+
+
+def _is_listed(d: Dialogue, last: int) -> bool:
+    for rank in range(last):
+        if d.heard_act[rank] == d.heard_act[last] and says_the_same(
+            d.heard_item[rank], d.heard_items[rank], d.heard_item[last], d.heard_items[last]
+        ):
+            return True
+    return False
+
+
+def _mishear(t: Shared, d: Dialogue, rank: int) -> bool:
+    """Put another act than the true one in the list; tell whether one was found."""
+    deepest = VALUE
+    if d.said_items == 0 or slot_of(d.said_item[0]) == t.this:
+        deepest = ACT
+    elif not t.legacy and value_of(d.said_item[0]) == c.NO_VALUE:
+        deepest = SLOT
+    for _ in range(TRIES):
+        what = min(which(d, PROBABILITY_OF_ACT, PROBABILITY_OF_SLOT), deepest)
+        if what == ACT:
+            _mishear_act(t, d, rank)
+        elif what == SLOT:
+            _mishear_slots(t, d, rank)
+        else:
+            _mishear_value(t, d, rank)
+        if d.heard_act[rank] != c.BYE and not (
+            d.heard_act[rank] == d.said_act
+            and says_the_same(d.heard_item[rank], d.heard_items[rank], d.said_item, d.said_items)
+        ):
+            return True
+    return False
+
+
+def _mishear_act(t: Shared, d: Dialogue, rank: int) -> None:
+    act = d.said_act
+    if t.act_number[act] > 0:
+        act = t.act_words[act][weighted(d, t.act_sums[act], t.act_number[act])]
+    d.heard_act[rank], d.heard_items[rank] = act, 0
+    gives = (
+        act == c.INFORM
+        or act == c.AFFIRM
+        or act == c.NEGATE
+        or act == c.CONFIRM
+        or act == c.REQALTS
+    )
+    if gives:
+        slot = t.requestable[choose(d, t.requestables)]
+        d.heard_item[rank][0] = _any_value(t, d, slot)
+        d.heard_items[rank] = 1
+    elif act == c.REQUEST:
+        slot = t.requestable[choose(d, t.requestables)]
+        d.heard_item[rank][0] = coded(slot, c.NO_VALUE, False)
+        d.heard_items[rank] = 1
+
+
+def _mishear_slots(t: Shared, d: Dialogue, rank: int) -> None:
+    _copy_true_act(d, rank)
+    for at in range(d.said_items):
+        slot = slot_of(d.said_item[at])
+        if t.is_untouched[slot]:
+            break
+        number = t.slot_number[slot]
+        if number > 0:
+            other = t.slot_words[slot][weighted(d, t.slot_sums[slot], number)]
+            if value_of(d.said_item[at]) == c.NO_VALUE:
+                d.heard_item[rank][at] = coded(other, c.NO_VALUE, False)
+            else:
+                d.heard_item[rank][at] = _any_value(t, d, other)
+
+
+def _mishear_value(t: Shared, d: Dialogue, rank: int) -> None:
+    _copy_true_act(d, rank)
+    at = choose(d, d.said_items)
+    item = d.said_item[at]
+    slot, value = slot_of(item), value_of(item)
+    if slot == t.this or slot == t.type or value == c.NO_VALUE:
+        return
+    near = t.first[slot] + value
+    if t.value_number[near] > 0:
+        drawn = weighted(d, t.value_sums[near], t.value_number[near])
+        d.heard_item[rank][at] = coded(slot, t.value_words[near][drawn], is_negated(item))
+        return
+    values = t.numbers[slot] + 1 if t.is_informable[slot] else 0
+    is_among = values > 0 and (
+        value == c.DONTCARE or c.FIRST_VALUE <= value < c.FIRST_VALUE + t.numbers[slot]
+    )
+    others = values - 1 if is_among else values
+    if others == 0:
+        return
+    drawn = choose(d, others)
+    own = t.numbers[slot] if value == c.DONTCARE else value - c.FIRST_VALUE
+    if is_among and drawn >= own:
+        drawn += 1
+    d.heard_item[rank][at] = coded(slot, _value(t, slot, drawn), is_negated(item))
+
+
+def _value(t: Shared, slot: int, index: int) -> int:
+    """Return a value of a slot by its index; the last is no preference."""
+    return c.DONTCARE if index == t.numbers[slot] else c.FIRST_VALUE + index
+
+
+def _any_value(t: Shared, d: Dialogue, slot: int) -> int:
+    """Return the slot with any value, without one if its values are not listed."""
+    if not t.is_informable[slot]:
+        return coded(slot, c.NO_VALUE, False)
+    return coded(slot, _value(t, slot, choose(d, t.numbers[slot] + 1)), False)

@@ -1,0 +1,111 @@
+"""The codes of acts, slots, values and methods.
+
+A slot is its place among all slots, a value its place among the values of its slot, an item of an
+act one number (`coded`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mwzeval.pydial.dialogue import acts
+from mwzeval.pydial.dialogue.domain import METHODS, Domain
+from mwzeval.pydial.dialogue.error_model import USER_ACTS
+
+ACTS = (*USER_ACTS, "select", "restart", "silence", "help", "badact")
+HELLO, THANKYOU, ACK, BYE, INFORM, REQUEST, REQALTS = range(7)
+REQMORE, CONFIRM, AFFIRM, NEGATE, DENY, REPEAT, NULL, SELECT = range(7, 15)
+RESTART, SILENCE, HELP, BADACT = range(15, 19)
+FOREIGN_ACTS, FOREIGN_SLOTS, FOREIGN_VALUES = 8, 8, 64
+"""Codes for words of a dialogue that are not of the domain: acts, slots, and values of each slot.
+
+Further ones share the last code.
+"""
+OF_EACH_SLOT = ("", acts.DONTCARE, acts.NONE)
+_CODES_OF_EACH_SLOT = {acts.DONTCARE: 1, acts.NONE: 2}
+NO_VALUE, DONTCARE, NONE, FIRST_VALUE = range(4)
+"""Codes of values that each slot has; then come its values in the order of the ontology."""
+SLOT_BIT, NEGATED, VALUE_BITS = 32, 1 << 31, (1 << 31) - 1
+THIS, TYPE, NEAR = "", "type", "near"
+"""Slots of a value without a slot, of the kind of entity, and of places."""
+UNCHECKED = ("count", "option")
+UNTOUCHED = (THIS, TYPE, "more")
+"""Slots that users do not check, and those that are not misheard."""
+DISCOURSE_ACTS = ("silence", "repeat", "thankyou", "ack", "hello", "bye", "none")
+SILENT, REPEATED, THANKED, ACKNOWLEDGED, GREETED, SAID_BYE, NO_DISCOURSE_ACT = range(7)
+NUMBER_OF_METHODS = len(METHODS)
+NO_METHOD, BY_CONSTRAINTS, BY_NAME, FINISHED, BY_ALTERNATIVES, RESTARTED = range(6)
+INCORRECT, CORRECT = 0, 1
+"""Rows of the figures of lists of hypotheses."""
+HYPOTHESES = 6
+"""The longest list of hypotheses, with the null hypothesis."""
+(
+    INFORM_COMBINATION, AFFIRM_COMBINATION, GREETING, CONSTRAINT_RELAX, TELL_ABOUT_CHANGE,
+    ADD_SLOT_TO_REQUEST, NO_AFTER_REQMORE, YES_AFTER_REQMORE, BYE_OR_START_OVER,
+    DEAL_WITH_PENDING, ADD_VENUE_NAME_TO_REQUEST, INFORM_TO_CONFIRM, COMB_AFFIRM_WITH_AGENDA_ITEM,
+    OVERRULE_CORRECTION, THANK_ACK_1, THANK_ACK_2, NO_SLOT_WITH_DONTCARE,
+    CONFIRM_RANDOM_CONSTRAINT, REQUEST_ALTERNATIVES_1, REQUEST_ALTERNATIVES_2,
+    NEW_REQUEST_RESPONSE_1, NEW_REQUEST_RESPONSE_2, CORRECTING_ACT_1, CORRECTING_ACT_2,
+    SAYS_REPEAT, NULL_RESPONSE,
+) = range(26)  # fmt: skip
+"""The probabilities of a user (`UserParameters`)."""
+
+
+def coded(slot: int, value: int, negated: bool) -> int:
+    """Return the code of an item."""
+    return slot << SLOT_BIT | (NEGATED if negated else 0) | value
+
+
+def slot_of(item: int) -> int:
+    """Return the slot of an item."""
+    return item >> SLOT_BIT
+
+
+def value_of(item: int) -> int:
+    """Return the value of an item, `NO_VALUE` for one that has none."""
+    return item & VALUE_BITS
+
+
+def is_negated(item: int) -> bool:
+    """Tell whether an item is `slot!=value`."""
+    return item & NEGATED != 0
+
+
+class Codes:
+    """The codes of a domain. `slots` are the constraints, the other informable ones, the other
+    requestable ones, and those that are not of the domain; `values` are those of each slot, by
+    code.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        ontology, table = domain.ontology, domain.table
+        self.domain = domain
+        self.of_domain = tuple(
+            dict.fromkeys((*ontology.constraint_slots, *ontology.informable, *ontology.requestable))
+        )
+        self.slots = (*self.of_domain, *UNTOUCHED, *UNCHECKED)
+        self.slot = {slot: code for code, slot in enumerate(self.slots)}
+        # A user who asks for something near somewhere may confirm any slot with that value.
+        near = ontology.informable.get(NEAR, ())
+        self.values: list[tuple[str, ...]] = []
+        for slot in self.slots:
+            texts = dict.fromkeys(ontology.informable.get(slot, ()))
+            if slot in self.of_domain:
+                texts |= dict.fromkeys(row[slot] for row in table.rows if slot in row)
+                texts |= dict.fromkeys(near)
+            elif slot == TYPE:
+                texts[ontology.entity_type] = None
+            known = [text for text in texts if text not in OF_EACH_SLOT[1:]]
+            self.values.append((*OF_EACH_SLOT, *known))
+        self._value = [
+            {text: code for code, text in enumerate(of_slot) if code != NO_VALUE}
+            for of_slot in self.values
+        ]
+
+    def value_codes(self, slot: int) -> Mapping[str, int]:
+        """Return the codes of the values of a slot, which may be one that is not of the domain."""
+        return self._value[slot] if slot < len(self._value) else _CODES_OF_EACH_SLOT
+
+    def known(self, slot: str, text: str) -> int:
+        """Return the code of a value, -1 where a slot has no such value."""
+        return self._value[self.slot[slot]].get(text, -1)

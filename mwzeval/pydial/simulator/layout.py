@@ -1,0 +1,280 @@
+"""Where dialogues, and what they share, keep their numbers: one record each.
+
+Plain Python has records of lists; compiled code has structured arrays with the same fields, of
+sizes that all domains fit in (`STANDARD`), so that the code is compiled once; a larger domain gets
+larger records, for which it is compiled again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mwzeval.pydial.dialogue.error_model import NEIGHBOURS
+from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.simulator import codes as c
+
+Shared = Any
+"""What the dialogues of a task share: a record with the fields of `shared_fields`."""
+Dialogue = Any
+"""The state of a dialogue: a record with the fields of `dialogue_fields`."""
+Items = Any
+"""Items of an act, as codes."""
+Rows = Any
+"""A set of entities."""
+Field = tuple[str, str, int | tuple[int, ...]]
+"""Name, kind and shape."""
+MATCHES = 5
+"""For the best 1, 2, … of so many accepted slots it is told how many entities match."""
+ABOUT_MATCHES = 5 * MATCHES
+_PARAMETERS = len(UserParameters._fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many there is room for: slots; values of all slots together; entities, and words in a set
+    of them; exchanges; orders of constraints in a goal; values of the slot `near`.
+    """
+
+    slots: int = 32
+    values: int = 2048
+    entities: int = 512
+    words: int = 8
+    exchanges: int = 32
+    orders: int = 1024
+    near: int = 16
+
+    def at_least(self, **needed: int) -> Sizes:
+        """Return sizes with room for this, doubled until it fits."""
+        sizes = {field.name: int(getattr(self, field.name)) for field in fields(self)}
+        for name, number in needed.items():
+            while sizes[name] < number:
+                sizes[name] *= 2
+        return Sizes(**sizes)
+
+    @property
+    def constraints(self) -> int:
+        """Constraints of a goal: one a slot, and a name not wanted an exchange."""
+        return self.slots + self.exchanges
+
+    @property
+    def user_items(self) -> int:
+        """Items of a user act: constraints, and what is combined with them."""
+        return self.constraints + 8
+
+    @property
+    def system_items(self) -> int:
+        """Items of a system act: names of all entities that match, and what is asked for."""
+        return self.entities + self.slots + 2
+
+    @property
+    def agenda(self) -> int:
+        """Acts on an agenda."""
+        return self.slots + self.exchanges + 8
+
+    @property
+    def agenda_items(self) -> int:
+        """Items on an agenda: one an act, but for the act on top."""
+        return self.agenda + self.user_items
+
+
+STANDARD = Sizes()
+
+
+def shared_fields(sizes: Sizes) -> list[Field]:
+    """Return the fields of what the dialogues of a task share.
+
+    They end with room to work in, which nothing is left in from one exchange to the next.
+    """
+    slots, values, entities, words = sizes.slots, sizes.values, sizes.entities, sizes.words
+    acts = len(c.ACTS) + c.FOREIGN_ACTS
+    return [
+        # switches
+        *_each("u1", "legacy", "perfect", "keep_alternatives", "looks_again"),
+        *_each("u1", "masks_inform", "masks_request", "masks_bye", "bye_any_time"),
+        # slots
+        *_each("i8", "slots", "requestables", "constraints", "informables"),
+        *_each("i8", "name", "this", "type", "near", "entity_type"),
+        ("requestable", "i8", slots),
+        ("constraint", "i8", slots),
+        ("informable", "i8", slots),
+        *((f"is_{kind}", "u1", slots) for kind in ("constraint", "informable", "answer")),
+        *((f"is_{kind}", "u1", slots) for kind in ("asked_by_user", "binary", "untouched")),
+        ("is_unchecked", "u1", slots),
+        ("rank", "i8", slots),  # in the alphabet
+        ("hash", "u8", slots),  # of Python 2
+        ("threshold", "f8", slots),
+        # values: those of slot s begin at first[s]
+        ("first", "i8", slots),
+        ("numbers", "i8", slots),  # of values in the ontology
+        ("type_word", "i8", slots),
+        ("yes", "i8", slots),
+        ("no", "i8", slots),
+        ("near_value", "i8", (slots, sizes.near)),
+        ("told", "u1", values),  # whether there is such a thing as the value
+        # entities
+        ("entities", "i8", ()),
+        ("everything", "u8", words),
+        ("having", "u8", (values, words)),
+        ("value", "i4", (entities, slots)),
+        ("alike", "i4", (entities, slots)),  # the same number for the same value in any case
+        ("telling", "i8", slots),
+        ("tellings", "i8", ()),
+        ("named", "i8", values),  # the first entity of a name
+        # goals and users
+        ("orders", "i8", ()),
+        ("picked", "i8", ()),
+        ("order", "i8", (sizes.orders, 3)),
+        ("low", "f8", _PARAMETERS),
+        ("width", "f8", _PARAMETERS),
+        ("patience", "i8", 3),
+        ("patiences", "i8", ()),
+        # channel
+        ("rate", "f8", ()),
+        *_taken("act", acts),
+        *_taken("slot", slots),
+        *_taken("value", values),
+        ("lengths", "f8", (2, c.HYPOTHESES)),  # of lists that are incorrect, correct
+        ("length_number", "i8", 2),
+        ("positions", "f8", c.HYPOTHESES),
+        ("position_number", "i8", ()),
+        ("means", "f8", (2, c.HYPOTHESES)),
+        ("deviations", "f8", (2, c.HYPOTHESES)),
+        ("rest_deviations", "f8", (2, c.HYPOTHESES)),
+        # task, actions and vectors
+        *_each("i8", "max_exchanges", "enough", "most", "pool"),
+        ("exchange_reward", "f8", ()),
+        ("success_reward", "f8", ()),
+        *_each("i8", "method_place", "flag_place"),
+        ("value_place", "i8", slots),
+        ("discourse_place", "i8", len(c.DISCOURSE_ACTS)),
+        ("requested_place", "i8", slots),
+        # room to work in: what is heard now (slots asked for: -1 where not), and acts
+        ("heard", "i8", slots),
+        ("heard_value", "i8", (slots, 2 * c.HYPOTHESES)),
+        ("heard_score", "f8", (slots, 2 * c.HYPOTHESES)),
+        ("heard_methods", "f8", c.NUMBER_OF_METHODS),
+        ("heard_requested", "f8", slots),
+        ("table", "i8", 16 * slots),  # of a Python 2 dictionary
+        ("some", "u8", words),
+        *((name, "i8", slots) for name in ("sampled", "asked", "swapped", "is_kept")),
+    ]
+
+
+def dialogue_fields(sizes: Sizes) -> list[Field]:
+    """Return the fields of a dialogue; what every exchange needs is close together."""
+    slots, values, said = sizes.slots, sizes.values, sizes.user_items
+    return [
+        # the course of a dialogue
+        *_each("u1", "ended", "success", "out_of_time"),
+        *_each("u1", "first_offer_pending", "told_nothing_matches"),
+        *_each("u1", "nothing_found", "offered", "offered_before"),
+        *_each("u1", "alternative_awaited", "asked", "discriminable", "has_normal"),
+        *_each("i8", "exchange", "twister_at", "now"),
+        ("normal", "f8", ()),
+        # belief
+        *_each("i8", "last_offered", "offers"),
+        ("methods", "f8", c.NUMBER_OF_METHODS),
+        ("discourse", "f8", len(c.DISCOURSE_ACTS)),
+        ("accepted", "u1", slots),
+        ("best_mass", "f8", slots),
+        ("none", "f8", slots),
+        ("believed", "i4", slots),
+        ("best", "i8", slots),
+        ("second_mass", "f8", slots),
+        ("second", "i8", slots),
+        ("requested", "f8", slots),
+        # summary
+        *_each("i8", "count", "number"),
+        ("rows", "u8", sizes.words),
+        ("accepted_slot", "i8", slots),  # the likeliest first
+        ("listed_slot", "i8", slots),
+        ("matches", "u1", ABOUT_MATCHES),
+        # the user
+        *_each("i8", "patience", "max_patience", "constraints", "requests", "agenda"),
+        ("name_at", "i8", ()),  # the place of the name among requests
+        ("parameter", "f8", _PARAMETERS),
+        ("constraint", "i8", sizes.constraints),
+        ("request_slot", "i8", slots),
+        ("request_value", "i8", slots),
+        ("agenda_act", "i8", sizes.agenda),
+        ("agenda_end", "i8", sizes.agenda),  # of the items of an act
+        ("agenda_item", "i8", sizes.agenda_items),
+        # acts: what the user said, could say again, what was heard, and what the system says
+        *_each("i8", "said_act", "said_items", "again_act", "again_items"),
+        ("said_item", "i8", said),
+        ("again_item", "i8", said),
+        ("hypotheses", "i8", ()),
+        ("heard_act", "i8", c.HYPOTHESES),
+        ("heard_items", "i8", c.HYPOTHESES),
+        ("score", "f8", c.HYPOTHESES),
+        ("heard_item", "i8", (c.HYPOTHESES + 1, said)),  # the last: one understood in context
+        ("system_act", "i8", 2),
+        ("system_items", "i8", 2),
+        ("system_item", "i8", (2, sizes.system_items)),
+        # the values heard of a slot lie, in that order, from first[slot] on
+        ("value", "i4", values),
+        ("mass", "f8", values),
+        ("offer", "i8", sizes.exchanges),
+        ("used", "u1", values),
+        ("used_slot", "u1", slots),
+        # chance: Python's generator, and the NumPy generator that seeds it
+        ("twister", "u4", 624),
+        ("seeder", "u8", 4),
+    ]
+
+
+def _each(kind: str, *names: str) -> list[Field]:
+    return [(name, kind, ()) for name in names]
+
+
+def _taken(what: str, number: int) -> list[Field]:
+    """Return the fields of what words are taken for."""
+    return [
+        (f"{what}_words", "i8", (number, NEIGHBOURS)),
+        (f"{what}_sums", "f8", (number, NEIGHBOURS)),
+        (f"{what}_number", "i8", number),
+    ]
+
+
+class _Record:
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+    def __init__(self, layout: list[Field]) -> None:
+        for name, kind, shape in layout:
+            setattr(self, name, _zeros(0.0 if kind == "f8" else 0, shape))
+
+
+class SharedRecord(_Record):
+    """What dialogues share, for plain Python; `matching` is what was found for accepted values."""
+
+    __slots__ = (*(name for name, *_ in shared_fields(STANDARD)), "matching")
+
+
+class DialogueRecord(_Record):
+    """A dialogue for plain Python, with its generator of random numbers, `rng`."""
+
+    __slots__ = (*(name for name, *_ in dialogue_fields(STANDARD)), "rng")
+
+
+def _zeros(zero: float, shape: int | tuple[int, ...]) -> Any:
+    if shape == ():
+        return zero
+    first, *rest = (shape,) if isinstance(shape, int) else shape
+    return [_zeros(zero, tuple(rest)) for _ in range(first)]
+
+
+def as_array(record: Any, layout: list[Field]) -> Any:
+    """Return a record as a structured array of one."""
+    array = np.zeros(1, dtype=np.dtype(layout, align=True))
+    for name, *_ in layout:
+        array[name][0] = getattr(record, name)
+    return array

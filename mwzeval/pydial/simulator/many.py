@@ -1,0 +1,193 @@
+"""Many dialogues of a task at once, each the very dialogue that a scalar one would be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.environments.decision_process import DecisionProcess, Mask
+from mwzeval.pydial.simulator.compiled import (
+    BEGIN,
+    LOOK,
+    STEP,
+    advance_function,
+    random_function,
+)
+from mwzeval.pydial.simulator.layout import (
+    DialogueRecord,
+    as_array,
+    dialogue_fields,
+    shared_fields,
+)
+from mwzeval.pydial.simulator.simulation import no_goal
+from mwzeval.pydial.simulator.tables import put_user_model, shared_record
+from mwzeval.pydial.simulator.view import View
+
+
+class ManyDialogues:
+    """So many dialogues of a process, one after the other in each place.
+
+    `vectors`, shape (dialogues, size), and `masks`, shape (dialogues, actions), are what was
+    observed last: of a dialogue that ended the vector is zero and the mask that of its last action.
+    `rewards` are those of the last step. Each place has a NumPy generator (`seed`), from which each
+    of its dialogues is seeded as `rng_from` does it.
+    """
+
+    def __init__(self, process: DecisionProcess, number: int) -> None:
+        """Prepare. The first dialogues need `seed`, and then `begin`.
+
+        Raises `DependencyError` without numba.
+        """
+        self.process = process
+        simulation = process.simulation
+        self._t, sizes = shared_record(
+            simulation.codes,
+            simulation.task,
+            simulation.channel,
+            simulation.switches,
+            compiled=True,
+        )
+        put_user_model(self._t, simulation.user_model, simulation.legacy)
+        self.shared = as_array(self._t, shared_fields(sizes))
+        self._make_room(number, np.dtype(dialogue_fields(sizes), align=True))
+
+    def _make_room(self, number: int, kind: np.dtype[Any]) -> None:
+        process = self.process
+        self.number = number
+        self.dialogues = _zeros(number, kind)
+        self.vectors = np.zeros((number, len(process.names)), dtype=np.float32)
+        self.masks = np.ones((number, len(process.actions)), dtype=np.bool_)
+        self.rewards = np.zeros(number)
+        self.dialogues["ended"] = True
+
+    @property
+    def ended(self) -> Mask:
+        """Which dialogues are over, shape (dialogues,)."""
+        return self._flags("ended")
+
+    @property
+    def success(self) -> Mask:
+        """Which dialogues are over and have succeeded, shape (dialogues,)."""
+        return self._flags("success")
+
+    @property
+    def out_of_time(self) -> Mask:
+        """Which dialogues are over because there was no time left, shape (dialogues,)."""
+        return self._flags("out_of_time")
+
+    @property
+    def exchanges(self) -> NDArray[np.int64]:
+        """How many exchanges each dialogue has had, shape (dialogues,)."""
+        exchanges: NDArray[np.int64] = self.dialogues["exchange"].copy()
+        return exchanges
+
+    def _flags(self, name: str) -> Mask:
+        flags: Mask = self.dialogues[name] != 0
+        return flags
+
+    def sibling(self, number: int) -> ManyDialogues:
+        """Return `number` other dialogues of the same process; all that was prepared is shared."""
+        other = copy(self)
+        other._make_room(number, self.dialogues.dtype)
+        return other
+
+    def view(self, place: int) -> View:
+        """Return one of the dialogues in words."""
+        d: Any = DialogueRecord([])
+        for name in self.dialogues.dtype.fields or ():
+            setattr(d, name, self.dialogues[name][place].tolist())
+        return View(self.process.simulation.codes, self._t, d)
+
+    def load(self) -> None:
+        """Compile what plays the dialogues, or load it from disk, before the first of them."""
+        other = self.sibling(1)
+        other.begin(np.zeros(1, dtype=np.bool_))
+        PlaceRng(other, 0).random()
+
+    def seed(
+        self,
+        places: Sequence[int],
+        generators: Sequence[np.random.Generator],
+        *,
+        forget: bool = True,
+    ) -> None:
+        """Seed the dialogues to come in some places, and `forget` what is remembered of others.
+
+        A generator is read, not changed.
+        """
+        for place, generator in zip(places, generators, strict=True):
+            self.dialogues["seeder"][place] = _seeder_state(generator)
+            if forget:
+                self.dialogues["offered_before"][place] = False
+                self.dialogues["alternative_awaited"][place] = False
+
+    def begin(self, which: Mask, *, looks: bool = True) -> None:
+        """Begin a dialogue in some places. Raises `DataError` for a domain without goals."""
+        no_actions = np.zeros(self.number, dtype=np.int64)
+        self._advance(np.where(which, BEGIN, LOOK), no_actions, looks)
+
+    def step(
+        self, actions: NDArray[np.int64], begin: Mask | None = None, *, looks: bool = True
+    ) -> None:
+        """Take an action in each place where there is a dialogue; begin one where `begin` says so.
+
+        Without `looks` vectors and masks stay as they are; `HANDCRAFTED` does not need them. Raises
+        `DataError` for a domain without goals.
+        """
+        what = np.where(self.ended, LOOK, STEP)
+        if begin is not None:
+            what[begin] = BEGIN
+        self._advance(what, actions, looks)
+
+    def _advance(self, what: NDArray[np.int64], actions: NDArray[np.int64], looks: bool) -> None:
+        self.rewards = np.zeros(self.number)
+        if looks:
+            # What was handed out before stays as it is.
+            self.vectors = np.empty_like(self.vectors)
+        failed = advance_function()(
+            self.shared,
+            self.dialogues,
+            what,
+            actions,
+            self.vectors,
+            self.masks,
+            self.rewards,
+            looks,
+        )
+        if failed >= 0:
+            raise no_goal(self.process.simulation.domain.name)
+
+
+def _zeros(number: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return records of zeros, in huge pages where the system has them.
+
+    A step touches a little of every record. NumPy asks for huge pages in `empty`, not in `zeros`.
+    """
+    records = np.empty(number, dtype=kind)
+    records.view(np.uint8)[:] = 0
+    return records
+
+
+class PlaceRng(Rng):
+    """The random numbers of the dialogue in one place, for policies that draw."""
+
+    def __init__(self, batch: ManyDialogues, place: int) -> None:
+        super().__init__(0)
+        self._batch, self._place = batch, place
+        self._draw = random_function()
+
+    def random(self) -> float:
+        """Return a number from 0 up to, but without, 1."""
+        return self._draw(self._batch.dialogues, self._place)
+
+
+def _seeder_state(generator: np.random.Generator) -> tuple[int, int, int, int]:
+    """Return the state of a NumPy generator, a PCG64: high and low half of state and increment."""
+    state = generator.bit_generator.state["state"]
+    low = 2**64 - 1
+    return state["state"] >> 64, state["state"] & low, state["inc"] >> 64, state["inc"] & low

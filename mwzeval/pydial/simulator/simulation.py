@@ -1,0 +1,226 @@
+"""Dialogues between a simulated user and whoever decides what the system says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import NamedTuple
+
+from mwzeval.errors import DataError, UsageError
+from mwzeval.pydial.dialogue.acts import BYE, Act
+from mwzeval.pydial.dialogue.domain import Domain
+from mwzeval.pydial.dialogue.error_model import ErrorModel
+from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.dialogue.user_parameters import UserModel, user_model
+from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.codes import Codes
+from mwzeval.pydial.simulator.goals import (
+    FEWEST_MATCHES,
+    MOST_MATCHES,
+    TRIES,
+    achieved,
+    draw_goal,
+    draw_parameters,
+    prepare_user,
+)
+from mwzeval.pydial.simulator.layout import DialogueRecord, dialogue_fields
+from mwzeval.pydial.simulator.step import HEARD_BYE, begin, choose_act, finish, listen, speak
+from mwzeval.pydial.simulator.tables import Switches, put_user_model, shared_record, sibling_of
+from mwzeval.pydial.simulator.user import answer
+from mwzeval.pydial.simulator.view import Belief, View
+from mwzeval.pydial.tasks import Task
+from mwzeval.pydial.users.stand_in import User, UserState
+
+MakeUser = Callable[[UserState], User]
+
+
+class Result(NamedTuple):
+    """What came of a system act: its reward, whether the dialogue is over, and how it ended.
+
+    `success` and `out_of_time` are False while it goes on.
+    """
+
+    reward: float
+    ended: bool
+    success: bool = False
+    out_of_time: bool = False
+
+
+class Simulation:
+    """One dialogue after the other in a task: user, channel and tracker, but no policy.
+
+    What sounds alike is drawn once, from `confusion_seed`. A dialogue depends on nothing but its
+    draws and on what is answered, except that in `legacy` the tracker remembers across dialogues
+    that an offer was made (until `forget`). `make_user` makes users that stand in for the
+    simulated one. `t` and `d` are the records of `layout`.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        task: Task,
+        *,
+        legacy: bool = False,
+        confusion_seed: int = 0,
+        switches: Switches | None = None,
+    ) -> None:
+        self.domain = domain
+        self.task = task
+        self.legacy = legacy
+        self.codes = Codes(domain)
+        self.channel = ErrorModel(domain, task, Rng(confusion_seed))
+        self.switches = switches or Switches(legacy)
+        self.t, self._sizes = shared_record(self.codes, task, self.channel, self.switches)
+        self.set_user_model(user_model(task.user_model))
+        self._make_room()
+
+    def _make_room(self) -> None:
+        self.d = DialogueRecord(dialogue_fields(self._sizes))
+        self.d.ended, self.d.rng = True, Rng(0)
+        self.view = View(self.codes, self.t, self.d)
+        self.make_user: MakeUser | None = None
+        self._user: User | None = None
+
+    def set_user_model(self, model: UserModel) -> None:
+        """Draw the behaviour of users from these ranges."""
+        self.user_model = model
+        put_user_model(self.t, model, self.legacy)
+
+    def sibling(self) -> Simulation:
+        """Return a simulation of other dialogues that shares all that was prepared."""
+        other = copy(self)
+        other.t = sibling_of(self.t)
+        other._make_room()
+        return other
+
+    @property
+    def rng(self) -> Rng:
+        """The generator of the dialogue."""
+        rng: Rng = self.d.rng
+        return rng
+
+    @property
+    def exchange(self) -> int:
+        """The number of the exchange, from 1."""
+        return int(self.d.exchange)
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no dialogue."""
+        return bool(self.d.ended)
+
+    @property
+    def belief(self) -> Belief:
+        """What is believed now; the next exchange changes it."""
+        return Belief(self.view)
+
+    @property
+    def goal(self) -> Goal:
+        """The goal of the user as it is now."""
+        return self.view.goal if self._user is None else self._user.goal
+
+    def forget(self) -> None:
+        """Begin a new run: nothing is remembered of the dialogues before."""
+        self.d.offered_before = self.d.alternative_awaited = False
+
+    def draw_user(self, rng: Rng, goal: Goal | None = None) -> Goal:
+        """Draw a user; return its goal, which may be given.
+
+        Raises `DataError` for a domain without goals.
+        """
+        t, d = self.t, self.d
+        d.rng = rng
+        self.view.forget()
+        draw_parameters(t, d)
+        if goal is not None:
+            self.view.put_goal(goal)
+        elif not draw_goal(t, d):
+            raise no_goal(self.domain.name)
+        prepare_user(t, d)
+        return self.view.goal
+
+    def begin(self, rng: Rng, talk: Rng | None = None, goal: Goal | None = None) -> Belief:
+        """Start a dialogue, up to the first act of the user; return what is believed then.
+
+        The user and all that is said are drawn from `rng`; what is said from where `talk` is, if
+        that is given, so that the same user talks differently. With a `goal` none is drawn.
+        """
+        self.draw_user(rng, goal)
+        if self.make_user is not None:
+            self._user = self.make_user(UserState(self.domain, self.view.goal, rng))
+        else:
+            self._user = None
+        if talk is not None:
+            rng.setstate(talk.getstate())
+        begin(self.t, self.d)
+        self._let_user_answer()
+        listen(self.t, self.d)
+        return self.belief
+
+    def _let_user_answer(self) -> None:
+        if self._user is None:
+            answer(self.t, self.d)
+        else:
+            self.view.put_said(self._user.answer(self.view.system_act))
+
+    def answer(self, act: Act) -> Result:
+        """Say a system act, hear what the user answers, and return what came of it.
+
+        The act is rewarded, and then the dialogue may be over: because one of both said goodbye, or
+        because the user's answer would be one too many (that exchange is not counted). Raises
+        `UsageError` when there is no dialogue.
+        """
+        self._check()
+        self.view.put_system(act)
+        return self._go_on()
+
+    def take(self, action: int) -> Result:
+        """Carry out a summary action; otherwise as `answer`."""
+        self._check()
+        choose_act(self.t, self.d, action)
+        return self._go_on()
+
+    def act_of(self, action: int) -> Act:
+        """Return the system act that a summary action stands for now, which is taken."""
+        self._check()
+        choose_act(self.t, self.d, action)
+        return self.view.next_act
+
+    def _check(self) -> None:
+        if self.d.ended:
+            raise UsageError(
+                "the dialogue is over, or was never begun: call `reset` first (of a simulation: "
+                "`begin`)"
+            )
+
+    def _go_on(self) -> Result:
+        t, d = self.t, self.d
+        if speak(t, d):
+            self._let_user_answer()
+            if listen(t, d):
+                return Result(t.exchange_reward, False)
+            d.out_of_time = True
+        return Result(finish(t, d, self.success()), True, bool(d.success), d.out_of_time)
+
+    def success(self) -> bool:
+        """Tell whether the user has got what is wanted now.
+
+        All requests are answered, and the entity named is one that satisfies the goal as it is
+        after all changes. Answers are not checked against the entity.
+        """
+        if self._user is not None:
+            self.view.put_goal(self._user.goal)
+        return bool(achieved(self.t, self.d))
+
+    def spoken(self, act: Act) -> Act:
+        """Return what the system says in place of an act: goodbye, if the user probably did."""
+        return BYE if self.d.discourse[c.SAID_BYE] > HEARD_BYE else act
+
+
+def no_goal(domain: str) -> DataError:
+    """Return the error of a domain in which no goal was found."""
+    return DataError(
+        f"{domain}: no goal found in {TRIES:,} draws that {FEWEST_MATCHES} or "
+        f"{MOST_MATCHES} entities satisfy; a domain needs more entities that share values"
+    )

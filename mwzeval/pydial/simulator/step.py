@@ -1,0 +1,92 @@
+"""The course of a dialogue: its beginning, and its exchanges.
+
+Source: Casanueva et al. (2017); the order of events is that of the published program.
+"""
+
+from __future__ import annotations
+
+from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.channel import transmit
+from mwzeval.pydial.simulator.goals import achieved, draw_goal, draw_parameters, prepare_user
+from mwzeval.pydial.simulator.handcrafted import say_handcrafted
+from mwzeval.pydial.simulator.layout import Dialogue, Shared
+from mwzeval.pydial.simulator.system import say, say_action, summarize
+from mwzeval.pydial.simulator.tracker import begin_belief, track
+from mwzeval.pydial.simulator.user import answer
+
+HEARD_BYE = 0.8
+"""The system says goodbye, whatever it was about to say, if the user did more probably than so."""
+HANDCRAFTED = -1
+"""In place of an action: what the handcrafted policy says."""
+
+
+def begin(t: Shared, d: Dialogue) -> None:
+    """Start a dialogue of a user that has a goal: the system says hello."""
+    if not t.keep_alternatives:
+        d.alternative_awaited = False
+    begin_belief(t, d)
+    d.exchange = 0
+    d.ended = d.success = d.out_of_time = False
+    d.again_act, d.again_items = c.NULL, 0
+    say(d, c.HELLO)
+    d.system_act[d.now], d.system_items[d.now] = c.NULL, 0
+    d.now = 1 - d.now
+
+
+def start(t: Shared, d: Dialogue) -> bool:
+    """Draw a user, and begin a dialogue with it; tell whether it has found a goal."""
+    draw_parameters(t, d)
+    if not draw_goal(t, d):
+        return False
+    prepare_user(t, d)
+    begin(t, d)
+    answer(t, d)
+    listen(t, d)
+    return True
+
+
+def listen(t: Shared, d: Dialogue) -> bool:
+    """Hear what the user says; tell whether there was time for it."""
+    if d.exchange == t.max_exchanges:
+        return False
+    d.exchange += 1
+    transmit(t, d)
+    if track(t, d) or d.exchange == 1:
+        summarize(t, d)
+    return True
+
+
+def choose_act(t: Shared, d: Dialogue, action: int) -> None:
+    """Make the act of an action what the system says next."""
+    if action == HANDCRAFTED:
+        say_handcrafted(t, d)
+    else:
+        say_action(t, d, action)
+
+
+def speak(t: Shared, d: Dialogue) -> bool:
+    """Say the next act, or goodbye if the user probably did; tell whether the user answers."""
+    if d.discourse[c.SAID_BYE] > HEARD_BYE:
+        say(d, c.BYE)
+    if d.said_act == c.BYE or d.system_act[1 - d.now] == c.BYE:
+        return False
+    d.now = 1 - d.now
+    return True
+
+
+def finish(t: Shared, d: Dialogue, success: bool) -> float:
+    """End a dialogue; return the last reward."""
+    d.ended = True
+    d.success = success
+    return t.exchange_reward + success * t.success_reward
+
+
+def take(t: Shared, d: Dialogue, action: int) -> float:
+    """Carry out an action, and let the simulated user answer; return the reward."""
+    choose_act(t, d, action)
+    if speak(t, d):
+        answer(t, d)
+        if listen(t, d):
+            return t.exchange_reward
+        d.out_of_time = True
+    return finish(t, d, achieved(t, d))

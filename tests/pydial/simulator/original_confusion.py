@@ -1,0 +1,99 @@
+"""What sounds alike in a run of the original: its tables of confusions, drawn with its seed.
+
+The original draws nothing before them, so that they follow from the seed alone: word lists are
+shuffled by NumPy's `RandomState`, and nearest words are found by NumPy 1.16's quicksort, which
+decides between words that are as near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from Levenshtein import distance
+
+from mwzeval.pydial.dialogue.domain import NAME, Domain
+from mwzeval.pydial.dialogue.error_model import (
+    NEIGHBOURS,
+    SOFTENING,
+    USER_ACTS,
+    Confusion,
+    Neighbours,
+)
+from mwzeval.pydial.dialogue.rng import Rng
+from tests.pydial.real_domains import domain
+
+SHORT = 16
+"""Parts that are not longer than this, and one, are sorted by insertion."""
+
+
+@cache
+def original_confusion(code: str, seed: int) -> Confusion:
+    """Return the confusions of a run of the original in one of its domains."""
+    of: Domain = domain(code)
+    random = np.random.RandomState(seed)
+    confusion = Confusion(of, Rng(0))
+    confusion.acts = _table(USER_ACTS, random)
+    slots = _table(of.ontology.requestable, random)
+    confusion.slots = {slot: near.without(NAME) for slot, near in slots.items()}
+    confusion.values_taken_for = {
+        slot: _table(of.ontology.values_and_dontcare[slot], random)
+        for slot in (*of.ontology.constraint_slots, NAME)
+    }
+    return confusion
+
+
+def _table(words: Sequence[str], random: np.random.RandomState) -> dict[str, Neighbours]:
+    shuffled = list(words)
+    random.shuffle(shuffled)
+    table = {}
+    for word in shuffled:
+        distances = [distance(word, other) for other in shuffled]
+        nearest = order_of(distances)[1 : NEIGHBOURS + 1]
+        inverse = [1 / distances[at] for at in nearest]
+        weights = [weight / sum(inverse) + SOFTENING for weight in inverse]
+        table[word] = Neighbours([shuffled[at] for at in nearest], weights)
+    return table
+
+
+def order_of(keys: Sequence[int]) -> list[int]:
+    """Return the places of the keys in ascending order, as NumPy 1.16 does."""
+    order = list(range(len(keys)))
+    parts = [(0, len(keys) - 1)]
+    while parts:
+        first, last = parts.pop()
+        while last - first > SHORT:
+            middle = _divide(keys, order, first, last)
+            low, high = (first, middle - 1), (middle + 1, last)
+            larger, (first, last) = (high, low) if middle - first < last - middle else (low, high)
+            parts.append(larger)
+        order[first : last + 1] = sorted(order[first : last + 1], key=keys.__getitem__)
+    return order
+
+
+def _divide(keys: Sequence[int], order: list[int], first: int, last: int) -> int:
+    """Put what is less than the median of three before it and the rest behind; return its place."""
+
+    def swap(a: int, b: int) -> None:
+        order[a], order[b] = order[b], order[a]
+
+    middle = first + (last - first >> 1)
+    for low, high in ((first, middle), (middle, last), (first, middle)):
+        if keys[order[high]] < keys[order[low]]:
+            swap(low, high)
+    median = keys[order[middle]]
+    left, right = first, last - 1
+    swap(middle, right)
+    while True:
+        left += 1
+        while keys[order[left]] < median:
+            left += 1
+        right -= 1
+        while median < keys[order[right]]:
+            right -= 1
+        if left >= right:
+            break
+        swap(left, right)
+    swap(left, last - 1)
+    return left

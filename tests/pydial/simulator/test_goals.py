@@ -1,0 +1,152 @@
+"""Goals are drawn as the original draws them, and achieved when they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import permutations, product
+from math import sqrt
+
+import pytest
+
+from mwzeval.errors import DataError
+from mwzeval.pydial.dialogue.acts import DONTCARE, Item
+from mwzeval.pydial.dialogue.domain import Domain, EntityTable, ontology_from_json
+from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.simulator.goals import achieved as is_achieved
+from mwzeval.pydial.simulator.goals import draw_goal
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.tasks import TASKS
+from tests.pydial.real_domains import CODES, domain, statistics
+from tests.pydial.simulator.parts import simulation_of
+from tests.pydial.small_domain import CAFES
+
+DRAWN = 12_000
+STANDARD_ERRORS = 3
+
+
+def counts_of_original(code: str) -> dict[str, Counter[str]]:
+    found = statistics()[f"env1-{code}"]["goals"]
+    return {key: Counter(value) for key, value in found.items() if key != "n"}
+
+
+@cache
+def counts_of_ours(code: str) -> dict[str, Counter[str]]:
+    simulation = simulation_of(domain(code), legacy=True)
+    rng = Rng(11)
+    counts: dict[str, Counter[str]] = {key: Counter() for key in counts_of_original(code)}
+    for _ in range(DRAWN):
+        goal, table = simulation.draw_user(rng), domain(code).table
+        pairs = tuple((item.slot, str(item.value)) for item in goal.constraints)
+        rows = table.everything
+        for slot, value in pairs:
+            rows &= table.everything if value == DONTCARE else table.having(slot, value)
+        unconcerned = sum(value == DONTCARE for _, value in pairs)
+        counts["constraint_slot_counts"].update(slot for slot, _ in pairs)
+        counts["request_slot_counts"].update(list(goal.requests))
+        counts["num_dontcare_constraints"][str(unconcerned)] += 1
+        counts["matching_entities"][str(rows.bit_count())] += 1
+        counts["num_requests_incl_name"][str(len(goal.requests))] += 1
+        counts["patience"][str(simulation.d.patience)] += 1
+    return counts
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.integration
+def test_goals_are_those_of_the_original_within_three_standard_errors(code: str) -> None:
+    theirs, ours = counts_of_original(code), counts_of_ours(code)
+    n = statistics()[f"env1-{code}"]["goals"]["n"]
+    far = {}
+    for what, counted in theirs.items():
+        for key in {*counted, *ours[what]}:
+            share = (counted[key] + ours[what][key]) / (n + DRAWN)
+            error = sqrt(share * (1 - share) * (1 / n + 1 / DRAWN))
+            difference = ours[what][key] / DRAWN - counted[key] / n
+            if abs(difference) > STANDARD_ERRORS * error:
+                far[what, key] = difference / error if error else difference
+    assert not far
+
+
+def test_goals_are_as_probable_as_a_full_count_says() -> None:
+    ontology, table = CAFES.ontology, CAFES.table
+    weights: Counter[frozenset[Item]] = Counter()
+    for slots in permutations(ontology.constraint_slots, 3):
+        spaces = [ontology.values_and_dontcare[slot] for slot in slots]
+        probability = 1.0
+        for space in spaces:
+            probability /= len(space)
+        for values in product(*spaces):
+            matching = [
+                row
+                for row in table.rows
+                if all(v in (DONTCARE, row[s]) for s, v in zip(slots, values, strict=True))
+            ]
+            if len(matching) in (2, 3):
+                weights[frozenset(map(Item, slots, values))] += probability  # type: ignore[assignment]
+    total = sum(weights.values())
+    simulation, n = simulation_of(CAFES), 20_000
+    simulation.d.rng = Rng(2)
+    drawn: Counter[frozenset[Item]] = Counter()
+    for _ in range(n):
+        assert draw_goal(simulation.t, simulation.d)
+        drawn[frozenset(simulation.view.goal.constraints)] += 1
+    assert set(drawn) <= set(weights)
+    chi_square = sum(
+        (drawn[goal] - n * weight / total) ** 2 / (n * weight / total)
+        for goal, weight in weights.items()
+    )
+    degrees = len(weights) - 1
+    assert abs(chi_square - degrees) < 4 * sqrt(2 * degrees)
+
+
+def test_patient_users_have_six_turns_unless_legacy() -> None:
+    rng = Rng(1)
+    for legacy, turns in ((False, {4, 5, 6}), (True, {4, 5})):
+        simulation, found = simulation_of(CAFES, legacy=legacy), set()
+        for _ in range(200):
+            simulation.draw_user(rng)
+            found.add(simulation.d.patience)
+        assert found == turns
+
+
+def test_a_domain_without_acceptable_goals_is_refused() -> None:
+    plain = {
+        "type": "inn",
+        "requestable": ["name", "area"],
+        "system_requestable": ["area"],
+        "informable": {"name": ["x"], "area": ["north", "south"]},
+    }
+    ontology = ontology_from_json("Inns", plain)
+    one_inn = Domain(ontology, EntityTable(ontology, [{"name": "x", "area": "north"}]))
+    with pytest.raises(DataError, match="Inns"):
+        Simulation(one_inn, TASKS["CR-1"]).begin(Rng(1))
+
+
+@pytest.mark.parametrize(
+    ("constraints", "requests", "achieved"),
+    [
+        ([Item("area", "north")], {"name": "anna"}, True),
+        ([Item("area", "north")], {"name": "ANNA"}, True),
+        ([Item("area", "north")], {"name": "anna", "phone": "not available"}, True),
+        ([Item("area", "north")], {"name": "anna", "phone": None}, False),
+        ([Item("area", "north")], {"name": None}, False),
+        ([Item("area", "north")], {"name": "none"}, False),
+        ([Item("area", "south")], {"name": "anna"}, False),
+        ([Item("area", DONTCARE)], {"name": "anna"}, True),
+        ([Item("area", "north"), Item("name", "anna")], {"name": "anna"}, True),
+        ([Item("area", "north"), Item("name", "bella")], {"name": "anna"}, False),
+        ([Item("area", "north"), Item("name", DONTCARE)], {"name": "anna"}, True),
+        ([Item("name", "anna", True), Item("area", "north")], {"name": "anna"}, False),
+        ([Item("name", "bella", True), Item("area", "north")], {"name": "anna"}, True),
+        # Two cafés are called "twin", one in the north, one in the south: any of them will do.
+        ([Item("area", "south")], {"name": "twin"}, True),
+        ([Item("area", "centre")], {"name": "twin"}, False),
+    ],
+)
+def test_a_goal_is_achieved_by_a_named_entity_and_all_answers(
+    constraints: list[Item], requests: dict[str, str | None], achieved: bool
+) -> None:
+    simulation = simulation_of(CAFES)
+    simulation.view.put_goal(Goal(constraints, requests))
+    assert is_achieved(simulation.t, simulation.d) is achieved

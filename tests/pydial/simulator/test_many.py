@@ -1,0 +1,73 @@
+"""What compiled code does on its own is what Python does."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.pydial.dialogue.rng import rng_from
+from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.simulator import codes, native, twister
+from mwzeval.pydial.simulator.layout import STANDARD
+from mwzeval.pydial.simulator.many import _seeder_state
+from mwzeval.pydial.simulator.twister import rounded, summed
+
+
+def test_a_domain_larger_than_the_standard_has_larger_records() -> None:
+    larger = STANDARD.at_least(slots=33, values=5000)
+    assert (larger.slots, larger.values, larger.entities) == (64, 8192, STANDARD.entities)
+    assert STANDARD.at_least(slots=4) == STANDARD
+
+
+def test_parameters_have_their_names() -> None:
+    names = {**vars(codes), "REPEAT": codes.SAYS_REPEAT}
+    assert [names[name.upper()] for name in UserParameters._fields] == list(range(26))
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("seed", [0, 3, 2**40])
+def test_chance_is_that_of_python(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    d: Any = SimpleNamespace(
+        twister=np.zeros(624, dtype=np.uint32),
+        seeder=np.array(_seeder_state(generator), dtype=np.uint64),
+        normal=0.0,
+    )
+    with np.errstate(over="ignore"):
+        for _ in range(2):
+            twister.seed_twister(d, twister.next_seed(d))
+            plain: Any = SimpleNamespace(rng=rng_from(generator))
+            for draw in ("random", "gauss", "choose", "below", "which", "weighted") * 120:
+                given_to: tuple[Any, ...] = {
+                    "random": (),
+                    "gauss": (1.0, 0.5),
+                    "which": (0.2, 0.3),
+                    "weighted": ([0.1, 0.4, 1.7], 3),
+                }.get(draw, (7,))
+                mine, theirs = (getattr(module, draw) for module in (twister, native))
+                assert mine(d, *given_to) == theirs(plain, *given_to)
+
+
+@given(st.floats(0.01, 0.99))
+def test_confidences_are_rounded_as_by_python(number: float) -> None:
+    assert rounded(number) == round(number, 4)
+
+
+def test_numbers_next_to_the_middle_are_rounded_as_by_python() -> None:
+    numbers = [middle / 32 % 1 for middle in range(150, 9900, 39)]
+    for middle in range(150, 9900, 39):
+        exact = (middle + 0.5) / 10_000
+        numbers += [math.nextafter(exact, 0), exact, math.nextafter(exact, 1)]
+    failures = [number for number in numbers if rounded(number) != round(number, 4)]
+    assert not failures
+
+
+@given(st.lists(st.floats(0.0, 1.0), max_size=7))
+def test_sums_are_those_of_python(numbers: list[float]) -> None:
+    assert summed(numbers, len(numbers)) == sum(numbers)

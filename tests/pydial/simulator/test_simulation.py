@@ -1,0 +1,190 @@
+"""Whole dialogues: they end, they are fair, and they depend on nothing but their seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.errors import UsageError
+from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.environments.decision_process import DecisionProcess
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
+from mwzeval.pydial.runs.episodes import play, rng_of
+from mwzeval.pydial.simulator.simulation import Result, Simulation
+from mwzeval.pydial.tasks import TASKS
+from tests.examples import examples
+from tests.pydial.simulator.parts import Tracker
+
+DEMO = load_domain("Demo-SFR")
+NOISY, PERFECT = TASKS["Demo-SFR-6"], TASKS["Demo-SFR-1"]
+ACTS = ["hello", "request", "confirm", "select", "inform", "reqmore", "repeat", "bye", "null", "x"]
+ENTITY = DEMO.table.rows[0]
+
+
+def system_items() -> st.SearchStrategy[Item]:
+    ontology = DEMO.ontology
+    said = [Item(slot, value) for slot, value in ENTITY.items()]
+    said += [Item(slot) for slot in (*ontology.requestable, "type", "nonsense")]
+    said += [Item("name", "none"), Item("name", ENTITY["name"], True), Item("type", "library")]
+    said += [
+        Item(slot, value, negated)
+        for slot in ontology.constraint_slots
+        for value in (*ontology.informable[slot][:2], "dontcare", "none")
+        for negated in (False, True)
+    ]
+    return st.sampled_from(said)
+
+
+SYSTEM_ACTS = st.builds(Act, st.sampled_from(ACTS), st.lists(system_items(), max_size=4).map(tuple))
+
+
+@examples(60)
+@given(st.booleans(), st.integers(0, 2**32), st.lists(SYSTEM_ACTS, min_size=26, max_size=26))
+def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts: list[Act]) -> None:
+    simulation = Simulation(DEMO, NOISY, legacy=legacy)
+    simulation.begin(Rng(seed))
+    total = 0.0
+    for number, act in enumerate(acts, start=1):
+        result = simulation.answer(act)
+        total += result.reward
+        assert simulation.d.patience <= simulation.d.max_patience
+        assert "name" in simulation.goal.requests
+        assert all(item.value is not None for item in simulation.goal.constraints)
+        if result.ended:
+            break
+        assert simulation.exchange == number + 1
+    assert result.ended
+    assert simulation.exchange == number <= 25
+    assert result.out_of_time <= (number == 25)
+    assert result.success == simulation.success()
+    assert total == 20 * result.success - number
+
+
+@examples(30)
+@given(st.booleans(), st.integers(0, 2**32), st.integers(0, 2**32))
+def test_any_sequence_of_actions_ends_in_time(legacy: bool, seed: int, choices: int) -> None:
+    process = DecisionProcess(DEMO, NOISY, legacy=legacy)
+    observation, _ = process.begin(Rng(seed))
+    rng, exchanges, ended = Rng(choices), 0, False
+    while not ended:
+        assert ((observation >= 0) & (observation <= 1)).all()
+        assert process.mask.any()
+        observation, _, ended, info = process.step(rng.choose(range(len(process.mask))))
+        exchanges += 1
+    assert exchanges == info["exchange"] <= 25
+    assert not observation.any()
+
+
+def outcome(simulation: Simulation, seed: int) -> tuple[list[str], Result]:
+    policy, rng = HandcraftedPolicy(simulation.domain), Rng(seed)
+    belief = simulation.begin(rng)
+    said = []
+    while True:
+        result = simulation.answer(policy.act(belief, rng))
+        said += [str(simulation.view.system_act), str(simulation.view.said)]
+        if result.ended:
+            return said, result
+
+
+def test_a_dialogue_depends_on_nothing_but_its_seed() -> None:
+    simulation = Simulation(DEMO, NOISY)
+    alone = outcome(Simulation(DEMO, NOISY), 7)
+    for other in range(20):
+        outcome(simulation, other)
+    assert outcome(simulation, 7) == alone
+    sibling = simulation.sibling()
+    sibling.begin(Rng(8))
+    assert outcome(simulation, 7) == outcome(sibling, 7) == alone
+    assert outcome(simulation, 8) != alone
+
+
+def test_what_sounds_alike_is_drawn_from_a_seed_of_its_own() -> None:
+    played = {
+        seed: [outcome(Simulation(DEMO, NOISY, confusion_seed=seed), d) for d in range(12)]
+        for seed in (0, 1)
+    }
+    assert played[0] == [outcome(Simulation(DEMO, NOISY), d) for d in range(12)]
+    assert played[0] != played[1]
+
+
+def test_the_system_says_goodbye_when_the_user_does() -> None:
+    simulation = Simulation(DEMO, PERFECT)
+    simulation.begin(Rng(0))
+    result = Result(0, False)
+    while not result.ended:  # the same again and again costs the user's patience
+        result = simulation.answer(parse_act("request(name)"))
+    assert str(simulation.view.said) == "bye()"
+    assert str(simulation.view.system_act) == "bye()"
+    assert simulation.exchange <= 7
+    assert result == Result(-1, True, False, False)
+
+
+@pytest.mark.parametrize(("confidence", "said"), [(0.79, "reqmore"), (0.81, "bye")])
+def test_a_goodbye_is_answered_where_it_is_believed_by_more_than_four_fifths(
+    confidence: float, said: str
+) -> None:
+    tracker = Tracker(DEMO)
+    tracker.update(Act("hello"), ((Act("bye"), confidence), (Act("thankyou"), 1 - confidence)))
+    assert tracker.simulation.spoken(Act("reqmore")).name == said
+
+
+def test_a_system_that_says_goodbye_ends_the_dialogue() -> None:
+    simulation = Simulation(DEMO, PERFECT)
+    simulation.begin(Rng(0))
+    assert simulation.answer(parse_act("bye()")) == Result(-1, True, False, False)
+    with pytest.raises(UsageError):
+        simulation.answer(parse_act("bye()"))
+
+
+def test_the_exchange_that_would_be_one_too_many_is_not_counted() -> None:
+    task = replace(PERFECT, max_exchanges=3)
+    simulation = Simulation(DEMO, task)
+    simulation.begin(Rng(0))
+    slots = DEMO.ontology.constraint_slots
+    results = [simulation.answer(Act("request", (Item(slot),))) for slot in slots[:3]]
+    assert results == [Result(-1, False), Result(-1, False), Result(-1, True, False, True)]
+    assert simulation.exchange == 3
+
+
+def test_masked_random_actions_do_worse_than_the_handcrafted_policy() -> None:
+    process, successes = DecisionProcess(DEMO, NOISY), 0
+    for index in range(60):
+        rng, ended = rng_of(1, index), False
+        process.begin(rng)
+        while not ended:
+            action = RandomPolicy().act(None, process.mask, rng)
+            _, _, ended, info = process.step(action)
+        successes += info["success"]
+    handcrafted = play(Simulation(DEMO, NOISY), HandcraftedPolicy(DEMO), 60, 1)
+    assert successes + 12 < sum(episode.success for episode in handcrafted)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_an_alternative_is_still_awaited_in_the_next_dialogue_if_wished(keep: bool) -> None:
+    process = DecisionProcess(DEMO, NOISY, keep_alternatives=keep)
+    process.simulation.d.alternative_awaited = True
+    process.begin(Rng(1))
+    assert process.simulation.d.alternative_awaited is keep
+
+
+def test_kernel_vectors_come_along() -> None:
+    process = DecisionProcess(DEMO, NOISY, legacy=True)
+    process.begin(Rng(1))
+    choosing, learning = process.kernel_vector(), process.kernel_vector(choosing=False)
+    assert choosing.shape == learning.shape == (process.kernel_size,)
+    assert np.count_nonzero(choosing != learning) == 1
+
+
+@pytest.mark.parametrize("slot", ["type", "phone", "nonsense"])
+def test_a_yes_to_what_nothing_is_believed_about_is_heard_for_the_rest(slot: str) -> None:
+    tracker = Tracker(DEMO)
+    tracker.begin()
+    yes = parse_act('affirm(allowedforkids="1")')
+    belief = tracker.update(Act("confirm", (Item(slot, "x"),)), ((yes, 1.0),))
+    assert belief.slots["allowedforkids"].accepted == "1"

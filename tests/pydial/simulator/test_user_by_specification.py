@@ -1,0 +1,173 @@
+"""The simulated user does what the specification says, each way as probably, in random states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+from mwzeval.pydial.dialogue.acts import Act, Item
+from mwzeval.pydial.dialogue.domain import Domain
+from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.simulator.simulation import Simulation
+from tests.pydial.simulator.outcomes import Script, outcomes
+from tests.pydial.simulator.parts import TextUser, simulation_of
+from tests.pydial.simulator.random_acts import DOMAIN_CASES, RandomActs, domain_named
+from tests.pydial.simulator.specification_goal import SpecifiedUser
+from tests.pydial.simulator.specification_user import hear, respond
+
+STATES = 240
+PER_CAST = 20
+"""So many states are about the same few entities."""
+ALL_DIFFERENT = UserParameters._make([0.2 + 0.02 * n for n in range(24)] + [0.0, 0.0])._replace(
+    thank_ack_1=0.2,
+    thank_ack_2=0.3,
+    request_alternatives_1=0.21,
+    request_alternatives_2=0.35,
+    new_request_response_1=0.19,
+    new_request_response_2=0.36,
+    correcting_act_1=0.22,
+    correcting_act_2=0.33,
+)
+
+
+class After(NamedTuple):
+    """What there is to compare once the user has answered; the agenda begins at the bottom."""
+
+    said: str
+    agenda: tuple[str, ...]
+    constraints: tuple[Item, ...]
+    requests: tuple[tuple[str, str | None], ...]
+    used: tuple[tuple[str, tuple[str, ...]], ...]
+    patience: int
+    told_nothing_matches: bool
+    first_offer_pending: bool
+    last_said: str
+
+
+def random_user(acts: RandomActs, domain: Domain) -> SpecifiedUser:
+    random, ontology = acts.random, domain.ontology
+    slots = random.sample(ontology.constraint_slots, 3)[: random.choice([0, 1, 2, 3, 3, 3])]
+    constraints = [Item(slot, acts.value(slot)) for slot in slots]
+    used = {slot: {str(value)} for slot, value, _ in constraints}
+    kind = random.random()
+    if kind < 0.5:
+        constraints.append(Item("name", random.choice(acts.names), kind < 0.25))
+    requests: dict[str, str | None] = {"name": random.choice([None, *acts.names[:2]])}
+    for slot in acts.some({*ontology.requestable} - {"name"}, 3):
+        requests[slot] = random.choice([None, "x"])
+    patience = random.choice([4, 5])
+    return SpecifiedUser(
+        domain=domain,
+        parameters=ALL_DIFFERENT,
+        constraints=constraints,
+        requests=requests,
+        used=used,
+        agenda=random_agenda(acts, constraints),
+        patience=random.randint(1, patience),
+        max_patience=patience,
+        told_nothing_matches=random.random() < 0.1,
+        first_offer_pending=random.random() < 0.4,
+        last_said=random.choice([acts.constraint_inform(), Act("hello"), Act("repeat")]),
+        last_heard=acts.system_act(),
+    )
+
+
+def random_agenda(acts: RandomActs, constraints: Iterable[Item]) -> list[Act]:
+    random = acts.random
+    if random.random() < 0.1:
+        return []
+    wanted = [item for item in constraints if not item.negated]
+    informs = [Act("inform", (item,)) for item in (*wanted, Item("type", acts.entity_type))]
+    agenda = random.sample(informs, random.randint(0, min(3, len(informs))))
+    if random.random() < 0.8:
+        agenda.insert(0, Act("bye"))
+    if random.random() < 0.25:
+        asked = random.sample(acts.requestable, 2)
+        one, two = acts.constraint_inform(), acts.constraint_inform()
+        agenda.append(
+            random.choice(
+                [
+                    one,
+                    Act("confirm", two.items),
+                    Act("affirm", one.items),
+                    Act("negate", two.items),
+                    Act("request", tuple(map(Item, asked))),
+                    Act("request", tuple(map(Item, sorted({asked[0], "name"})))),
+                ]
+            )
+        )
+        random.shuffle(agenda)
+    return agenda
+
+
+def as_specified(before: SpecifiedUser, heard: Act, rng: Script) -> After:
+    user = before.twin()
+    hear(user, heard, rng)
+    said = respond(user, rng)
+    return After(
+        said=str(said),
+        agenda=tuple(map(str, user.agenda)),
+        constraints=tuple(user.constraints),
+        requests=tuple(user.requests.items()),
+        used=_sorted(user.used),
+        patience=user.patience,
+        told_nothing_matches=user.told_nothing_matches,
+        first_offer_pending=user.first_offer_pending,
+        last_said=str(user.last_said),
+    )
+
+
+def as_programmed(simulation: Simulation, before: SpecifiedUser, heard: Act, rng: Script) -> After:
+    goal = Goal(list(before.constraints), dict(before.requests))
+    user = TextUser(simulation, goal, before.max_patience, before.parameters, rng, used=before.used)
+    d = user.d
+    user.set_agenda(reversed(before.agenda))
+    user.say_again(before.last_said)
+    user.last_heard(before.last_heard)
+    d.patience, d.told_nothing_matches = before.patience, before.told_nothing_matches
+    d.first_offer_pending = before.first_offer_pending
+    said = user.answer(heard)
+    goal = user.view.goal
+    return After(
+        said=str(said),
+        agenda=tuple(reversed(user.agenda())),
+        constraints=tuple(goal.constraints),
+        requests=tuple(goal.requests.items()),
+        used=tuple((slot, tuple(values)) for slot, values in sorted(user.used.items())),
+        patience=d.patience,
+        told_nothing_matches=bool(d.told_nothing_matches),
+        first_offer_pending=bool(d.first_offer_pending),
+        last_said=user.last_said,
+    )
+
+
+def probabilities(run: Callable[[Script], After]) -> dict[After, float]:
+    found: dict[After, float] = {}
+    for after, probability in outcomes(run):
+        found[after] = found.get(after, 0.0) + probability
+    return found
+
+
+def _sorted(used: dict[str, set[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple(sorted((slot, tuple(sorted(values))) for slot, values in used.items()))
+
+
+@pytest.mark.parametrize("code", DOMAIN_CASES)
+def test_every_answer_is_as_probable_as_specified(code: str) -> None:
+    domain = domain_named(code)
+    simulation = simulation_of(domain, legacy=True)
+    random = Random(f"users of {code}")
+    for number in range(STATES):
+        if number % PER_CAST == 0:
+            acts = RandomActs(domain, random)
+        before, heard = random_user(acts, domain), acts.system_act()
+        if random.random() < 0.2:
+            before.last_heard = heard
+        specified = probabilities(partial(as_specified, before, heard))
+        programmed = probabilities(partial(as_programmed, simulation, before, heard))
+        assert programmed == pytest.approx(specified, abs=1e-9), f"{heard} heard by {before}"

@@ -1,0 +1,140 @@
+"""Beliefs as vectors: sizes, contents, and the order of slots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mwzeval.pydial.dialogue.acts import DONTCARE, Act, parse_act
+from mwzeval.pydial.dialogue.domain import METHODS
+from mwzeval.pydial.simulator.codes import Codes
+from mwzeval.pydial.simulator.system import order, sort_as_dictionary, write_vector
+from mwzeval.pydial.simulator.tables import vector_names
+from mwzeval.pydial.simulator.view import kernel_size
+from tests.places import read_json, shared
+from tests.pydial.real_domains import CODES, domain
+from tests.pydial.simulator.parts import Tracker, simulation_of
+from tests.pydial.small_domain import CAFES
+
+ONTOLOGY = CAFES.ontology
+
+
+NAMES = vector_names(Codes(CAFES))
+
+
+@pytest.fixture(params=[False, True], ids=["clean", "legacy"])
+def tracker(request: pytest.FixtureRequest) -> Tracker:
+    return Tracker(CAFES, legacy=request.param).after(
+        ("hello()", [('inform(area="north",food="pie")', 0.7), ('inform(area="south")', 0.3)]),
+        ("request(quiet)", [('inform(="dontcare")', 0.9), ("ack()", 0.1)]),
+        ('inform(name="anna")', [("request(phone,area)", 0.6), ("bye()", 0.4)]),
+    )
+
+
+def neural_vector(tracker: Tracker) -> list[float]:
+    vector = [0.0] * len(NAMES)
+    write_vector(tracker.t, tracker.d, vector)
+    return vector
+
+
+def ordered(code: str, slots: tuple[str, ...], *, before: str = "") -> tuple[str, ...]:
+    """Return slots in the order of legacy; with a name `before` as in an offer."""
+    simulation = simulation_of(domain(code) if code != "Cafes" else CAFES, legacy=True)
+    numbers = [simulation.codes.slot[slot] for slot in ((before, *slots) if before else slots)]
+    sort = sort_as_dictionary if before else order
+    sort(simulation.t, numbers, len(numbers))
+    return tuple(simulation.codes.slots[number] for number in numbers)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("code", CODES)
+def test_sizes_are_the_published_ones(code: str) -> None:
+    of = domain(code)
+    facts = read_json(shared("data", "pydial", "domain_facts.json"))[of.name]
+    assert len(vector_names(Codes(of))) == facts["nn_state_dim"]
+    assert kernel_size(Codes(of)) == facts["gp_state_dim"]
+
+
+def test_the_neural_vector_holds_every_probability(tracker: Tracker) -> None:
+    belief = tracker.belief
+    expected: list[float] = []
+    for slot, values in ONTOLOGY.informable.items():
+        expected += [belief.probability(slot, value) for value in values]
+        expected += [belief.slots[slot].none, belief.probability(slot, DONTCARE)]
+    expected += belief.methods
+    expected += [belief.discourse_acts.get(act, 0.0) for act in ONTOLOGY.discourse_acts]
+    expected += [belief.requested.get(slot, 0.0) for slot in ONTOLOGY.requestable]
+    expected += [belief.nothing_found, belief.offered, *tracker.d.matches]
+    vector = neural_vector(tracker)
+    np.testing.assert_allclose(vector, expected, rtol=1e-6)
+    named = dict(zip(NAMES, vector, strict=True))
+    assert named["area=south"] == pytest.approx(0.3)
+    assert named["requested=phone"] == pytest.approx(0.6)
+    assert named["quiet=dontcare"] == pytest.approx(0.9)
+
+
+def test_the_kernel_vector_sorts_values_and_pairs_the_rest(tracker: Tracker) -> None:
+    belief = tracker.belief
+    expected: list[float] = []
+    for slot, values in ONTOLOGY.values_and_dontcare.items():
+        of = [belief.probability(slot, value) for value in values]
+        expected += [belief.slots[slot].none, *sorted(of, reverse=True)]
+    acts = (*ONTOLOGY.discourse_acts, "bye")
+    expected += [belief.discourse_acts.get(act, 0.0) for act in acts]
+    expected += belief.methods
+    flags = [belief.requested.get(slot, 0.0) for slot in ONTOLOGY.requestable]
+    flags += [*tracker.d.matches, belief.offered, bool(belief.offered_since_none)]
+    for flag in flags:
+        expected += [flag, 1 - flag]
+    learning = tracker.view.kernel_vector(choosing=False)
+    np.testing.assert_allclose(learning, expected)
+    # The published program chooses with another mass of no method than it learns from.
+    changed = tracker.view.kernel_vector(choosing=True) - learning
+    assert np.count_nonzero(changed) <= 1
+    rest = 1 - sum(belief.methods) - belief.methods[METHODS.index("none")]
+    assert changed.sum() == pytest.approx(rest if tracker.simulation.legacy else 0)
+
+
+def test_values_unheard_of_have_no_place_in_vectors() -> None:
+    tracker = Tracker(CAFES)
+    tracker.update(Act("hello"), [(parse_act('inform(food="unheard of")'), 1.0)])
+    assert tracker.belief.probability("food", "unheard of") == 1
+    assert neural_vector(tracker)[NAMES.index("food=**NONE**")] == 0
+
+
+@pytest.mark.integration
+def test_ties_are_broken_as_by_python_2() -> None:
+    orders = read_json(shared("data", "pydial", "legacy_tie_order.json"))["order"]
+    assert sum(map(len, orders.values())) == 2117
+    for code in CODES:
+        for slots, listed in orders[domain(code).name].items():
+            assert ordered(code, tuple(slots.split("|"))) == tuple(listed.split("|"))
+
+
+@pytest.mark.parametrize(
+    ("code", "slots", "offered"),
+    [
+        ("Cafes", "area food pricerange", "food pricerange name area"),
+        ("Cafes", "area food", "food name area"),
+        pytest.param(
+            *("SFR", "allowedforkids area food pricerange"),
+            "food allowedforkids pricerange name area",
+            marks=pytest.mark.integration,
+        ),
+        pytest.param(
+            *("LAP", "batteryrating driverange family utility"),
+            "batteryrating driverange name family utility",
+            marks=pytest.mark.integration,
+        ),
+    ],
+)
+def test_offers_list_their_slots_as_in_the_traces(code: str, slots: str, offered: str) -> None:
+    listed = ordered(code, tuple(slots.split()))
+    assert ordered(code, listed, before="name") == tuple(offered.split())
+
+
+def test_the_clean_order_is_that_of_the_alphabet() -> None:
+    simulation = simulation_of(CAFES)
+    numbers = [simulation.codes.slot[slot] for slot in ("food", "area")]
+    order(simulation.t, numbers, 2)
+    assert [simulation.codes.slots[number] for number in numbers] == ["area", "food"]
