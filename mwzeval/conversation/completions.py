@@ -81,10 +81,6 @@ _SHOWN = 300
 _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
-Texts = dict[int, tuple[Message, str]]
-"""The JSON texts of messages, each made once: a conversation is sent as often as it grows."""
-
-
 class Secrets:
     """Words that no text may have, however a model writes them; those that are short are none."""
 
@@ -102,6 +98,10 @@ class Secrets:
             if any(form in plain for form in self._plain):
                 return HIDDEN
         return text
+
+    def shown(self, text: str) -> str:
+        """Return a text on one line without them, and without what looks like another key."""
+        return _SECRETS.sub(HIDDEN, " ".join(self.hide(text).split()))
 
     def hide_in(self, value: Any) -> Any:
         """Return a JSON value without them, in keys, too."""
@@ -188,10 +188,6 @@ class Endpoint:
     def about(self) -> dict[str, Any]:
         """What the header of a run says: model, host and arguments."""
         return {"model": self.model, "host": self.host, "arguments": dict(self.arguments)}
-
-    def hide(self, text: str) -> str:
-        """Return a text without the key, and what looks like another one."""
-        return _SECRETS.sub(HIDDEN, Secrets([self.key or ""]).hide(text))
 
     @classmethod
     def of_side(
@@ -346,7 +342,6 @@ class Client:
             trial=planned.trial,
             deadline=math.inf if seconds is None else self.clock.now() + seconds,
             more={"seed": seed} if self._sends_seed else {},
-            texts={},
         )
 
     def complete(
@@ -358,12 +353,10 @@ class Client:
         trial: int = 1,
         deadline: float = math.inf,
         more: Mapping[str, Any] | None = None,
-        texts: Texts | None = None,
     ) -> Completion:
         """Return the completion of `messages`, from the cache if it was made for this trial before.
 
-        `tools` is the text of their schema (`tools_text`), which is the same for many requests;
-        `texts` are those of the messages of a conversation that grows.
+        `tools` is the text of their schema (`tools_text`), which is the same for many requests.
         `rng` draws how long is waited before a request is made again, `deadline` is a time of the
         clock, `more` are arguments of this request alone.
 
@@ -372,7 +365,7 @@ class Client:
         not answer. Raises `LimitError` where no time is left to ask at all. No text has the key.
         """
         arguments = {**DEFAULTS, **self.endpoint.arguments, **(more or {})}
-        request = request_of(self.endpoint.model, messages, tools, arguments, texts)
+        request = request_of(self.endpoint.model, messages, tools, arguments)
         if self._cache is not None:
             known = self._cache.get(request, trial)
             if known is not None:
@@ -496,31 +489,19 @@ class Client:
         return Completion(found, reason if isinstance(reason, str) else None, usage)
 
     def _shown(self, text: str) -> str:
-        text = self._secrets.hide(text)
-        return shorten(self.endpoint.hide(" ".join(text.split())), _SHOWN)
+        return shorten(self._secrets.shown(text), _SHOWN)
 
 
 def request_of(
-    model: str,
-    messages: Sequence[Message],
-    tools: str,
-    arguments: Mapping[str, Any],
-    texts: Texts | None = None,
+    model: str, messages: Sequence[Message], tools: str, arguments: Mapping[str, Any]
 ) -> str:
     """Return the body of a request: the same text for the same request."""
     if tools:
         arguments = {"tool_choice": "auto", **arguments}
     body = {key: value for key, value in arguments.items() if value is not None}
     begin = _json({**body, "model": model})[:-1]
-    texts = {} if texts is None else texts
-    for message in messages:
-        if id(message) not in texts:
-            # The message is kept, so that no other has its id.
-            texts[id(message)] = message, _json(_sent(message))
-    parts = [begin, ',"messages":[', ",".join(texts[id(message)][1] for message in messages), "]"]
-    if tools:
-        parts += [',"tools":', tools]
-    return "".join([*parts, "}"])
+    end = f',"tools":{tools}}}' if tools else "}"
+    return f'{begin},"messages":{_json([_sent(message) for message in messages])}{end}'
 
 
 def tools_text(tools: Sequence[Mapping[str, Any]]) -> str:
@@ -537,7 +518,6 @@ def _sent(message: Message) -> Message:
 
 
 def _tokens(counted: Any) -> dict[str, int]:
-    """Return the tokens that a server has counted, in and out."""
     if not isinstance(counted, dict):
         return {}
     details = counted.get("prompt_tokens_details")

@@ -117,7 +117,7 @@ class Connections:
                 self._target, self._headers = url, proxy.headers
         self._of_thread = threading.local()
         self._lock = threading.Lock()
-        self._sockets: set[socket.socket] = set()
+        self._sockets: set[socket.socket | None] = set()
         self._is_closed = False
 
     def post(self, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
@@ -148,7 +148,7 @@ class Connections:
         """End all requests, and what is connected meanwhile; allow no other."""
         with self._lock:
             self._is_closed = True
-            for sock in self._sockets:
+            for sock in filter(None, self._sockets):
                 with suppress(OSError):
                     # This wakes the thread that waits; that of the class: TLS would answer first.
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
@@ -198,7 +198,6 @@ class Connections:
         try:
             new.connect()
             if self._context is not None:
-                self._sockets.discard(new.sock)
                 sock = self._context.wrap_socket(
                     new.sock, server_hostname=self._host, do_handshake_on_connect=False
                 )
@@ -214,9 +213,11 @@ class Connections:
 
     def _kept(self, sock: Any, deadline: float) -> Any:
         """Return a socket that `close` ends, and whose answers have to come until the deadline."""
+        self._forget()
         with self._lock:
             self._check_open()
             self._sockets.add(sock)
+        self._of_thread.sock = sock
         sock.deadline = deadline
         _wait_until_deadline(sock)
         return sock
@@ -225,9 +226,12 @@ class Connections:
         connection: HTTPConnection | None = getattr(self._of_thread, "connection", None)
         if connection is not None:
             self._of_thread.connection = None
-            with self._lock:
-                self._sockets.discard(connection.sock)
+            self._forget()
             connection.close()
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._sockets.discard(getattr(self._of_thread, "sock", None))
 
 
 def _is_idle(sock: socket.socket) -> bool:

@@ -471,7 +471,6 @@ class Episode:
             return None
 
     def _heard(self, turn: AgentTurn | None) -> list[Message]:
-        """Return the user's answer to a turn of the agent; nothing when the dialogue is over."""
         said = None if self.is_over else self._go_on(self._user.send, turn)
         if said is None:
             return []

@@ -104,16 +104,9 @@ class CallLog:
 
     def add(self, session: str, number: int, name: str, arguments: str, result: Any) -> None:
         """Add a call; it is with the system when this returns. Raises `MwzevalError`."""
-        line = json_line(
-            {
-                "session": session,
-                "call": number,
-                "name": name,
-                "arguments": arguments,
-                "result": result,
-                "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-            }
-        )
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        call = {"session": session, "call": number, "name": name, "arguments": arguments}
+        line = json_line({**call, "result": result, "at": now})
         with named_where_unwritable(self._name):
             # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
             self._append(line.encode("utf-8", "backslashreplace"))
@@ -185,10 +178,9 @@ class ToolServer:
         from mcp import types
         from mcp.server import Server
 
-        self._call = call
-        self._session = session
-        self._types = types
-        self._tools = [
+        self.stop: Callable[[], object] = lambda: None
+        self.failure: MwzevalError | None = None
+        tools = [
             types.Tool(
                 name=tool["function"]["name"],
                 description=tool["function"]["description"],
@@ -196,46 +188,46 @@ class ToolServer:
             )
             for tool in schema
         ]
-        self.stop: Callable[[], object] = lambda: None
-        self.failure: MwzevalError | None = None
+
+        async def list_tools(context: object, asked: object) -> types.ListToolsResult:
+            return types.ListToolsResult(tools=tools)
+
+        async def call_tool(
+            context: ServerRequestContext[Any, Any], asked: types.CallToolRequestParams
+        ) -> types.CallToolResult:
+            arguments = asked.arguments or {}
+            text = arguments[_TEXT] if arguments.keys() == {_TEXT} else _json(arguments)
+            request = context.request
+            of = session if request is None else str(request.scope[_SESSION])
+            try:
+                result = call(of, asked.name, text)
+            except MwzevalError as error:
+                self.failure = error
+                self.stop()
+                raise
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text=_json(result))],
+                is_error=is_error(result),
+                _meta={SESSION_KEY: of},
+            )
+
         self.server: Server[Any] = Server(
-            name, version=__version__, on_list_tools=self._listed, on_call_tool=self._called
+            name, version=__version__, on_list_tools=list_tools, on_call_tool=call_tool
         )
-        self.server.middleware.append(self._accepting_any_arguments)
+        self.server.middleware.append(_accepting_any_arguments)
 
-    async def _listed(self, context: object, asked: object) -> types.ListToolsResult:
-        return self._types.ListToolsResult(tools=self._tools)
 
-    async def _accepting_any_arguments(
-        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> HandlerResult:
-        """Let arguments that are no object come to the handler, which tells the agent."""
-        asked = ctx.params
-        if ctx.method == "tools/call" and isinstance(asked, Mapping):
-            arguments = asked.get("arguments")
-            if not isinstance(arguments, Mapping | None):
-                text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-                ctx = replace(ctx, params={**asked, "arguments": {_TEXT: text}})
-        return await call_next(ctx)
-
-    async def _called(
-        self, context: ServerRequestContext[Any, Any], asked: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        arguments = asked.arguments or {}
-        text = arguments[_TEXT] if arguments.keys() == {_TEXT} else _json(arguments)
-        request = context.request
-        session = self._session if request is None else str(request.scope[_SESSION])
-        try:
-            result = self._call(session, asked.name, text)
-        except MwzevalError as error:
-            self.failure = error
-            self.stop()
-            raise
-        return self._types.CallToolResult(
-            content=[self._types.TextContent(type="text", text=_json(result))],
-            is_error=is_error(result),
-            _meta={SESSION_KEY: session},
-        )
+async def _accepting_any_arguments(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Let arguments that are no object come to the handler, which tells the agent."""
+    asked = ctx.params
+    if ctx.method == "tools/call" and isinstance(asked, Mapping):
+        arguments = asked.get("arguments")
+        if not isinstance(arguments, Mapping | None):
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            ctx = replace(ctx, params={**asked, "arguments": {_TEXT: text}})
+    return await call_next(ctx)
 
 
 def _json(value: Any) -> str:
@@ -346,14 +338,15 @@ class HttpServer:
             _named_sessions(app, default),
             loop="asyncio",
             http="h11",
+            timeout_graceful_shutdown=SECONDS_TO_END,
             ws="none",
             access_log=False,
             log_config=None,
-            timeout_graceful_shutdown=SECONDS_TO_END,
         )
         self._server = uvicorn.Server(config)
         tools.stop = self._stop
-        self._thread: threading.Thread | None = None
+        # A client that comes before it is ready waits at the socket.
+        self._thread = threading.Thread(target=self.serve, name="tool-server", daemon=True)
 
     @property
     def url(self) -> str:
@@ -373,15 +366,12 @@ class HttpServer:
 
     def start(self) -> None:
         """Serve in a thread from now on."""
-        # A client that comes before it is ready waits at the socket.
-        self._thread = threading.Thread(target=self.serve, name="tool-server", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Stop, and wait for the thread."""
         self._stop()
-        if self._thread is not None:
-            self._thread.join(2 * SECONDS_TO_END)
+        self._thread.join(2 * SECONDS_TO_END)
 
     def _stop(self) -> None:
         self._server.should_exit = True
@@ -413,16 +403,14 @@ def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
             await refused(scope, receive, send)
             return
         given = headers.get(HEADER) or request.query_params.get("session") or default
-        name = given or headers.get(MCP_SESSION)
-        is_new = name is None and MCP_VERSION not in headers
-        if name is None:  # newer clients know no connections
-            name = made_up_name() if is_new else without_connection
-        if len(name) > LONGEST_NAME or not name.isprintable():
+        session = given or headers.get(MCP_SESSION)
+        is_new = session is None and MCP_VERSION not in headers
+        if session is None:  # newer clients know no connections
+            session = made_up_name() if is_new else without_connection
+        if len(session) > LONGEST_NAME or not session.isprintable():
             problem = f"the name of a session is 1 to {LONGEST_NAME} printable characters\n"
             await PlainTextResponse(problem, status_code=400)(scope, receive, send)
             return
-
-        session = name
 
         async def with_name(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -136,7 +136,8 @@ def read_message(
     role: Any = raw.get("role")
     if role in INSTRUCTIONS:
         return ChatMessage(role, raw=raw)
-    if not check_message(raw, place, path):
+    is_known = role in ROLES if place is NOWHERE else check_message(raw, place, path)
+    if not is_known:
         return None
     content = raw.get("content")
     if content is None and isinstance(refusal := raw.get("refusal"), str):
@@ -195,7 +196,6 @@ def _read_parts(
 
 
 def _read_calls(raw: Mapping[str, Any], place: Place, path: str) -> Iterator[ToolCall]:
-    """Yield calls in `tool_calls`, and in the older `function_call`."""
     calls = raw.get("tool_calls")
     functions: list[tuple[Any, Any, str, str]] = []
     for index, call in enumerate(calls if isinstance(calls, LIST) else ()):
@@ -360,7 +360,6 @@ def answer_messages(answer: Any, calls_before: int) -> list[Message]:
 
 
 def _called(call: Any) -> dict[str, str]:
-    """Return name and arguments of a call, as text."""
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise AnswerError(

@@ -192,11 +192,8 @@ def add_request_options(parser: _ActionsContainer) -> None:
 
 def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
     """Return what the options say of a side. Raises `UsageError`."""
-    for name in ("request_seconds", "dialogue_seconds"):
-        seconds = getattr(arguments, name)
-        if seconds is not None and not seconds > 0:
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option} is above 0, not {seconds:g}")
+    if not arguments.request_seconds > 0:
+        raise UsageError(f"--request-seconds is above 0, not {arguments.request_seconds:g}")
     return ModelOptions(
         side,
         getattr(arguments, f"{side}_base_url"),

@@ -328,21 +328,17 @@ class _Worker:
 
     @property
     def free(self) -> int:
-        """How many more dialogues it can be given."""
         return self._most - self.busy
 
     @property
     def deadline(self) -> float:
-        """When the process is to be killed."""
         return min(self._turn_ends, self._dialogue_ends)
 
     def wait_until_ready(self) -> None:
-        """Return when the setting has begun. Raises what it raises."""
         while not self._is_ready:
             self.receive()
 
     def give(self, planned: Planned) -> None:
-        """Let the process hold a dialogue."""
         self.busy += 1
         self._planned, self._record = planned, Record()
         self.send(planned)
@@ -392,7 +388,6 @@ class _Worker:
         return self._broken_off(late)
 
     def kill(self) -> None:
-        """Kill the process with all that it has started."""
         if not self.is_alive:
             return
         self.is_alive = False
@@ -410,7 +405,6 @@ class _Worker:
             self._dialogue_ends = now + (self._limits.dialogue or _NEVER)
 
     def _broken_off(self, ending: Ending) -> Trajectory:
-        """Return the dialogue of a process that is no more."""
         self.busy = 0
         self._turn_ends = self._dialogue_ends = _NEVER
         assert self._planned is not None
@@ -461,7 +455,6 @@ def _started(
 
 
 def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
-    """Hold the dialogues that are asked for, in this process."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to stop
     if hasattr(os, "setpgrp"):

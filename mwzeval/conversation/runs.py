@@ -168,7 +168,6 @@ def run(
 
 
 def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:
-    """Return what was wrong where a side failed, as `RunSummary` has it."""
     names: dict[End, dict[str, list[str]]] = {}
     if any(end in FAILED_ENDS for end in log.ends.values()):
         for each in log.trajectories():

@@ -523,7 +523,6 @@ class TrajectoryLog:
         self.close()
 
     def _open(self) -> None:
-        """Open and lock the file, and read what is in it."""
         check_size(str(self._path))
         stream = self._lock_anew()
         with named_where_unwritable(self._name):
@@ -635,7 +634,6 @@ class TrajectoryLog:
 
 
 def _value(line: bytes) -> Any:
-    """Return the JSON value of a line, None for what is none."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):

@@ -154,7 +154,6 @@ def _of_tokens(raw: Mapping[str, Any], requests: int) -> Usage:
 
 
 def _count(raw: Mapping[str, Any], *names: str) -> int | None:
-    """Return the first count that has one of these names."""
     values = (raw.get(name) for name in names)
     return next((n for n in values if type(n) is int and 0 <= n <= _MOST), None)
 
@@ -542,7 +541,6 @@ def usage_text(usage: Usage, usd: float | None = None) -> str:
 
 
 def _percentiles(usage: Usage) -> list[float]:
-    """Return the median and the 95th percentile of the seconds of turns."""
     seconds: list[float] = (np.percentile(usage.turns, (50, 95)) / 1000).tolist()
     return seconds
 

@@ -12,6 +12,7 @@ import pytest
 from tests.cases import tabled
 from tests.command_lines import Run
 from tests.commands.test_live import AGENT
+from tests.multiwoz.live.written_runs import USED, line, write
 from tests.places import ROOT, sample_predictions
 
 SYSTEMS = {
@@ -45,6 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     good = sample_predictions("good")
     parts: dict[str, Any] = {
         "empty": {},
+        "prices": {"m": {"in": 1, "out": 1}},
         "first": dict(list(good.items())[:30]),
         "second": dict(list(good.items())[30:]),
         "fewer": dict(list(good.items())[3:]),
@@ -58,6 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.json").write_text(json.dumps(predictions), encoding="utf-8")
     (folder / "broken.json").write_text("{", encoding="utf-8")
     (folder / "mine.py").write_text(AGENT, encoding="utf-8")
+    write(folder / "run.jsonl", [line(USED[0])])
     live = [{"mwzeval_live": 1, "benchmark": "crosswoz"}, {"dialogue": "a", "acts": []}]
     turn = {"response": "hi", "state": {}, "active_domains": []}
     for name, values in (("live", live), ("turns", [{"mul0001": [turn]}])):

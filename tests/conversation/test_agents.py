@@ -128,6 +128,7 @@ class NeedsMore:
     [
         (lambda: "x", "mine"),
         (lambda messages, functions: "x", "functions"),
+        (lambda messages, tools_url: "x", "tools_url"),  # they are not served
         (NeedsMore, "model"),
         (type("Mute", (), {}), "mine"),
     ],

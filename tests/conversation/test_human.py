@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.human import HumanAgent, HumanUser, Terminal
+from mwzeval.conversation.agents import HumanAgent, HumanUser, Terminal
 from mwzeval.conversation.loop import ToolSession, converse
 from mwzeval.conversation.messages import Message
 from mwzeval.conversation.protocols import Ending

@@ -42,20 +42,15 @@ def read(*lines: Any) -> tuple[LiveFile, Findings]:
 
 
 def test_dialogues_come_by_name_in_their_order_with_the_header() -> None:
-    file, findings = read(HEADER, line("b#1", trial=1), line("a#2", trial=2, more=[1]))
+    lines = line("b#1", trial=1), line("a#2", trial=2, more=[1]), line("c"), line("c", trial=2)
+    file, findings = read(HEADER, *lines[:2], HEADER, *lines[2:])
     assert findings.problems == []
     assert file.header == HEADER
-    assert list(file.dialogues) == ["b#1", "a#2"]
+    assert list(file.dialogues) == ["b#1", "a#2", "c", "c#2"]
     second = file.dialogues["a#2"]
     assert (second.item, second.trial, second.turns) == ("a", 2, 1)
     assert second.more == {"more": [1]}
-
-
-def test_a_trial_need_not_stand_in_the_name() -> None:
-    file, findings = read(line("a"), line("a", trial=2))
-    assert findings.problems == []
-    assert list(file.dialogues) == ["a", "a#2"]
-    assert {each.item for each in file.dialogues.values()} == {"a"}
+    assert file.dialogues["c#2"].item == "c"
 
 
 @pytest.mark.parametrize(
@@ -136,12 +131,6 @@ def test_all_problems_are_told_and_the_other_lines_read() -> None:
 def test_a_dialogue_that_failed_at_once_may_be_empty() -> None:
     for end in ("user_error", "agent_error", "infrastructure"):
         assert read(line(messages=[], end=end))[1].problems == []
-
-
-def test_the_same_header_may_come_again() -> None:
-    file, findings = read(HEADER, line(), HEADER, line("b"))
-    assert findings.problems == []
-    assert list(file.dialogues) == ["a", "b"]
 
 
 def test_an_end_that_is_missing_is_a_warning_once() -> None:

@@ -50,18 +50,6 @@ def test_dialogues_stand_in_the_order_of_goals_and_trials(whole: bytes) -> None:
     ]
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("jobs", [2, 4])
-@pytest.mark.parametrize("trusts", [False, True])
-def test_processes_beside_each_other_change_no_byte(
-    jobs: int, trusts: bool, tmp_path: Path
-) -> None:
-    many = {str(number): "one two three"[: number % 14] for number in range(12)}
-    setting = toy(goals=many, trusts=trusts)
-    one = held(setting, tmp_path / "one.jsonl", trials=2)
-    assert held(setting, tmp_path / "more.jsonl", trials=2, jobs=jobs) == one
-
-
 def test_a_run_that_is_cut_at_any_byte_becomes_the_same(whole: bytes, file: Path) -> None:
     last = whole.rstrip(b"\n").rfind(b"\n") + 1
     for end in (*range(0, 60, 7), *range(last, len(whole), 9), len(whole) - 1, len(whole)):
@@ -69,7 +57,7 @@ def test_a_run_that_is_cut_at_any_byte_becomes_the_same(whole: bytes, file: Path
         assert held(toy(), file, trials=2) == whole
 
 
-def test_lines_of_a_killed_run_may_stand_in_any_order(whole: bytes, file: Path) -> None:
+def test_lines_of_a_killed_run_may_stand_in_any_order_and_twice(whole: bytes, file: Path) -> None:
     """Several dialogues at a time end in any order, of which any part is there."""
     first, *lines = whole.splitlines(keepends=True)
     for seed in range(6):
@@ -77,12 +65,8 @@ def test_lines_of_a_killed_run_may_stand_in_any_order(whole: bytes, file: Path) 
         left = first + b"".join(rng.sample(lines, rng.randrange(len(lines) + 1)))
         file.write_bytes(left[: len(left) - rng.randrange(len(first))])
         assert held(toy(), file, trials=2) == whole, seed
-
-
-def test_empty_lines_and_lines_that_stand_twice_are_dropped(file: Path, whole: bytes) -> None:
-    first, *lines = whole.splitlines(keepends=True)
-    for left in (lines[:4], lines):
-        file.write_bytes(b"".join([first, b"\n", *left, lines[2], b" \n"]))
+    for kept in (lines[:4], lines):
+        file.write_bytes(b"".join([first, b"\n", *kept, lines[2], b" \n"]))
         assert held(toy(), file, trials=2) == whole
 
 
@@ -256,10 +240,29 @@ def test_a_place_that_cannot_be_written_is_told(name: str, told: str, tmp_path: 
         held(toy(), tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["jobs", "trials"])
-def test_numbers_that_make_no_sense_are_refused(name: str, file: Path) -> None:
-    with pytest.raises(UsageError, match=name):
-        held(toy(), file, **{name: 0})
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"jobs": 0}, "jobs"),
+        ({"trials": 0}, "trials"),
+        ({"concurrency": 0}, "256"),
+        ({"concurrency": 257}, "256"),
+        ({"concurrency": 2, "jobs": 3}, "3 processes"),
+        ({"concurrency": 2, "trusts": False}, "processes"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(
+    options: dict[str, Any], told: str, file: Path
+) -> None:
+    setting = toy(trusts=options.pop("trusts", True))
+    with pytest.raises(UsageError, match=told):
+        held(setting, file, **options)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+def test_a_limit_is_above_0(seconds: float) -> None:
+    with pytest.raises(UsageError, match="above 0"):
+        TimeLimits(turn=seconds)
 
 
 def test_the_bar_has_the_rate_of_success(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

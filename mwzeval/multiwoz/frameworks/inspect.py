@@ -151,7 +151,6 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
 
 
 async def _run(agent: Agent, state: TaskState) -> list[ChatMessage]:
-    """Return the messages of an agent's turn."""
     asked = state.messages[-1].id
     done: AgentState = await run(agent, AgentState(messages=state.messages))
     # An agent may leave out or summarise what was before.
@@ -169,7 +168,7 @@ def _chat_messages(heard: Iterable[Message], last: Iterable[ChatMessage]) -> lis
     return [
         ChatMessageUser(content=message["content"])
         if message["role"] != TOOL_ROLE
-        else ChatMessageTool(**message, function=names[message["tool_call_id"]])
+        else ChatMessageTool(**message, function=names.get(message["tool_call_id"]))
         for message in heard
     ]
 

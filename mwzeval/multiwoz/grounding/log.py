@@ -26,7 +26,7 @@ from mwzeval.multiwoz.grounding.bookings import booked_by_calls
 from mwzeval.multiwoz.grounding.claims import FEW, Judged, LogClaim
 from mwzeval.multiwoz.grounding.statements import CHOICE, SENTENCE, counts_in, domains_of
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slots
-from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
+from mwzeval.multiwoz.predictions.reading import Booking, FunctionCall
 from mwzeval.multiwoz.schema import BOOKED_BY, LONG_SLOTS, NAMED_BY, NO_VALUES, OTHER_END
 from mwzeval.multiwoz.words.numbers import AMOUNTS, SPELLED, is_total
 from mwzeval.multiwoz.words.text import Mention, Shown, fold, shown
@@ -55,7 +55,7 @@ class Returned:
     and digits in capitals, between blanks. `is_whole` is False where the result is cut.
     """
 
-    call: ToolCall
+    call: FunctionCall
     domain: str
     is_booking: bool
     records: tuple[Record, ...]
@@ -69,7 +69,7 @@ class Returned:
         return f" {_code(code)} " in self.codes
 
 
-def returned_by(call: ToolCall) -> Returned | None:
+def returned_by(call: FunctionCall) -> Returned | None:
     """Return what a call returned; None where the log does not say, or the call is unknown."""
     function = BY_NAME.get(call.function)
     if function is None or call.result is None or call.result == "":
@@ -216,7 +216,7 @@ class Log:
         self._spoken_of: dict[str | None, tuple[str | None, list[str]]] = {}
         self._records: dict[tuple[str, tuple[str, ...]], list[Record]] = {}
 
-    def add(self, calls: Sequence[ToolCall], returned: Sequence[Returned | None]) -> None:
+    def add(self, calls: Sequence[FunctionCall], returned: Sequence[Returned | None]) -> None:
         """Add the calls of the next turn."""
         found: dict[str, list[Returned]] = {}
         for call, result in zip(calls, returned, strict=True):
@@ -313,7 +313,7 @@ class Said(NamedTuple):
     words: str
     state: State
     mentions: Sequence[Mention]
-    calls: Sequence[ToolCall]
+    calls: Sequence[FunctionCall]
 
 
 def compare_with_log(

@@ -17,16 +17,18 @@ from random import Random
 from typing import Any
 
 from mwzeval.conversation.agents import (
+    HumanUser,
     MakeAgent,
     MakeUser,
+    Terminal,
     check_call,
     given,
+    human_agent,
     imported,
     is_own_code,
     own_agent,
     own_user,
 )
-from mwzeval.conversation.human import HumanUser, Terminal, human_agent
 from mwzeval.conversation.loop import Episode, Respond, ToolSession, converse
 from mwzeval.conversation.mcp import AgentServer, check_installed
 from mwzeval.conversation.messages import Message, read_messages
@@ -35,7 +37,7 @@ from mwzeval.conversation.pool import RunSetting
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, USER_STOP, End, Ending, Tools
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory, header, json_line
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.files.writing import written_atomically
+from mwzeval.files.writing import write_atomically
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.acts import Draws
 from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
@@ -393,28 +395,22 @@ class Episodes:
         planned = Planned(goal, self.goals[goal], trial, numbered, self._options.seed)
         return self._setting.episode(planned)
 
-    def judgement(self, dialogue: Trajectory) -> Judgement:
-        """Return what became of a dialogue: `success`, and each domain of the goal."""
-        return self._setting.judgement(dialogue)
-
     def outcome(self, dialogue: Trajectory) -> Outcome:
         """Return what a dialogue was worth, in a few numbers, and why it has failed."""
-        judgement = self.judgement(dialogue)
-        domains = judgement.domains
-        bookings = [each.booking for each in domains.values() if each.booking is not None]
+        judgement = self._setting.judgement(dialogue)
+        bookings = [d.booking for d in judgement.domains.values() if d.booking is not None]
         complete = dialogue.report.get("complete")
         reasons = (*end_reasons(dialogue, dialogue.turns), *judgement.reasons)
-        losses = () if judgement.success else dict.fromkeys(reason.text for reason in reasons)
         return Outcome(
-            success=judgement.success,
-            inform=judgement.inform,
-            booking=all(bookings) if bookings else None,
-            end=dialogue.end,
-            turns=dialogue.turns,
-            complete=complete if isinstance(complete, bool) else None,
-            user_faults=len(reported_faults(dialogue)),
-            domains={name: domain.done for name, domain in domains.items()},
-            losses=tuple(losses),
+            judgement.success,
+            judgement.inform,
+            all(bookings) if bookings else None,
+            dialogue.end,
+            dialogue.turns,
+            complete if isinstance(complete, bool) else None,
+            len(reported_faults(dialogue)),
+            {name: domain.done for name, domain in judgement.domains.items()},
+            () if judgement.success else tuple(dict.fromkeys(reason.text for reason in reasons)),
         )
 
     def write(
@@ -430,8 +426,5 @@ class Episodes:
         trials = max([trials, *(dialogue.trial for dialogue in found)])
         own = {"agent": {"spec": agent}, "seed": self._options.seed, "trials": trials}
         about = {**self._setting.about, **own}
-        with written_atomically(path) as stream:
-            stream.write(json_line(header(NAME, __version__, about)).encode())
-            for dialogue in found:
-                numbered = replace(dialogue, is_numbered=trials > 1)
-                stream.write(numbered.line().encode("utf-8", "backslashreplace"))
+        lines = (replace(dialogue, is_numbered=trials > 1).line() for dialogue in found)
+        write_atomically(path, "".join([json_line(header(NAME, __version__, about)), *lines]))

@@ -282,7 +282,6 @@ class Judge:
         return _Dialogue(goal, goals, transcript, wanted, booked, grounded)
 
     def _log_claims(self, dialogue: _Dialogue) -> tuple[LogClaim, ...]:
-        """Return what the tools' results say of the agent's words."""
         if not dialogue.transcript.has_calls:
             return ()
         turns = [
@@ -371,12 +370,10 @@ class DomainJudge:
         return VenueChoice(self._domain, self._facts, self._database).final(exchanges, booked)
 
     def _venue_booked(self) -> Booked | None:
-        """Return the booking if the goal has one and the booking names its venue."""
         booked = self._booked
         return booked if booked and booked.venue and self._goal.booking else None
 
     def _inform_reasons(self, choice: Choice | None) -> Iterator[Reason]:
-        """Yield why the venue or ride is not what the user wants; nothing where it is."""
         if self._domain == TAXI:
             yield from self._ride_reasons()
         elif self._domain not in NAMED_BY:
@@ -517,7 +514,6 @@ class DomainJudge:
     def _answer_reasons(
         self, answer: Answer, outcome: str, venues: Sequence[str] = ()
     ) -> Iterator[Reason]:
-        """Yield why an answer is not given; nothing where it is, or nobody could give it."""
         slot, given, turn, text, right = answer
         if given is not False:
             return
@@ -534,7 +530,6 @@ class DomainJudge:
             yield self._reason("said-wrong", outcome, turn, slot, **words)
 
     def _booking_reasons(self, booking: BookingOutcome) -> Iterator[Reason]:
-        """Yield why the booking is not right; nothing where it is."""
         turns = [made.turn for made in self._bookings if made.turn is not None]
         turn = max(turns, default=None)
         if self._booked is None:
@@ -685,7 +680,6 @@ class VenueChoice:
         self._set(turn, named)
 
     def _finds_nothing(self, exchange: Exchange) -> bool:
-        """Tell whether the agent says that there is nothing in the domain."""
         for match in _NOTHING.finditer(exchange.agent):
             rest = SENTENCE.match(exchange.agent, match.end())
             about = domains_in(rest[0] if rest else "") or exchange.domains
@@ -794,7 +788,6 @@ def spoken_answer(
 
 
 def _returned(made: MadeBooking, *slots: str) -> str | None:
-    """Return a value that a booking came back with."""
     records = [*(made.returned.records if made.returned else ())]
     records.append({slot.lower(): value for slot, value in made.booking.slots.items()})
     return next((record[slot] for record in records for slot in slots if record.get(slot)), None)

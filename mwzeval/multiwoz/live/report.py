@@ -180,7 +180,6 @@ class LiveScorer:
     def _goals(
         self, dialogues: Mapping[str, Trajectory], corpus: str, findings: Findings
     ) -> dict[str, Goal]:
-        """Return the goals of dialogues: their own, or those of the corpus."""
         goals: dict[str, Goal] = {}
         annotated: dict[str, Goal] | None = None
         for name, dialogue in dialogues.items():
@@ -206,7 +205,6 @@ class LiveScorer:
     def _modality(
         self, file: LiveFile, corpus: str, findings: Findings
     ) -> tuple[Modality | None, str]:
-        """Return what judges these dialogues (their words, or their acts), and the database."""
         dialogues = [d for d in file.dialogues.values() if d.messages or d.acts]
         in_acts = self.compat == CONVLAB2 or (
             file.header.get("level") == "acts"
@@ -235,7 +233,6 @@ class LiveScorer:
     def _scored(
         self, run: LiveRun, names: Sequence[str], shown: Iterable[str], findings: Findings
     ) -> ScoredRun:
-        """Return the dialogues of these names scored; what is noticed goes to `findings`."""
         modality = run.modality
         rows = [(name, modality.row(run.dialogues[name], run.goals[name])) for name in shown]
         table = Table.from_rows(modality.columns, rows)

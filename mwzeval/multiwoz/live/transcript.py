@@ -21,7 +21,7 @@ from mwzeval.multiwoz.grounding.claims import CHECKED
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.normalization import State, normalize_states
-from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
+from mwzeval.multiwoz.predictions.reading import Booking, FunctionCall
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer, with_numbers_of_taxis
 from mwzeval.multiwoz.words.names import with_unknown_names
@@ -62,7 +62,7 @@ class Exchange(NamedTuple):
 
     user: str
     agent: str
-    calls: tuple[ToolCall, ...]
+    calls: tuple[FunctionCall, ...]
     domains: tuple[str, ...]
     state: State
     user_mentions: Sequence[Mention]
@@ -113,13 +113,13 @@ def read_transcript(
         conversation.add(message, position)
     turns = [turn for _, turn in conversation.end()]
     users, agents = conversation.asked, [turn["response"] for turn in turns]
-    calls: list[tuple[ToolCall, ...]] = []
+    calls: list[tuple[FunctionCall, ...]] = []
     topics: list[tuple[str, ...]] = []
     made: list[MadeBooking] = []
     about = only = tuple(domains) if len(domains) == 1 else ()
     for number, (user, turn) in enumerate(zip(users, turns, strict=True)):
         of_turn = [
-            ToolCall(raw["function"], raw["arguments"], raw.get("result"), raw.get("slots", {}))
+            FunctionCall(raw["function"], raw["arguments"], raw.get("result"), raw.get("slots", {}))
             for raw in turn.get("calls", ())
         ]
         called = []

@@ -140,7 +140,6 @@ def _texts_of(agent: Iterable[ChatMessage]) -> list[str]:
 
 
 def _padded(texts: Iterable[str]) -> str:
-    """Return the folded words of texts, with a blank after each."""
     return "".join(f"{word} " for text in texts for word in fold(text))
 
 
@@ -286,7 +285,6 @@ class _GoalValues:
 
 
 def _forms(mention: Mention) -> set[str]:
-    """Return how what is mentioned may be said by others."""
     texts = {mention.text, mention.value or mention.text}
     spell = _SPELLED.get(mention.slot)
     if spell is not None:
@@ -355,11 +353,9 @@ class _Expressed:
         self.booked: set[str] = set()
 
     def say(self, text: str) -> None:
-        """Go on with a message of the user."""
         self._context.said(self._acts(self._note(text), frozenset(fold(text))))
 
     def hear(self, messages: AgentMessages) -> None:
-        """Go on with a turn of the agent."""
         text = "\n".join(filter(None, _texts_of(messages)))
         mentions = self._note(text)
         turn = AgentTurn(tuple(dict(message.raw) for message in messages), text)
@@ -376,7 +372,6 @@ class _Expressed:
             self.told.update(self._slots_of(mention))
 
     def has_said(self, domain: str, slot: str, value: str) -> bool:
-        """Tell whether anybody has said a value of a goal."""
         if value in DONTCARE_SPELLINGS:
             return True
         if slot in FLAG_SLOTS:

@@ -73,7 +73,7 @@ class Booking(NamedTuple):
     slots: Mapping[str, str]
 
 
-class ToolCall(NamedTuple):
+class FunctionCall(NamedTuple):
     """A call that the system made in a turn, and what it returned: text or JSON, None for nothing.
 
     `slots` are the names of what it returned → ours, where they differ.
@@ -92,7 +92,7 @@ class Turn(NamedTuple):
     state: State | None
     active_domains: tuple[str, ...] | None
     bookings: tuple[Booking, ...] | None = None
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[FunctionCall, ...] = ()
 
 
 Dialogues = Mapping[str, Sequence[Turn]]
@@ -365,9 +365,9 @@ def _bookings(raw: Any, place: Place) -> tuple[Booking, ...]:
     return tuple(bookings)
 
 
-def _calls(raw: Any, place: Place) -> tuple[ToolCall, ...]:
+def _calls(raw: Any, place: Place) -> tuple[FunctionCall, ...]:
     calls = []
-    for item, key in _items(raw, "call", ToolCall._fields, place):
+    for item, key in _items(raw, "call", FunctionCall._fields, place):
         function = item.get("function")
         arguments, slots = item.get("arguments", {}), item.get("slots", {})
         if (
@@ -376,7 +376,7 @@ def _calls(raw: Any, place: Place) -> tuple[ToolCall, ...]:
             and expect(slots, Mapping, "expected an object", place, f"{key}.slots")
         ):
             typed = _slots(arguments, f"{key}.arguments", place)
-            calls.append(ToolCall(function, typed, item.get("result"), slots))
+            calls.append(FunctionCall(function, typed, item.get("result"), slots))
     return tuple(calls)
 
 

@@ -31,7 +31,7 @@ from mwzeval.multiwoz.grounding.scores import Words, booking_row, grounded_row
 from mwzeval.multiwoz.normalization import State, estimate_active_domains, normalize_states
 from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
 from mwzeval.multiwoz.predictions.census import IDENTIFYING_SLOTS, Census, Wording
-from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
+from mwzeval.multiwoz.predictions.reading import FunctionCall, Turn
 from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
     DomainGoal,
@@ -112,7 +112,7 @@ class NormalizedDialogue:
     turns: tuple[NormalizedTurn, ...]
     mentions: tuple[tuple[Mention, ...], ...] | None = None
     words: tuple[str, ...] = ()
-    calls: tuple[tuple[ToolCall, ...], ...] = ()
+    calls: tuple[tuple[FunctionCall, ...], ...] = ()
 
     @property
     def responses(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.completions import PUBLIC_URL, Endpoint
+from mwzeval.conversation.completions import PUBLIC_URL, Endpoint, Secrets
 from mwzeval.conversation.models import (
     add_model_options,
     add_request_options,
@@ -66,10 +66,10 @@ def test_what_cannot_be_asked_is_told_without_secrets(options: Mapping[str, Any]
 
 
 def test_short_keys_are_words() -> None:
-    assert Endpoint("m", key="EMPTY").hide("it is EMPTY") == "it is EMPTY"
-    assert Endpoint("m", key="x" * 8).hide("it is " + "x" * 8) == "it is [key]"
-    assert Endpoint("m", key="lm-studio").hide("LM-studio") == "LM-studio"
-    assert Endpoint("m").hide("Bearer abcdefghij, sk-abcdefghij") == "[key], [key]"
+    assert Secrets(["EMPTY"]).shown("it is EMPTY") == "it is EMPTY"
+    assert Secrets(["x" * 8]).shown("it is\n" + "x" * 8) == "it is [key]"
+    assert Secrets(["lm-studio"]).shown("LM-studio") == "LM-studio"
+    assert Secrets([]).shown("Bearer abcdefghij, sk-abcdefghij") == "[key], [key]"
 
 
 def options(*given: str) -> Any:

@@ -284,21 +284,3 @@ def test_people_play_with_models(monkeypatch: pytest.MonkeyPatch) -> None:
         assert header[side] == {"spec": "human"}
         other = header["agent" if side == "user" else "user"]
         assert (other["spec"], other["dialogue_seconds"]) == ("openai:m", None)
-
-
-USELESS = [
-    (("--agent", "rule", "--agent-base-url", "http://localhost/v1"), "--agent-base-url"),
-    (("--agent", "rule", "--user-args", "{}"), "--user-args"),
-    (("--agent", "rule", "--user-prompt", "x"), "--user-prompt"),
-    (("--agent", "rule", "--user", "openai:m", "--level", "acts"), "--level"),
-    (("--agent", "rule", "--user", "openai:m", "--strict-user"), "--strict-user"),
-    (("--agent", "rule", "--user", "openai:"), "openai:"),
-]
-
-
-@pytest.mark.parametrize(("options", "told"), USELESS)
-def test_options_of_a_model_need_one(
-    options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["live", *ONE, *options]) == 2
-    assert told in capsys.readouterr().err

@@ -12,7 +12,7 @@ from mwzeval import Evaluator, InputError
 from mwzeval.cli import main
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, read_tools
-from mwzeval.multiwoz.predictions.reading import ToolCall, check_dialogues
+from mwzeval.multiwoz.predictions.reading import FunctionCall, check_dialogues
 from mwzeval.scores.findings import Findings
 
 ID = "smp0021"
@@ -122,9 +122,9 @@ def test_what_tools_return_stays_with_the_turn() -> None:
     ((checked,),) = check_dialogues({ID: [turn]}, findings, need_responses=True).values()
     assert findings.errors == []
     assert checked.calls == (
-        ToolCall("find_hotel", {"area": "north"}, found, TOOLS["search_hotels"]["slots"]),
-        ToolCall("book_hotel", {"stay": "3"}, {"error": "full"}, TOOLS["reserve"]["slots"]),
-        ToolCall("find_train", {"day": "monday"}),
+        FunctionCall("find_hotel", {"area": "north"}, found, TOOLS["search_hotels"]["slots"]),
+        FunctionCall("book_hotel", {"stay": "3"}, {"error": "full"}, TOOLS["reserve"]["slots"]),
+        FunctionCall("find_train", {"day": "monday"}),
     )
 
 

@@ -249,6 +249,12 @@ def test_functions_outside_of_a_dialogue_say_so() -> None:
         asyncio.run(call())
 
 
+def test_arguments_that_cannot_be_parsed_are_not_those_of_another_call() -> None:
+    broken = ToolCall(id="1", function="find_hotel", arguments={}, parse_error="no JSON")
+    (plain,) = plain_messages([ChatMessageAssistant(content="", tool_calls=[broken])])
+    assert plain["tool_calls"][0]["function"]["arguments"] == "no JSON"
+
+
 def test_a_log_is_scored_again_without_a_model() -> None:
     log = log_of(multiwoz("corpus:test:2", corpus="sample"), RuleOutputs())
     again = score(read_eval_log(log.location), task_success(), action="overwrite", display="none")

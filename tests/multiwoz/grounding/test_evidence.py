@@ -20,7 +20,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.claims import Claim, LogClaim
 from mwzeval.multiwoz.grounding.log import returned_by
 from mwzeval.multiwoz.grounding.statements import compare_counts, counts_in
-from mwzeval.multiwoz.predictions.reading import ToolCall
+from mwzeval.multiwoz.predictions.reading import FunctionCall
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN, mention
 from tests.multiwoz.worlds import Tables
@@ -193,7 +193,7 @@ def nested(depth: int) -> Any:
      nested(50_000)],
 )  # fmt: skip
 def test_any_result_can_be_read(result: Any) -> None:
-    returned = returned_by(ToolCall("find_hotel", {}, result))
+    returned = returned_by(FunctionCall("find_hotel", {}, result))
     assert returned is not None
     assert all(isinstance(value, str) for record in returned.records for value in record.values())
 

@@ -332,10 +332,3 @@ def test_reports_have_it(
     page = readable((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "What it cost (agent: small)" in page
     assert "agent used" in page
-
-
-def test_predictions_have_no_costs(prices: str, capsys: pytest.CaptureFixture[str]) -> None:
-    predictions = str(ROOT / "predictions" / "sample-good.json")
-    for option in (("--prices", prices), ("--exclude-user-faults",)):
-        assert main(["report", predictions, *option]) == 2
-        assert option[0] in capsys.readouterr().err

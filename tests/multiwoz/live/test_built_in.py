@@ -95,21 +95,6 @@ def test_the_public_user_talks_in_words_too() -> None:
     assert held("rule", "--goals", "corpus:test:4", "--strict-user")
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ("--agent rulle", '"rule"'),
-        ("--agent rule --level acts", "--level"),
-        ("--agent rule --user agendaa", '"agenda"'),
-    ],
-)
-def test_unknown_agents_and_users_are_refused(
-    options: str, named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["live", "--corpus", "sample", *options.split()]) == 2
-    assert named in capsys.readouterr().err
-
-
 def test_the_rule_agent_in_a_harness_is_the_one_of_a_run() -> None:
     options = ("--goals", HARNESS_GOALS, "--corpus", "sample", "--trials", "2", "--seed", "3", "-q")
     assert main(["live", "--agent", "rule", *options, "-o", "here.jsonl"]) == 0

@@ -343,23 +343,6 @@ def test_the_files_of_a_run_are_joined_and_not_shards(trials: str, capsys: Print
     assert report("joined.jsonl")["success"] == report(trials)["success"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["evaluate", "-b"], "--bleu"),
-        (["evaluate", "--dst-rule", "exact"], "--dst-rule"),
-        (["ceiling"], "gold"),
-        (["judge", "--compat", "convlab2"], "--compat"),
-        (["leaderboard"], "published"),
-    ],
-)
-def test_what_has_no_meaning_is_refused(
-    arguments: list[str], named: str, good: str, capsys: Printed
-) -> None:
-    assert main([*arguments, good]) == 2
-    assert named in capsys.readouterr().err
-
-
 def test_a_gate_may_be_of_a_size_of_goals(bad: str, good: str) -> None:
     gate = ["--fail-under", "success=60,success.2-domain=50", "-q"]
     assert main(["evaluate", good, *gate]) == 0

@@ -53,9 +53,6 @@ class Text:
                 result = await client.call_tool("find_hotel", {"area": "centre"})
                 said.append(result.content[0].text)
         return said[1] + str(json.loads(said[0])["count"])
-
-def needs_url(messages, tools_url):
-    return "hello"
 """
 
 
@@ -99,21 +96,3 @@ def test_what_agents_in_text_call_is_recorded_and_of_their_dialogue_alone() -> N
         count = json.loads(result["content"])["count"]
         other = {"error": f'the dialogue "other-{line["dialogue"]}" is not held now'}
         assert answer["content"] == json.dumps(other) + str(count)
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ("--agent rule --serve-tools", "--serve-tools"),
-        ("--agent openai:m --serve-tools", "--serve-tools"),
-        ("--agent own.py:Rule --level acts --serve-tools", "--serve-tools"),
-        # A port is for one job.
-        ("--agent own.py:Rule -j 2 --serve-tools 8000", "--jobs"),
-        ("--agent own.py:needs_url", "'tools_url'"),
-    ],
-)
-def test_where_nobody_can_call_nothing_is_served(
-    options: str, named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["live", *GOALS, "-q", *options.split()]) == 2
-    assert named in capsys.readouterr().err

@@ -16,7 +16,7 @@ from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.goals.goal import goal_of, satisfiable_failures, without
 from mwzeval.multiwoz.grounding.log import returned_by
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
-from mwzeval.multiwoz.predictions.reading import ToolCall
+from mwzeval.multiwoz.predictions.reading import FunctionCall
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.multiwoz.towns import HOTEL, TOWN
@@ -163,7 +163,7 @@ def test_evaluation_reads_results() -> None:
     agent = tools()
 
     def read(name: str, arguments: Any) -> Any:
-        call = ToolCall(name, {}, json.dumps(agent.call(name, arguments)))
+        call = FunctionCall(name, {}, json.dumps(agent.call(name, arguments)))
         return returned_by(call)
 
     found = read("find_restaurant", {"area": "north"})
