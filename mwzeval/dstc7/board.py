@@ -16,10 +16,8 @@ from mwzeval.scores.sheets import Document
 
 FIGURES = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@50", "mrr", "final")
 LABELS = {"mrr": "MRR", "final": "Final"}
-COLUMNS = tuple(Column(name, LABELS.get(name, name.capitalize()), 4) for name in FIGURES)
 RANKED_BY = "recall@10"
 """The one figure that nearly all sources have; the final score is shown where it is known."""
-
 CHANCE = "random ranking (expected)"
 
 
@@ -50,24 +48,19 @@ def _results(plain: Any) -> Results:
 
 def _board(plain: Mapping[str, Any]) -> Board:
     keys = {key: plain[key] for key in ("track", "case", "split")}
+    rows = []
+    for system in plain["systems"]:
+        figures = {name: Figure(float(system[name])) for name in FIGURES if name in system}
+        rows.append(Row(system["system"], figures, source=system["source"]))
+    rows.sort(key=lambda r: -r.figures[RANKED_BY].value if RANKED_BY in r.figures else 1.0)
     return Board(
         title=" ".join(part for part in keys.values() if part),
         keys=keys,
-        columns=COLUMNS,
-        rows=(*sorted(map(_row, plain["systems"]), key=_order), *_chance(keys["track"])),
+        columns=tuple(Column(name, LABELS.get(name, name.capitalize()), 4) for name in FIGURES),
+        rows=(*rows, *_chance(keys["track"])),
         ranked_by=RANKED_BY,
         with_sources=True,
     )
-
-
-def _row(plain: Mapping[str, Any]) -> Row:
-    figures = {name: Figure(float(plain[name])) for name in FIGURES if name in plain}
-    return Row(plain["system"], figures, source=plain["source"])
-
-
-def _order(row: Row) -> float:
-    figure = row.figures.get(RANKED_BY)
-    return -figure.value if figure else 1.0
 
 
 def _chance(track: str) -> Iterator[Row]:
@@ -105,9 +98,20 @@ def published_document(
     scores are not the official ones (the F-score, or figures as of 2018).
     """
     if entry is not None:
-        own = _own(entry)
-        boards = [board.with_own(own) if _fits(board, entry) else board for board in boards]
+        meta = entry.meta
+        if meta["options"]["metric"] != "ranking" or meta["options"]["compat"] is not None:
+            raise UsageError("published results are official scores: no F-score, and no compat")
+        own = row_of(entry, {name: name for name in FIGURES})
+        place = meta["corpus"], "dev" if meta["fold"] == "valid" else meta["fold"]
+        boards = [
+            board.with_own(own)
+            if (board.keys["track"], board.keys["split"]) == place
+            and (meta["case"] is None or board.keys["case"] in (None, meta["case"]))
+            else board
+            for board in boards
+        ]
     used = {row.source for board in boards for row in board.rows}
+    sources = (f"{key}: {text}" for key, text in results.sources.items() if key in used)
     records = tuple(
         {**board.record(row, name, figure), "source": row.source}
         for board in boards
@@ -117,24 +121,7 @@ def published_document(
     return Document(
         heading=(f"published results: {', '.join(tracks)}",),
         sheets=tuple(board.sheet() for board in boards),
-        notes=(
-            *results.cautions,
-            *(f"{key}: {text}" for key, text in results.sources.items() if key in used),
-        ),
+        notes=(*results.cautions, *sources),
         records=records,
         plain={"sources": dict(results.sources), "rows": records},
     )
-
-
-def _own(entry: ScoredSystem) -> Row:
-    options = entry.meta["options"]
-    if options["metric"] != "ranking" or options["compat"] is not None:
-        raise UsageError("published results are official scores: no F-score, and no compat")
-    return row_of(entry, {name: name for name in FIGURES})
-
-
-def _fits(board: Board, entry: ScoredSystem) -> bool:
-    meta, of = entry.meta, board.keys
-    split = "dev" if meta["fold"] == "valid" else meta["fold"]
-    known_case = meta["case"] is None or of["case"] in (None, meta["case"])
-    return (of["track"], of["split"]) == (meta["corpus"], split) and known_case

@@ -31,70 +31,62 @@ TRAINED = ("epochs", "dimensions", "batch_size", "learning_rate", "patience", "s
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    _add_predict(actions.add_parser("predict", help="write a baseline's submission"))
-    _add_train(actions.add_parser("train", help="train the dual encoder"))
-    _add_convert(actions.add_parser("convert", help="to and from TREC run and qrels"))
 
-
-def _add_predict(parser: argparse.ArgumentParser) -> None:
-    add_files(parser, "the dialogue file", "DIALOGUES.json", several=False)
-    parser.add_argument("--baseline", choices=BASELINES, required=True)
-    _add_track(parser)
-    _add_output(parser, "the submission")
-    parser.add_argument("--model", type=InputFile, metavar="DIR", help="of a trained dual encoder")
-    parser.add_argument("--pool", type=InputFile, metavar="TSV", help="the candidates of subtask 2")
-    parser.add_argument(
+    predict = actions.add_parser("predict", help="write a baseline's submission")
+    add_files(predict, "the dialogue file", "DIALOGUES.json", several=False)
+    predict.add_argument("--baseline", choices=BASELINES, required=True)
+    _add_track(predict)
+    predict.add_argument("-o", "--output", required=True, metavar="FILE", help="for the submission")
+    predict.add_argument("--model", type=InputFile, metavar="DIR", help="of a trained dual encoder")
+    predict.add_argument(
+        "--pool", type=InputFile, metavar="TSV", help="the candidates of subtask 2"
+    )
+    predict.add_argument(
         "--dev",
         type=InputFile,
         metavar="DIALOGUES.json",
         help="subtask 4: tune the score of NONE on this file, which has answers",
     )
-    parser.add_argument("--none-score", type=float, metavar="X", help="subtask 4: score of NONE")
-    parser.add_argument(
+    predict.add_argument("--none-score", type=float, metavar="X", help="subtask 4: score of NONE")
+    predict.add_argument(
         "--choices", action="store_true", help="ten choices with probabilities, for the F-score"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of random (default: %(default)s)")
-    _add_knowledge(parser)
+    predict.add_argument("--seed", type=int, default=0, help="of random (default: %(default)s)")
+    _add_knowledge(predict)
 
-
-def _add_train(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    train = actions.add_parser("train", help="train the dual encoder")
+    train.add_argument(
         "training", type=InputFile, metavar="TRAIN.json", help="a dialogue file with answers"
     )
-    parser.add_argument(
+    train.add_argument(
         "dev", type=InputFile, metavar="DEV.json", help="another, on which the model is chosen"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="of the model")
-    parser.set_defaults(writes_folder=True)
-    parser.add_argument(
+    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the model")
+    train.set_defaults(writes_folder=True)
+    train.add_argument(
         "--two-encoders", action="store_true", help="one for contexts, one for candidates"
     )
     for name in TRAINED:
         kind = float if name == "learning_rate" else int
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
-    _add_track(parser)
-    _add_knowledge(parser)
+        train.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+    _add_track(train)
+    _add_knowledge(train)
 
-
-def _add_convert(parser: argparse.ArgumentParser) -> None:
-    add_files(parser, "the file to convert", several=False)
-    parser.add_argument(
+    convert = actions.add_parser("convert", help="to and from TREC run and qrels")
+    add_files(convert, "the file to convert", several=False)
+    convert.add_argument(
         "--to",
         choices=("run", "qrels", "submission", "targets"),
         required=True,
         help="run: from a submission; qrels: from targets; submission: from a run; targets: from "
         "qrels",
     )
-    _add_output(parser, "the result")
+    convert.add_argument("-o", "--output", required=True, metavar="FILE", help="for the result")
 
 
 def _add_track(parser: argparse.ArgumentParser) -> None:
     meaning = "dstc7-ubuntu-1 and so on (default: what the name of the output says)"
     parser.add_argument("--track", metavar="NAME", help=meaning)
-
-
-def _add_output(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=f"for {what}")
 
 
 def _add_knowledge(parser: argparse.ArgumentParser) -> None:
@@ -143,18 +135,13 @@ def _train(arguments: argparse.Namespace) -> None:
     required("torch", "neural")
     from mwzeval.dstc7.baselines.dual_encoder import Settings
     from mwzeval.dstc7.baselines.ranker import train
+    from mwzeval.dstc7.tracks import track_of
 
     chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
     given = {name: value for name, value in chosen.items() if value is not None}
-    knowledge = None
-    if arguments.knowledge:
-        if arguments.track is None:
-            raise UsageError(
-                "--knowledge needs --track: man pages are Ubuntu's, courses Advising's"
-            )
-        from mwzeval.dstc7.tracks import track_of
-
-        knowledge = _knowledge(arguments, track_of(arguments.track))
+    if arguments.knowledge and arguments.track is None:
+        raise UsageError("--knowledge needs --track: man pages are Ubuntu's, courses Advising's")
+    track = track_of(arguments.track) if arguments.knowledge else None
     print(" steps  examples    loss  Recall@1  Recall@10     MRR")
     train(
         arguments.training,
@@ -162,7 +149,7 @@ def _train(arguments: argparse.Namespace) -> None:
         arguments.output,
         settings=Settings(shared=not arguments.two_encoders, **given),
         last_message=arguments.last_message,
-        knowledge=knowledge,
+        knowledge=_knowledge(arguments, track),
         watch=_show,
     )
 
@@ -181,18 +168,12 @@ def _convert(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.dialogues import read_targets, write_targets
     from mwzeval.dstc7.submission import read_submission, submission_text
     from mwzeval.dstc7.tracks import track_of_file
-    from mwzeval.scores.findings import Findings
 
     file = file_of(arguments)
-    findings = Findings(file=file)
     if arguments.to == "run":
-        submission = read_submission(file, findings, track_of_file(file))
-        findings.check()
-        text = trec.to_run(submission)
+        text = trec.to_run(read_submission(file, track=track_of_file(file)))
     elif arguments.to == "qrels":
-        targets = read_targets(file, findings)
-        findings.check()
-        text = trec.to_qrels(targets)
+        text = trec.to_qrels(read_targets(file))
     elif arguments.to == "submission":
         text = submission_text(trec.read_run(file))
     else:
@@ -203,8 +184,8 @@ def _convert(arguments: argparse.Namespace) -> None:
         write_output(arguments.output, text)
 
 
-def _knowledge(arguments: argparse.Namespace, track: Track) -> Knowledge | None:
-    if arguments.knowledge is None:
+def _knowledge(arguments: argparse.Namespace, track: Track | None) -> Knowledge | None:
+    if arguments.knowledge is None or track is None:
         return None
     from mwzeval.dstc7.baselines.knowledge import read_knowledge
 

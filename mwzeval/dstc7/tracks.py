@@ -16,10 +16,8 @@ from mwzeval.files.reading import STANDARD_INPUT, is_url, plain_name
 
 Order = Literal["list", "confidence"]
 ORDERS: tuple[Order, ...] = get_args(Order)
-
 Metric = Literal["ranking", "fscore"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
-
 COMPATIBLE = "2018"
 COVERAGE = 0.9
 
@@ -44,12 +42,10 @@ class Options:
     coverage: float = COVERAGE
 
     def __post_init__(self) -> None:
-        for what, value, known in (
-            ("metric", self.metric, METRICS),
-            ("order", self.order, ORDERS),
-        ):
-            if value not in known:
-                raise UsageError(unknown(what, value, known))
+        if self.metric not in METRICS:
+            raise UsageError(unknown("metric", self.metric, METRICS))
+        if self.order not in ORDERS:
+            raise UsageError(unknown("order", self.order, ORDERS))
         if self.compat not in (None, COMPATIBLE):
             raise UsageError(f"compat is {COMPATIBLE} or nothing, not {shorten(str(self.compat))}")
         if self.compat and self.metric != "ranking":
@@ -100,25 +96,20 @@ def plain_id(identity: str) -> int | str:
 
 
 Dataset = Literal["ubuntu", "advising"]
-DATASETS: tuple[Dataset, ...] = get_args(Dataset)
-
 SUBTASKS: dict[Dataset, tuple[int, ...]] = {"ubuntu": (1, 2, 4, 5), "advising": (1, 3, 4, 5)}
 """Which subtasks are evaluated on a dataset."""
-
 CASES = ("case1", "case2")
 """The test sets of Advising, scored separately."""
-
 SPEAKERS: dict[Dataset, frozenset[str]] = {
     "ubuntu": frozenset({"participant_1", "participant_2"}),
     "advising": frozenset({"student", "advisor"}),
 }
 RANKED = 100
 """How many candidates a ranking has: the whole list, or the best of the pool."""
-
 CHOICES = 10
 """How many choices the task description's metric takes."""
-
 PREFIX = "dstc7"
+TRACK_NAMES = tuple(f"{PREFIX}-{dataset}-{n}" for dataset in SUBTASKS for n in SUBTASKS[dataset])
 _FILE = re.compile(r"(ubuntu|advising)_subtask_([0-9]+)(?:_(case[12]))?\.json", re.IGNORECASE)
 
 
@@ -131,7 +122,7 @@ class Track:
     case: str | None = None
 
     def __post_init__(self) -> None:
-        if self.dataset not in SUBTASKS or self.subtask not in SUBTASKS[self.dataset]:
+        if self.name not in TRACK_NAMES:
             known = ", ".join(TRACK_NAMES)
             message = f"{self.dataset} subtask {self.subtask} is not evaluated (known: {known})"
             raise UsageError(message)
@@ -166,13 +157,6 @@ class Track:
         return (1, 5) if self.subtask in (1, 5) else (self.subtask,)
 
 
-TRACK_NAMES = tuple(
-    f"{PREFIX}-{dataset}-{subtask}"
-    for dataset, subtasks in SUBTASKS.items()
-    for subtask in subtasks
-)
-
-
 def track_of(name: str, case: str | None = None) -> Track:
     """Return the track called `dstc7-ubuntu-1` or `ubuntu-1`, perhaps with `-case1` behind it.
 
@@ -181,10 +165,9 @@ def track_of(name: str, case: str | None = None) -> Track:
     parts = name.lower().removeprefix(f"{PREFIX}-").split("-")
     if len(parts) == 3 and parts[2] in CASES:
         case = parts.pop()
-    if len(parts) == 2 and parts[1].isdecimal():
-        for dataset in DATASETS:
-            if dataset == parts[0]:
-                return Track(dataset, int(parts[1]), case)
+    for dataset in SUBTASKS:
+        if len(parts) == 2 and parts[0] == dataset and parts[1].isdecimal():
+            return Track(dataset, int(parts[1]), case)
     raise UsageError(unknown("track", name, TRACK_NAMES))
 
 
@@ -194,8 +177,7 @@ def track_of_file(file: str) -> Track | None:
     Official is `Ubuntu_subtask_1.json` or `Advising_subtask_3.json`, the latter perhaps with
     `_case1` or `_case2`; `.gz`, `.xz` or `.zst` may follow.
     """
-    name = plain_name(PurePath(file).name)
-    match = _FILE.fullmatch(name)
+    match = _FILE.fullmatch(plain_name(PurePath(file).name))
     if match is None:
         return None
     dataset: Dataset = "ubuntu" if match[1].lower() == "ubuntu" else "advising"
@@ -210,20 +192,18 @@ def track_from(name: str | None, file: str) -> Track:
 
     Raises `UsageError` when neither says it, `InputError` when there is no such file.
     """
+    named = track_of_file(file)
     if name is not None:
         asked = track_of(name)
-        said = track_of_file(file)
-        same = said is not None and (said.dataset, said.subtask) == (asked.dataset, asked.subtask)
-        return said if said is not None and same and asked.case is None else asked
-    said = track_of_file(file)
-    if said is None and file != STANDARD_INPUT and not is_url(file) and not Path(file).is_file():
+        is_same = named is not None and named.name == asked.name and asked.case is None
+        return named if named is not None and is_same else asked
+    if named is not None:
+        return named
+    if file != STANDARD_INPUT and not is_url(file) and not Path(file).is_file():
         reason = "it is a folder" if Path(file).is_dir() else "there is no such file"
         raise InputError([Problem("unreadable", f"cannot be read: {reason}", file=file)])
-    if said is None:
-        example = Track("ubuntu", 1).file_name
-        raise UsageError(
-            f"{shorten(file)}: the name does not say which dataset and subtask it is of, as "
-            f"{example} does: name the track as --benchmark, one of {', '.join(TRACK_NAMES)} "
-            "(--track of `mwzeval dstc7`)"
-        )
-    return said
+    raise UsageError(
+        f"{shorten(file)}: the name does not say which dataset and subtask it is of, as "
+        f"{Track('ubuntu', 1).file_name} does: name the track as --benchmark, one of "
+        f"{', '.join(TRACK_NAMES)} (--track of `mwzeval dstc7`)"
+    )

@@ -302,9 +302,3 @@ def test_real_ubuntu_examples(name: str, count: int) -> None:
     offered = {e.example_id: {c.candidate_id for c in e.candidates} for e in examples}
     assert targets.keys() == offered.keys()
     assert all(targets[name][0] in offered[name] for name in targets)
-
-
-@pytest.mark.integration
-def test_the_toy_file_of_another_tool() -> None:
-    examples = read_examples(shared("data", "dstc7", "polyai-sample", "test_examples.json"))
-    assert [found.example_id for found in examples] == ["0", "1"]

@@ -10,10 +10,10 @@ import pytest
 from mwzeval.dstc7.baselines.knowledge import (
     MOST_NAMED,
     MOST_WORDS,
+    Course,
     Courses,
     ManPage,
     ManPages,
-    Section,
     read_courses,
     read_knowledge,
     read_man_pages,
@@ -27,7 +27,6 @@ from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import DataError, InputError, UsageError
 from tests.dstc7.cases import Folder
 from tests.dstc7.conversations import conversations, write_dialogues
-from tests.places import shared
 
 
 def course(tmp_path: Path, **raw: Any) -> Any:
@@ -35,63 +34,15 @@ def course(tmp_path: Path, **raw: Any) -> Any:
     return read_courses(path)["EECS280-FA16"]
 
 
-@pytest.mark.parametrize(
-    ("raw", "credits"),
-    [(4, (4, 4)), ("4", (4, 4)), ("1 - 3", (1, 3)), ("1-3", (1, 3)), ("NA", None), (None, None)],
-)
-def test_credits_may_be_a_range(raw: Any, credits: Any, tmp_path: Path) -> None:
-    assert course(tmp_path, Credits=raw).credits == credits
-
-
-@pytest.mark.parametrize(
-    ("raw", "number"), [(3.5, 3.5), ("3.5", 3.5), ("NA", None), (None, None), (True, None)]
-)
-def test_what_is_missing_is_none(raw: Any, number: float | None, tmp_path: Path) -> None:
-    assert course(tmp_path, ClarityRating=raw).clarity == number
-    assert course(tmp_path, Workload=raw).workload == number
-
-
-@pytest.mark.parametrize(("raw", "has"), [("Y", True), ("N", False), (None, None), ("NA", None)])
-def test_a_lab_is_there_or_not_or_nobody_knows(raw: Any, has: Any, tmp_path: Path) -> None:
-    assert course(tmp_path, HasLab=raw).has_lab is has
-
-
-@pytest.mark.parametrize("key", ["Section", "section"])
-@pytest.mark.parametrize(
-    ("days", "start", "expected"),
-    [
-        (["Mon", "Wed"], "10:30:00", (("Mon", "Wed"), "10:30:00")),
-        ("", "NA", ((), None)),
-        ([], "0:00:00", ((), None)),
-        (None, None, ((), None)),
-    ],
-)
-def test_sections_are_spelled_in_two_ways(
-    key: str, days: Any, start: Any, expected: Any, tmp_path: Path
-) -> None:
-    section = {"DaysOfClass": days, "StartTime": start, "EndTime": start}
-    found = course(tmp_path, **{key: {"NA": section, "Ada": section}}).sections
-    assert [each.instructor for each in found] == [None, "Ada"]
-    assert found[0] == Section(None, expected[0], expected[1], expected[1])
-
-
-def test_a_course_has_a_text_to_search(tmp_path: Path) -> None:
-    found = course(tmp_path, Course="EECS280", CourseTitle="T", Description="NA", TimeOfDay="x")
-    assert (found.text, found.time_of_day) == ("EECS280 T", "x")
+def test_what_is_missing_is_empty(tmp_path: Path) -> None:
+    found = course(tmp_path, Course="EECS280", CourseTitle=3, Area=None, Description=" NA ")
+    assert found == Course("EECS280-FA16", "EECS280", "3", "", "")
 
 
 def test_a_course_file_is_an_object_of_objects(tmp_path: Path) -> None:
     for content, names in (([], r"c\.json"), ({"EECS1": 5, "EECS2": {}}, "EECS1"), ("{", "line 1")):
         with pytest.raises(InputError, match=names):
             read_courses(Folder(tmp_path).write("c.json", content))
-
-
-@pytest.mark.integration
-def test_course_files_of_the_shared_fixtures() -> None:
-    courses = read_courses(shared("data", "dstc7", "synthetic", "course-info.json"))
-    assert courses
-    assert any(each.sections for each in courses.values())
-    assert any(each.credits and each.credits[0] < each.credits[1] for each in courses.values())
 
 
 def test_man_pages_of_a_folder(tmp_path: Path) -> None:

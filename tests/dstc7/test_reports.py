@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,19 +18,16 @@ from mwzeval.dstc7.evaluation import (
     per_example,
     score,
 )
-from mwzeval.dstc7.explain import explain, explain_all
+from mwzeval.dstc7.explain import explain
 from mwzeval.dstc7.loading import gold_in, sample_gold
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
-from mwzeval.report.html import to_html
-from mwzeval.report.systems import ScoredSystem, scored_system, title_of
-from mwzeval.scores.explanation import explanation_text, histogram_text
-from mwzeval.scores.report import Report, per_dialogue, summary
+from mwzeval.report.systems import ScoredSystem
+from mwzeval.scores.explanation import explanation_text
+from mwzeval.scores.report import Report
 from mwzeval.scores.sheets import to_text
-from mwzeval.text import to_json
 from tests.dstc7.cases import (
-    SEVERAL,
     UBUNTU,
     WITH_NONE,
     Folder,
@@ -42,7 +37,6 @@ from tests.dstc7.cases import (
     submission_of,
 )
 from tests.places import read_json, shared
-from tests.report.pages import readable
 
 WORDS = benchmark_named("dstc7").info.words
 
@@ -50,21 +44,6 @@ WORDS = benchmark_named("dstc7").info.words
 def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
     track = track_of(name)
     return evaluate(sample_submission(track, system), sample_gold(track), track)
-
-
-def thousand(seed: int, best: float) -> ScoredSubmission:
-    """A made-up system that ranks the right one first with some probability."""
-    dice = random.Random(seed)
-    rankings, targets = {}, ""
-    for number in range(1, 301):
-        ids = [f"C{k}" for k in range(20)]
-        dice.shuffle(ids)
-        if dice.random() < best:
-            ids.remove("C0")
-            ids.insert(0, "C0")
-        rankings[str(number)] = " ".join(ids)
-        targets += f"{number}\tC0\n"
-    return score(loaded(submission_of(rankings), targets))
 
 
 @pytest.mark.parametrize("name", TRACK_NAMES)
@@ -86,33 +65,6 @@ def test_the_sample_fits_no_other_submission(tmp_path: Path) -> None:
         evaluate(path, sample_gold(UBUNTU), UBUNTU)
 
 
-def test_rates_have_wilson_intervals_between_0_and_1() -> None:
-    report = thousand(1, 0.3).report(Resampling())
-    found = {score.name: score for score in report.scores}
-    rate, mrr = found["recall@1"], found["mrr"]
-    assert rate.interval is not None
-    assert rate.interval.method == "wilson"
-    assert mrr.interval is not None
-    assert mrr.interval.method == "bootstrap"
-    for one in (rate, mrr):
-        assert one.interval is not None
-        assert 0 <= one.interval.low < one.value < one.interval.high <= 1
-        assert one.interval.high - one.interval.low < 0.15
-
-
-def test_systems_are_compared_by_the_spine() -> None:
-    systems = {"weak": thousand(1, 0.2).scored_table, "strong": thousand(2, 0.5).scored_table}
-    comparison = compare(systems, resampling=Resampling(samples=200))
-    for name in ("recall@1", "mrr", "final"):
-        difference = comparison.measure(name).of("strong").difference
-        assert difference is not None
-        assert 0.1 < difference.value < 0.5
-        assert difference.p_value is not None
-        assert difference.p_value < 0.01
-        assert difference.interval is not None
-        assert 0 < difference.interval.low < difference.value < difference.interval.high
-
-
 def test_other_orders_are_not_compared() -> None:
     raw, targets = submission_of({"1": "A B"}), "1\tA\n"
     by_list = score(loaded(raw, targets)).scored_table
@@ -126,34 +78,6 @@ def test_permuting_examples_changes_no_score() -> None:
     shuffled = dict(reversed(list(evaluated.loaded.submission.items())))
     again = score(replace(evaluated.loaded, submission=shuffled))
     assert again.report().metrics == evaluated.report().metrics
-
-
-def test_the_text_report_has_four_decimals_and_no_multiwoz() -> None:
-    text = to_text(summary(sample("overlap", "dstc7-ubuntu-4").report()))
-    assert text.startswith("dstc7-ubuntu-4, test fold: 10 of 10 examples\n")
-    for label in ("Recall@10", "answerable", "NONE F1"):
-        assert label in text
-    assert "rules" not in text
-
-
-def test_the_json_report_is_unrounded_and_has_all_places() -> None:
-    plain = json.loads(to_json(sample("overlap", "dstc7-advising-3").report().to_dict()))
-    assert 0 < plain["ranking"]["map"] < 1
-    assert plain["ranking"]["set_recall"]["1"] < plain["ranking"]["recall"]["1"]
-    assert plain["meta"]["coverage"]["examples"] == {"scored": 10, "of": 10}
-    assert plain["meta"]["options"]["order"] == "list"
-
-
-def test_rows_are_called_examples() -> None:
-    document = per_dialogue(sample("overlap").report())
-    assert document.records[0]["example"] == "9200001"
-
-
-def test_ranks_example_by_example() -> None:
-    inputs = loaded(submission_of({"1": "A X B"}), "1\tB,A\n2\tC\n", SEVERAL)
-    first, second = per_example(inputs)
-    assert (first.rank, first.ranks, first.answers) == (1, (1, 3), ("B", "A"))
-    assert (second.rank, second.ranks) == (0, ())
 
 
 def test_a_mean_over_tracks_says_what_it_covers() -> None:
@@ -229,24 +153,6 @@ def test_the_f_score_is_explained_by_what_was_selected() -> None:
 def test_an_unknown_example_cannot_be_explained() -> None:
     with pytest.raises(UsageError, match='"92000'):
         explain(sample("overlap").loaded, "920001")
-
-
-def test_a_histogram_counts_what_was_lost() -> None:
-    lost = list(explain_all(sample("random").loaded))
-    number = sum(bool(explanation.reasons) for explanation in lost)
-    assert histogram_text(lost, {}).startswith(f"{number} of {len(lost)} ")
-
-
-def test_the_page_shows_contexts_and_ranked_candidates() -> None:
-    evaluated = sample("overlap")
-    systems = [
-        scored_system(name, sample(name).report(), explain_all(sample(name).loaded))
-        for name in ("overlap", "random")
-    ]
-    page = to_html(systems, title=title_of(systems), words=WORDS)
-    assert "overlap, random · dstc7-ubuntu-1 test" in page
-    message = evaluated.loaded.examples["9200001"].messages[0].utterance
-    assert json.dumps(message) in readable(page)
 
 
 def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:

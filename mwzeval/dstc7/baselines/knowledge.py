@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -122,46 +121,14 @@ def _of_lines(path: Path) -> list[ManPage]:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """When an instructor gives a course; what is not known is None or empty."""
-
-    instructor: str | None
-    days: tuple[str, ...]
-    start: str | None
-    end: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Course:
-    """What is known about an offered course; None or empty where it is missing ("NA").
-
-    `credits` is a range, mostly with both ends the same. `has_lab` and `has_discussion` are None
-    where the file says neither yes nor no. Most ratings and sizes are missing.
-    """
+    """What the file says of an offered course; empty where it says nothing ("NA")."""
 
     offering: str
-    course: str | None
-    title: str | None
-    description: str | None
-    area: str | None
-    category: str | None
-    credits: tuple[float, float] | None
-    class_size: float | None
-    clarity: float | None
-    easiness: float | None
-    helpfulness: float | None
-    workload: float | None
-    has_discussion: bool | None
-    has_lab: bool | None
-    semester: str | None
-    year: int | None
-    time_of_day: str | None
-    sections: tuple[Section, ...]
-
-    @property
-    def text(self) -> str:
-        """Code, title and description: what a search may look at."""
-        return " ".join(part for part in (self.course, self.title, self.description) if part)
+    course: str
+    title: str
+    area: str
+    description: str
 
 
 _COURSE = re.compile(r"\b([a-z]{2,8})[ -]?([0-9]{3})\b|\b([0-9]{3})\b", re.IGNORECASE)
@@ -184,8 +151,7 @@ class Courses:
         texts: dict[str, dict[str, None]] = defaultdict(dict)
         for course in courses:
             code = course.course or course.offering.partition("-")[0]
-            parts = (course.title, course.area, course.description)
-            text = " ".join(part for part in parts if part)
+            text = " ".join(filter(None, (course.title, course.area, course.description)))
             texts[code.lower().replace(" ", "")].setdefault(text)
         by_number: dict[str, set[str]] = defaultdict(set)
         for code in texts:
@@ -221,74 +187,14 @@ def read_courses(path: str | Path) -> Mapping[str, Course]:
     courses = {}
     for offering, record in raw.items():
         if isinstance(record, dict):
-            courses[offering] = _course(offering, record)
+            keys = ("Course", "CourseTitle", "Area", "Description")
+            courses[offering] = Course(offering, *(_text(record.get(key)) for key in keys))
         else:
             note(findings, "bad-type", f"a course is an object, {found(record)}", key=offering)
     findings.check()
     return courses
 
 
-def _course(offering: str, raw: Mapping[str, Any]) -> Course:
-    sections = raw.get("Section", raw.get("section", raw.get("Sections")))
-    year = _number(raw.get("Year"))
-    return Course(
-        offering=offering,
-        course=_text(raw.get("Course")),
-        title=_text(raw.get("CourseTitle")),
-        description=_text(raw.get("Description")),
-        area=_text(raw.get("Area")),
-        category=_text(raw.get("Category")),
-        credits=_range(raw.get("Credits")),
-        class_size=_number(raw.get("ClassSize")),
-        clarity=_number(raw.get("ClarityRating")),
-        easiness=_number(raw.get("EasinessRating")),
-        helpfulness=_number(raw.get("HelpfulnessRating")),
-        workload=_number(raw.get("Workload")),
-        has_discussion=_yes(raw.get("HasDiscussion")),
-        has_lab=_yes(raw.get("HasLab")),
-        semester=_text(raw.get("Semester")),
-        year=None if year is None else int(year),
-        time_of_day=_text(raw.get("TimeOfDay")),
-        sections=tuple(_section(*item) for item in _object(sections).items()),
-    )
-
-
-def _section(instructor: str, raw: Any) -> Section:
-    section = _object(raw)
-    days = section.get("DaysOfClass")
-    times = (_text(section.get(key)) for key in ("StartTime", "EndTime"))
-    start, end = (None if time == "0:00:00" else time for time in times)
-    days = tuple(day for day in days if isinstance(day, str)) if isinstance(days, list) else ()
-    return Section(_text(instructor), days, start, end)
-
-
-def _object(raw: Any) -> Mapping[str, Any]:
-    return raw if isinstance(raw, dict) else {}
-
-
-def _text(raw: Any) -> str | None:
-    if isinstance(raw, str):
-        return None if raw.strip() in ("", "NA") else raw
-    return str(raw) if type(raw) in (int, float) else None
-
-
-def _number(raw: Any) -> float | None:
-    try:
-        number = float(raw) if type(raw) in (int, float, str) else math.nan
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _range(raw: Any) -> tuple[float, float] | None:
-    """Return both ends of a number, or of a range written as text."""
-    low = high = raw
-    if isinstance(raw, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*(?:-\s*([0-9.]+)\s*)?", raw)
-        low, high = (match[1], match[2] or match[1]) if match else (None, None)
-    ends = _number(low), _number(high)
-    return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
-
-
-def _yes(raw: Any) -> bool | None:
-    return {"Y": True, "N": False}.get(raw) if isinstance(raw, str) else None
+def _text(raw: Any) -> str:
+    text = str(raw) if type(raw) in (str, int, float) else ""
+    return "" if text.strip() in ("", "NA") else text

@@ -133,10 +133,8 @@ def tune(rankings: Sequence[Ranking], correct: Sequence[Iterable[str]]) -> Thres
 
     `correct` holds the right ids of each ranking, or NONE alone. Of all scores that do equally
     well the middle of the lowest range is taken. Exact: the final score changes only at scores of
-    candidates, and each of them is tried. Raises `ValueError` without examples.
+    candidates, and each of them is tried.
     """
-    if not rankings:
-        raise ValueError("a threshold needs examples to be tuned on")
     base = 0.0
     places: list[NDArray[np.float64]] = []
     changes: list[NDArray[np.float64]] = []
