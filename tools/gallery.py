@@ -1,4 +1,4 @@
-"""Make the figures of `docs/gallery.md` again, by the commands that it shows.
+"""Make the figures of `docs/examples.md` again, by the commands that it shows.
 
 Figures whose commands are not there (the pages of `report`) are screenshots.
 """

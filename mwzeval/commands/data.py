@@ -98,7 +98,7 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
         if name == info.name:
             raise UsageError(
                 f"the data of {info.title} are no public files that could be fetched: name a "
-                "folder with --data (docs/data.md)"
+                "folder with --data (docs/installing.md#data)"
             )
     known = (n for shelf in everything for n in (shelf.name, *shelf.corpora))
     raise UsageError(unknown("benchmark or corpus", name, known))
