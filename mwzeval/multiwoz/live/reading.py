@@ -17,8 +17,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -30,16 +29,17 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, correction
 from mwzeval.multiwoz.grounding.statements import GENERIC, SENTENCE, Statements
-from mwzeval.multiwoz.live import cues
-from mwzeval.multiwoz.live.cues import BOOKING, JOURNEYS, cue, has
+from mwzeval.multiwoz.live.cues import JOURNEYS, cue, cues, has
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import (
     ACT_BOOKING_SLOTS,
     ADDED_FIELDS,
+    BOOKING_SLOTS,
     DAYS,
     FLAG_SLOTS,
     NAMED_BY,
     SERVICES,
+    VENUE_DOMAINS,
 )
 from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer, with_numbers_of_taxis
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
@@ -56,6 +56,9 @@ BOOKED_SLOTS: Mapping[str, str] = {
     "arriveby": "Time",
 }
 """Slot of a mention → slot of a booking. The time of a table may be read as that of a train."""
+BOOKING = "Booking"
+"""The domain of acts about the booking of a venue, whichever it is of."""
+TABLES = frozenset({"restaurant", "hotel"})
 TIMES = frozenset({"Leave", "Arrive"})
 UNKNOWN = "unknown"
 """The value of what the user has asked for when the agent says that it does not know it."""
@@ -210,73 +213,28 @@ def _spelled(mention: Mention) -> str:
     return f"{value} pounds" if slot == "price" and value[-1:].isdigit() else value
 
 
-class Services:
-    """The police and the hospital, which the mention finder does not know."""
+def _service_values(
+    tables: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> dict[str, list[tuple[str, str, str]]]:
+    """Return the values of police and hospital, which the mention finder does not know, by domain.
 
-    def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        self._values: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
-        for domain in SERVICES:
-            known = {
-                (slot, str(row[slot]))
-                for row in (*tables.get(domain, ()), ADDED_FIELDS[domain])
-                for slot in ("address", "department")
-                if row.get(slot)
-            }
-            self._values[domain] = [
-                # People leave out the town of an address.
-                (fold(value.split(",")[0] if slot == "address" else value), slot, value)
-                for slot, value in sorted(known)
-            ]
-
-    def values_in(self, domain: str, text: str) -> Iterator[tuple[str, str]]:
-        """Yield slot and value of what a text says of a service."""
-        words = f" {' '.join(fold(text))} "
-        found = [
-            (slot, value, " ".join(said))
-            for said, slot, value in self._values.get(domain, ())
-            if said and f" {' '.join(said)} " in words
-        ]
-        for slot, value, said in found:
-            if not any(said != longer and said in longer for _, _, longer in found):
-                yield slot, value
-
-
-class WordLikeNames:
-    """Names that are words (`the place`), which the mention finder needs capitals to tell.
-
-    They are taken for names behind words of an offer.
+    Each has its folded words between blanks, its slot and itself.
     """
-
-    def __init__(
-        self, tables: Mapping[str, Sequence[Mapping[str, Any]]], finder: Delexicalizer
-    ) -> None:
-        self._domains: dict[str, str] = {}
-        for domain in ("attraction", "hotel", "restaurant"):
-            for row in tables.get(domain, ()):
-                name = str(row["name"]).lower()
-                context = Context(finder.gazetteer)
-                context.turn({}, (domain,))
-                found = finder.read(f"I would recommend {name}.", context)
-                if not any(mention.slot == "name" for mention in found):
-                    self._domains[name] = domain
-        names = "|".join(map(re.escape, sorted(self._domains, key=len, reverse=True)))
-        self._offered = re.compile(
-            r"\b(?:recommend|suggest(?:ion is)?|how about|try|have|visit|called|named|there is)"
-            rf" ({names})"
-            r"(?=\s*(?:[.,;!?]|$|which))",
-            re.IGNORECASE,
-        )
-
-    def added(self, text: str, mentions: Sequence[Mention]) -> list[Mention]:
-        """Return the mentions of a text with those of such names, in the order of the text."""
-        if not self._domains:
-            return list(mentions)
-        names = [
-            Mention(*match.span(1), match[1], "name", self._domains[match[1].lower()], match[1])
-            for match in self._offered.finditer(text)
-            if not any(one.start < match.end(1) and match.start(1) < one.end for one in mentions)
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for domain in SERVICES:
+        known = {
+            (slot, str(row[slot]))
+            for row in (*tables.get(domain, ()), ADDED_FIELDS[domain])
+            for slot in ("address", "department")
+            if row.get(slot)
+        }
+        # People leave out the town of an address.
+        found[domain] = [
+            (f" {' '.join(words)} ", slot, value)
+            for slot, value in sorted(known)
+            if (words := fold(value.split(",")[0] if slot == "address" else value))
         ]
-        return sorted([*mentions, *names], key=lambda mention: mention.start)
+    return found
 
 
 class AgentReader:
@@ -290,9 +248,24 @@ class AgentReader:
     ) -> None:
         venues = {domain: rows for domain, rows in tables.items() if domain in NAMED_BY}
         self._delexicalizer = Delexicalizer(venues)
-        self._services = Services(tables)
-        self._names = WordLikeNames(tables, self._delexicalizer)
+        self._services = _service_values(tables)
         self._rules = rules
+        # Names that are words (`the place`) are told by capitals, or by words of an offer.
+        self._word_names: dict[str, str] = {}
+        for domain in VENUE_DOMAINS:
+            for row in tables.get(domain, ()):
+                name = str(row["name"]).lower()
+                context = Context(self._delexicalizer.gazetteer)
+                context.turn({}, (domain,))
+                found = self._delexicalizer.read(f"I would recommend {name}.", context)
+                if not any(mention.slot == "name" for mention in found):
+                    self._word_names[name] = domain
+        names = "|".join(map(re.escape, sorted(self._word_names, key=len, reverse=True)))
+        self._offered = re.compile(
+            r"\b(?:recommend|suggest(?:ion is)?|how about|try|have|visit|called|named|there is)"
+            rf" ({names})(?=\s*(?:[.,;!?]|$|which))",
+            re.IGNORECASE,
+        )
 
     def context(self, goal: Goal) -> ReadingContext:
         """Return what the reading of a new dialogue depends on; `goal` is the user's."""
@@ -308,19 +281,25 @@ class AgentReader:
         The context goes on to what the turn names. Nothing that a turn holds raises.
         """
         calls = call_outcomes(turn.messages)
-        called = [one.domain for one in reversed(calls) if one.domain in context.domains]
-        told = (context.domain,) if context.domain else ()
-        focus = tuple(dict.fromkeys((*called, *told, *context.domains)))
-        context.words.turn(context.state, tuple(dict.fromkeys((*called[:1], *told))))
-        for one in calls:
+        called = [call.domain for call in reversed(calls) if call.domain in context.domains]
+        before = (context.domain,) if context.domain else ()
+        focus = tuple(dict.fromkeys((*called, *before, *context.domains)))
+        context.words.turn(context.state, tuple(dict.fromkeys((*called[:1], *before))))
+        for call in calls:
             # A name that is also a word is one where it was found.
-            context.words.names.update(name.lower() for name in one.names)
+            context.words.names.update(name.lower() for name in call.names)
         mentions = self._delexicalizer.read(turn.text, context.words)
-        mentions = self._names.added(turn.text, mentions)
+        if self._word_names:
+            mentions += [
+                Mention(*match.span(1), match[1], "name", domain, match[1])
+                for match in self._offered.finditer(turn.text)
+                if (domain := self._word_names[match[1].lower()])
+                and not any(m.start < match.end(1) and match.start(1) < m.end for m in mentions)
+            ]
+            mentions.sort(key=lambda mention: mention.start)
         return _TurnReader(turn.text, mentions, calls, focus, context).acts(self._services)
 
 
-@dataclass(eq=False, slots=True)
 class Sentence:
     """A sentence or line in lower case, where it begins, and what it says.
 
@@ -330,18 +309,104 @@ class Sentence:
     asserted or not, and `details` are slots and values of bookings.
     """
 
-    start: int
-    low: str
-    topics: tuple[str, ...]
-    nothing: bool
-    booked: bool
-    unbooked: bool
-    unavailable: bool
-    denies: bool
-    asks: bool
-    domains: list[str] = field(default_factory=list)
-    given: dict[str, set[str]] = field(default_factory=dict)
-    details: list[tuple[str, str]] = field(default_factory=list)
+    def __init__(self, start: int, low: str, domains: Sequence[str]) -> None:
+        self.start = start
+        self.low = low
+        self.topics = tuple(domain for domain in _named_domains(low) if domain in domains)
+        self.asks = low.rstrip().endswith("?")
+        self.denies = has("agent negation", low)
+        self.unbooked = (
+            self.denies and has("agent not booked", low) and not has("agent booking depends", low)
+        )
+        self.nothing = self.denies and not self.unbooked and _finds_nothing(low)
+        self.unavailable = (
+            self.denies and has("agent unavailable", low) and not has("agent detail", low)
+        )
+        self.booked = (
+            not (self.asks or self.unbooked)
+            and has("agent booked", low)
+            and not has("agent not booked yet", low)
+        )
+        self.domains: list[str] = []
+        self.given: dict[str, set[str]] = {}
+        self.details: list[tuple[str, str]] = []
+
+
+def _named_domains(sentence: str) -> list[str]:
+    """Return the domains that words of a sentence name, in their order."""
+    if "same" in sentence:
+        sentence = cue("agent same as").sub(" ", sentence)
+    places = {
+        domain: match.start()
+        for domain, pattern in cues("agent domain", words=True).items()
+        if (match := pattern.search(sentence))
+    }
+    if "police" in places:
+        places.pop("train", None)
+    return sorted(places, key=places.__getitem__)
+
+
+def _finds_nothing(sentence: str) -> bool:
+    """Tell whether a sentence that denies says that there is nothing of what is wanted."""
+    if has("agent no problem", sentence):
+        return False
+    if has("agent nothing of name", sentence):
+        return True
+    for match in cue("agent nothing found").finditer(sentence):
+        denied = match[0]
+        if denied.endswith("available") and has("agent detail", sentence):
+            continue
+        if denied.endswith("any"):
+            denied = " ".join((denied, *sentence[match.end() :].split(maxsplit=2)[:2]))
+        if not has("agent detail or other", denied):
+            return True
+    return False
+
+
+@cache
+def _any_question() -> re.Pattern[str]:
+    patterns = [*cues("agent question").values(), cue("agent asks time")]
+    return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in patterns))
+
+
+def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield domain and slot, as acts have them, of what a sentence asks its user for.
+
+    A question counts when it asks the user for a constraint: one that offers something (`would you
+    like the phone number?`) or proposes to give one up (`another area?`) does not. `domains` are
+    those that it may be about, the likeliest first.
+    """
+    if not (has("agent asks", sentence) and _any_question().search(sentence)):
+        return
+    if has("agent offers", sentence) or has("agent gives up", sentence):
+        return
+    slots = [slot for slot, cued in cues("agent question").items() if cued.search(sentence)]
+    asks_time = has("agent asks time", sentence)
+    timed = TABLES.union(JOURNEYS) if asks_time else frozenset()
+    domain = next((d for d in domains if d in timed or any(_asked_slot(d, s) for s in slots)), None)
+    if domain is None:
+        return
+    if asks_time and domain in JOURNEYS:
+        # The time of both ends is asked for, unless a word tells.
+        rest = cue("agent place").sub(" ", sentence)
+        leaves, arrives = has("agent sets out", rest), has("agent arrives", rest)
+        if leaves or not arrives:
+            yield domain.capitalize(), "Leave"
+        if arrives or not leaves:
+            yield domain.capitalize(), "Arrive"
+    if asks_time and domain in TABLES:
+        if domain == "restaurant":
+            yield BOOKING, "Time"
+        if has("agent asks when", sentence) and {"people", "stay", "day"}.isdisjoint(slots):
+            yield BOOKING, "Day"
+    yield from filter(None, (_asked_slot(domain, slot) for slot in slots))
+
+
+def _asked_slot(domain: str, slot: str) -> tuple[str, str] | None:
+    if domain in TABLES and slot in BOOKING_SLOTS[domain]:
+        return BOOKING, slot.capitalize()
+    act = ACT_SLOTS[domain].get(slot.removeprefix("venue "))
+    return None if act is None else (domain.capitalize(), act)
 
 
 class Value(NamedTuple):
@@ -382,25 +447,13 @@ class _TurnReader:
                 start, end = self.shown.shown_at(mention.start, mention.end)
                 low = low[:start] + _LETTER.sub("_", low[start:end]) + low[end:]
         self.low = low
-        self.sentences = [self._sentence(part.start(), part[0]) for part in SENTENCE.finditer(low)]
+        self.sentences = [
+            Sentence(part.start(), part[0], context.domains) for part in SENTENCE.finditer(low)
+        ]
         self.values: list[Value] = []
         self.references: list[tuple[str, str]] = []
         """References with the domains whose bookings they are, "" if that is unclear."""
         self.mentioned: list[str] = []
-
-    def _sentence(self, start: int, low: str) -> Sentence:
-        unbooked = cues.fails_to_book(low)
-        return Sentence(
-            start=start,
-            low=low,
-            topics=tuple(d for d in cues.agent_domains(low) if d in self.context.domains),
-            nothing=not unbooked and cues.finds_nothing(low),
-            booked=cues.has_booked(low),
-            unbooked=unbooked,
-            unavailable=cues.is_unavailable(low),
-            denies=cues.denies(low),
-            asks=low.rstrip().endswith("?"),
-        )
 
     @cached_property
     def statements(self) -> Statements:
@@ -533,7 +586,7 @@ class _TurnReader:
 
     # Acts
 
-    def acts(self, services: Services) -> list[Act]:
+    def acts(self, services: Mapping[str, Sequence[tuple[str, str, str]]]) -> list[Act]:
         """Return the acts of the turn: what is not there, what is, questions, bookings."""
         if self.sentences:
             self._read_values()
@@ -548,13 +601,26 @@ class _TurnReader:
             Act("Inform", domain.capitalize(), MENTION_SLOTS[domain][slot], value)
             for domain in SERVICES
             if domain in self.context.domains
-            for slot, value in services.values_in(domain, self.low)
+            for slot, value in self._of_service(services[domain])
         )
         acts += self._unknown(acts)
         acts += self._requests()
         acts += self._of_bookings(acts)
-        acts += (Act(intent, GENERAL, NONE, NONE) for intent in cues.general_acts(self.low))
+        if has("agent any act", self.low):
+            acts += (
+                Act(intent, GENERAL, NONE, NONE)
+                for intent, pattern in cues("agent act").items()
+                if pattern.search(self.low)
+            )
         return list(dict.fromkeys(acts))
+
+    def _of_service(self, known: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+        """Yield slot and value of what the turn says of a service; no parts of longer values."""
+        text = f" {' '.join(fold(self.low))} "
+        found = [(words, slot, value) for words, slot, value in known if words in text]
+        for words, slot, value in found:
+            if not any(words != longer and words.strip() in longer for longer, _, _ in found):
+                yield slot, value
 
     def _without_venue(self) -> Iterator[str]:
         """Yield the domains in which nothing was found."""
@@ -649,7 +715,10 @@ class _TurnReader:
             }
             lacking = context.asked if has("agent no information", sentence.low) else ()
             for domain, slot in sorted(requested - informed):
-                if (domain, slot) in lacking or cues.is_unknown(sentence.low, slot):
+                cued = cues("agent lacks", words=True).get(slot)
+                is_unknown = cued is not None and cued.search(sentence.low) is not None
+                is_unknown = is_unknown and has("agent unknown", sentence.low)
+                if is_unknown or (domain, slot) in lacking:
                     informed.add((domain, slot))
                     yield Act("Inform", domain.capitalize(), slot, UNKNOWN)
 
@@ -674,7 +743,7 @@ class _TurnReader:
                 lists = asked
             elif given or len(question) > LONGEST_LINE:
                 lists = False
-            for domain, slot in cues.agent_requests(question, domains):
+            for domain, slot in _requests(question, domains):
                 # `Would you like Chinese food?` proposes what it gives.
                 if slot not in given:
                     yield Act("Request", domain, slot, "?")

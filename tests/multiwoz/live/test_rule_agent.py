@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.conversation.loop import ToolSession
-from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
 from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent
-from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
+from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.understanding import BeliefState, Vocabulary, understand
 from mwzeval.multiwoz.normalization import normalize_slots
 from tests.cases import tabled
@@ -39,32 +40,6 @@ def database() -> DatabaseTools:
 @lru_cache(maxsize=1)
 def resources() -> ActResources:
     return load_resources("sample", ROOT)
-
-
-class Talk:
-    """A conversation with the agent; `calls` are names, arguments and results."""
-
-    def __init__(self, tools: Tools | None = None, agent: CallingAgent | None = None) -> None:
-        agent = agent or RuleAgent(vocabulary(), 1, "a")
-        tools = tools or database().of_dialogue(1, "a")
-        self._session = ToolSession(agent, tools, lambda message: None)
-        self.calls: list[tuple[str, Any, Any]] = []
-        self.acts: list[Act] = []
-
-    def say(self, text: str) -> str:
-        *calls, last = self._session.answer(text).messages
-        for call, result in zip(calls[::2], calls[1::2], strict=True):
-            function = call["tool_calls"][0]["function"]
-            arguments, content = json.loads(function["arguments"]), json.loads(result["content"])
-            self.calls.append((function["name"], arguments, content))
-        self.acts = [Act(*act) for act in last["acts"]]
-        return str(last["content"])
-
-    @property
-    def last(self) -> tuple[str, Any]:
-        """The last call."""
-        name, arguments, _ = self.calls[-1]
-        return name, arguments
 
 
 TRIP = BeliefState(
@@ -108,105 +83,52 @@ def test_questions_are_understood(said: str, requests: list[str]) -> None:
     assert {" ".join(request) for request in heard.requests} == set(requests)
 
 
-def test_a_restaurant_is_found_described_and_booked() -> None:
-    talk = Talk()
-    offer = talk.say("I'd like an expensive chinese restaurant in the centre.")
-    assert talk.last == (
-        "find_restaurant",
-        {"pricerange": "expensive", "food": "chinese", "area": "centre"},
-    )
-    assert "Jade Pavilion" in offer
-    assert Act("Recommend", "Restaurant", "Name", "jade pavilion") in talk.acts
-    phone = talk.calls[0][2]["results"][0]["phone"]
-    assert phone in talk.say("What is the phone number?")
-    question = talk.say("Book a table for 2 on monday please.")
-    assert "time" in question
-    assert talk.acts[0] == Act("Request", "Booking", "Time", "?")
-    booked = talk.say("At 18:30.")
-    assert talk.last == (
-        "book_restaurant",
-        {"name": "jade pavilion", "people": "2", "day": "monday", "time": "18:30"},
-    )
-    reference = talk.calls[-1][2]["reference"]
-    assert reference in booked
-    assert "monday" in booked
-    assert "18:30" in booked
-    assert reference in talk.say("What was the reference number again?")
-    talk.say("Actually, make that 19:00.")
-    assert talk.last[1]["time"] == "19:00"
-    assert "?" not in talk.say("Thank you, goodbye!")
-    assert len(talk.calls) == 3
+def convlab_agent() -> CallingAgent:
+    policy = ConvlabPolicy(vocabulary(), resources(), 1, "mul0001", 1)
+    return CallingAgent(policy.answer, 1, "mul0001")
 
 
-def test_it_searches_again_when_a_wish_changes_and_says_when_there_is_nothing() -> None:
-    talk = Talk()
-    assert "sorry" in talk.say("A place that serves klingon food in the north").lower()
-    assert {act.intent for act in talk.acts} == {"NoOffer"}
-    talk.say("How about british food instead?")
-    assert talk.last == ("find_restaurant", {"food": "british", "area": "north"})
-    first = next(act.value for act in talk.acts if act.slot == "Name")
-    talk.say("And in the centre?")
-    assert talk.last == ("find_restaurant", {"food": "british", "area": "centre"})
-    second = next(act.value for act in talk.acts if act.slot == "Name")
-    assert first != second
-    assert "no other" in talk.say("Do you have another one?")
-    talk.say("Somewhere in the east that serves any food.")
-    third = next(act.value for act in talk.acts if act.slot == "Name")
-    talk.say("Something else, please.")
-    assert next(act.value for act in talk.acts if act.slot == "Name") != third
+SCRIPTS = dict(
+    paragraph.split("\n", 1)
+    for paragraph in Path(__file__).with_name("rule_agent.txt").read_text("utf-8").split("\n\n")
+)
+"""Dialogues by their titles. Behind what the user says are all calls of the agent, and words and
+acts that its answer has among others; slots in braces are those of the last result."""
 
 
-def test_trains_are_looked_for_when_all_is_known() -> None:
-    talk = Talk()
-    talk.say("I need a train to ashmere.")
-    assert not talk.calls
-    assert {act.slot for act in talk.acts} == {"Depart", "Day", "Leave", "Arrive"}
-    assert "leave or arrive" in talk.say("From pellingford, on tuesday.")
-    offer = talk.say("I want to arrive by 14:00.")
-    assert talk.last == (
-        "find_train",
-        {
-            **{"destination": "ashmere", "departure": "pellingford", "day": "tuesday"},
-            "arriveby": "14:00",
-        },
-    )
-    assert "tuesday" in offer
-    assert "05:25" in offer
-    booked = talk.say("Yes, for 3 people.")
-    assert talk.last == ("book_train", {"trainid": "TR4291", "people": "3"})
-    assert talk.calls[-1][2]["reference"] in booked
-
-
-def test_a_taxi_goes_between_what_was_booked() -> None:
-    talk = Talk()
-    talk.say("Can you tell me about the brass otter? I want to stay there.")
-    talk.say("And a british restaurant in the centre.")
-    restaurant = next(act.value for act in talk.acts if act.slot == "Name")
-    talk.say("A table for 4 at 20:00 on saturday, please.")
-    said = talk.say("I need a taxi from the hotel to the restaurant by the time of my booking.")
-    name, arguments, result = talk.calls[-1]
-    assert name == "book_taxi"
-    assert arguments == {
-        **{"departure": "the brass otter", "destination": restaurant, "arriveby": "20:00"}
-    }
-    assert result["type"] in said
-    assert result["phone"] in said
-
-
-def test_police_and_hospital_are_told_at_once() -> None:
-    talk = Talk()
-    assert "01632960999" in talk.say("I was robbed! Where is the police?")
-    assert "07700900902" in talk.say("And I need the phone number of the eye clinic, a hospital.")
-
-
-def test_a_refused_booking_is_tried_otherwise() -> None:
-    goal = {"restaurant": {"fail_book": {"day": "monday", "people": "2", "time": "18:30"}}}
-    talk = Talk(tools=database().of_dialogue(1, "a", goal))
-    talk.say("Jade pavilion, a table for 2 on monday at 18:30.")
-    assert talk.calls[-1][2]["status"] == "failed"
-    assert Act("NoBook", "Booking", "none", "none") in talk.acts
-    talk.say("How about 19:30?")
-    assert talk.calls[-1][2]["status"] == "booked"
+@pytest.mark.parametrize("title", SCRIPTS)
+def test_a_dialogue_follows_its_script(title: str) -> None:
+    agent: CallingAgent = RuleAgent(vocabulary(), 1, "a")
+    goal: dict[str, Any] = {}
+    session = None
+    calls: list[tuple[str, dict[str, str]]] = []
+    answer: dict[str, Any] = {}
+    result: dict[str, str] = {}
+    for line in SCRIPTS[title].strip().split("\n"):
+        kind, _, text = line.partition(" ")
+        if kind == "agent":
+            agent = convlab_agent()
+        elif kind == "refused":
+            goal = ast.literal_eval(text)
+        elif kind == "user":
+            assert not calls
+            tools = database().of_dialogue(1, "a", goal)
+            session = session or ToolSession(agent, tools, lambda message: None)
+            *messages, answer = session.answer(text).messages
+            for call, returned in zip(messages[::2], messages[1::2], strict=True):
+                function = call["tool_calls"][0]["function"]
+                calls.append((function["name"], json.loads(function["arguments"])))
+                found = json.loads(returned["content"])
+                result = {**dict(*found.get("results", ())[:1]), **found}
+        elif kind == "call":
+            name, arguments = text.split(" ", 1)
+            assert calls.pop(0) == (name, ast.literal_eval(arguments))
+        elif kind == "says":
+            assert text.format_map(result) in answer["content"]
+        elif kind == "acts":
+            acts = [" ".join(act) for act in answer["acts"]]
+            assert set(text.format_map(result).split("; ")) <= set(acts)
+    assert not calls
 
 
 WORDS = (
@@ -225,11 +147,6 @@ RESULTS = st.sampled_from(
         '{"count": 1, "results": [{"name": "x", "trainid": "TR1", "area": null, "food": ["a"]}]}',
     ]
 )
-
-
-def convlab_agent() -> CallingAgent:
-    policy = ConvlabPolicy(vocabulary(), resources(), 1, "mul0001", 1)
-    return CallingAgent(policy.answer, 1, "mul0001")
 
 
 @pytest.mark.parametrize("make", [lambda: RuleAgent(vocabulary()), convlab_agent])
@@ -251,30 +168,6 @@ def test_no_text_and_no_result_breaks_it(
             messages.append({"role": "tool", "tool_call_id": "call_1", "content": content})
         assert isinstance(messages[-1]["content"], str)
         assert messages[-1]["content"]
-
-
-def test_the_policy_of_convlab_books_with_tools() -> None:
-    talk = Talk(agent=convlab_agent())
-    talk.say("An expensive chinese restaurant in the centre.")
-    assert not talk.calls
-    talk.say("A table for 2 people.")
-    # It books after the first slot, the tool only with all.
-    assert {act[:3] for act in talk.acts} == {
-        ("Request", "Booking", "Day"),
-        ("Request", "Booking", "Time"),
-    }
-    said = talk.say("On monday at 18:30.")
-    assert talk.last == (
-        "book_restaurant",
-        {"name": "jade pavilion", "people": "2", "day": "monday", "time": "18:30"},
-    )
-    assert talk.calls[-1][2]["reference"] in said
-    talk.say("I need a taxi that leaves at 21:00.")
-    assert {act.slot for act in talk.acts} == {"Depart", "Dest"}
-    talk.say("From jade pavilion to the brass otter.")
-    name, arguments, result = talk.calls[-1]
-    assert (name, arguments["leaveat"]) == ("book_taxi", "21:00")
-    assert Act("Inform", "Taxi", "Phone", result["phone"]) in talk.acts
 
 
 def slots_of(state: Mapping[str, Mapping[str, str]]) -> set[tuple[str, str, str]]:
