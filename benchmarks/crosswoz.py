@@ -18,7 +18,7 @@ from benchmarks.measure import (
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import load_gold
 from mwzeval.crosswoz.goals import GoalGenerator
-from mwzeval.crosswoz.protocols import SeededRng
+from mwzeval.crosswoz.protocols import Rng
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, score
 from mwzeval.crosswoz.simulation import Setting, goal_of
@@ -87,7 +87,7 @@ def rows(data: Path) -> Iterator[Row]:
 
         return simulate
 
-    yield Row("CrossWOZ: goals a second", f"{rate(lambda n: goals.goal(SeededRng(n))):,.0f}")
+    yield Row("CrossWOZ: goals a second", f"{rate(lambda n: goals.goal(Rng(n))):,.0f}")
     acts = Setting(database, RuleSystem)
     yield at_least(
         f"{RATE}, acts, goals drawn and dialogues logged", rate(simulated(acts)), ACT_A_SECOND

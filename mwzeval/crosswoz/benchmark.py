@@ -9,6 +9,7 @@ from typing import Any
 
 from mwzeval.benchmark import FileScorer, ScoredFile
 from mwzeval.crosswoz import META, NAME
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.folds import (
     FOLDS,
     RELEASE,
@@ -19,17 +20,16 @@ from mwzeval.crosswoz.corpus.folds import (
     load_gold,
 )
 from mwzeval.crosswoz.log import is_simulation, log_lines, revision_of
-from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.predictions.reading import (
+from mwzeval.crosswoz.protocols import SYSTEM, USER
+from mwzeval.crosswoz.reading import (
     read_predictions,
     said_in_header,
 )
-from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES
-from mwzeval.crosswoz.protocols import SYSTEM, USER
-from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate, validate
+from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.simulation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.crosswoz.speakers import add_live
+from mwzeval.crosswoz.tracks import JOINT_NAMES
 from mwzeval.errors import DataError, Problem, shorten
 
 
@@ -83,12 +83,17 @@ class CrossWozScorer(FileScorer):
     @classmethod
     def of(cls, arguments: Namespace) -> CrossWozScorer:
         """Return what scores the files of a command."""
-        return cls(
-            _options(arguments.benchmark, arguments),
-            arguments.revision,
-            getattr(arguments, "fold", None),
-            arguments.data,
+        track = arguments.benchmark.removeprefix(NAME).removeprefix("-")
+        options = Options(
+            tracks=(track,) if track else (),
+            # `live` has none of them.
+            conditioning=getattr(arguments, "conditioning", None),
+            lenient=getattr(arguments, "lenient", False),
+            allow_partial=getattr(arguments, "allow_partial", False),
+            strict=getattr(arguments, "strict", False),
         )
+        fold = getattr(arguments, "fold", None)
+        return cls(options, arguments.revision, fold, arguments.data)
 
     @property
     def compared(self) -> tuple[Collection[str], None]:
@@ -104,64 +109,44 @@ class CrossWozScorer(FileScorer):
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
         if is_simulation(file):
             lines = log_lines(file)
-            gold = self._gold_of(revision_of(lines), file)
+            gold = self._gold(file, revision_of(lines))
             return evaluate_simulation(lines, gold, self.options, file=file)
-        return self.score_predictions(file)
-
-    def score_predictions(self, file: str) -> ScoredPredictions:
-        """Return predictions scored. Raises as `score`."""
         raw = read_predictions(file)
-        return evaluate(raw, self._gold_for(raw, file), self.options, file=file)
+        return evaluate(raw, self._gold_of(raw, file), self.options, file=file)
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a file. Raises `InputError` for one that cannot be read."""
         if is_simulation(file):
             return validate_simulation(file, self.options)
         raw = read_predictions(file)
-        return validate(raw, self._gold_for(raw, file), self.options, file=file)
+        return validate(raw, self._gold_of(raw, file), self.options, file=file)
 
-    def _gold_for(self, raw: Any, file: str | None) -> Gold:
+    def _gold_of(self, raw: Any, file: str) -> Gold:
         """Return what raw predictions are scored against, as they or the options say."""
         ids = raw.keys() - {META} if isinstance(raw, Mapping) else ()
-        return self._gold_of(
-            said_in_header(raw, "revision"), file, said_in_header(raw, "split"), ids
-        )
+        revision, fold = (said_in_header(raw, key) for key in ("revision", "split"))
+        return self._gold(file, revision, fold, ids)
 
-    def _gold_of(
-        self,
-        said: object,
-        file: str | None,
-        said_fold: str | None = None,
-        ids: Collection[str] = (),
+    def _gold(
+        self, file: str, revision: str | None, fold: str | None = None, ids: Collection[str] = ()
     ) -> Gold:
-        """Return what a file is scored against that is `said` to be about a revision and fold.
+        """Return what a file is scored against that names this revision and fold itself.
 
         Where nothing names the fold, it is the one at hand that has dialogues with these `ids`.
         """
-        is_known = isinstance(said, str) and said in REVISIONS
-        revision = self.revision or (str(said) if is_known else RELEASE)
+        is_known = revision in REVISIONS
+        chosen = self.revision or (revision if revision is not None and is_known else RELEASE)
         try:
-            fold = self.fold or (said_fold if said_fold in FOLDS else None)
-            if fold is None:
-                root = corpus_root(revision, self.data)
-                fold = fold_with(root, revision, ids)
-            return load_gold(revision, fold, self.data)
+            named = self.fold or (fold if fold in FOLDS else None)
+            if named is None:
+                named = fold_with(corpus_root(chosen, self.data), chosen, ids)
+            return load_gold(chosen, named, self.data)
         except DataError as error:
             if self.revision is not None or is_known:
                 raise
-            says = "no revision" if said is None else f'the unknown revision "{shorten(str(said))}"'
+            says = (
+                "no revision" if revision is None else f'the unknown revision "{shorten(revision)}"'
+            )
             message = f"{META} says {says}, so that {RELEASE} is read (--revision names another)"
             first, *more = error.args
-            raise DataError(f"{file or 'input'}: {message}: {first}", *more) from None
-
-
-def _options(name: str, arguments: Namespace) -> Options:
-    track = name.removeprefix(NAME).removeprefix("-")
-    return Options(
-        tracks=(track,) if track else (),
-        # `live` has none of them.
-        conditioning=getattr(arguments, "conditioning", None),
-        lenient=getattr(arguments, "lenient", False),
-        allow_partial=getattr(arguments, "allow_partial", False),
-        strict=getattr(arguments, "strict", False),
-    )
+            raise DataError(f"{file}: {message}: {first}", *more) from None

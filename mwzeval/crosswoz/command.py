@@ -122,7 +122,7 @@ def _add_statistics(parser: ArgumentParser) -> None:
 
 
 def _statistics(arguments: Namespace) -> None:
-    from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
+    from mwzeval.crosswoz.corpus.statistics import fold_statistics, statistics_document
     from mwzeval.scores.sheets import printed
 
     format_name = "json" if arguments.json else "text"
@@ -273,7 +273,7 @@ def _header(arguments: Namespace, track: str, system: str, **more: Any) -> dict[
 
 def _train_policy(arguments: Namespace) -> None:
     from mwzeval.crosswoz.models.sl import train_policy
-    from mwzeval.crosswoz.systems.policy_vector import load_vocabulary
+    from mwzeval.crosswoz.systems.sl_policy import load_vocabulary
 
     def show(point: Point) -> None:
         losses = f"{point.loss:.6f}  {point.scores['validation_loss']:.6f}"
@@ -415,7 +415,7 @@ def _train_dst(arguments: Namespace) -> None:
 
 def _predict_dst(arguments: Namespace) -> None:
     from mwzeval.crosswoz.models.trade import TradeTracker
-    from mwzeval.crosswoz.predictions.tracks import PREDICTED_HISTORY
+    from mwzeval.crosswoz.tracks import PREDICTED_HISTORY
     from mwzeval.neural.training import reproducible
 
     tracker = TradeTracker.load(arguments.model)
@@ -439,7 +439,6 @@ def _add_baseline(parser: ArgumentParser) -> None:
 
 
 def _baseline(arguments: Namespace) -> None:
-    from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE, NLG, TRACKS
     from mwzeval.crosswoz.scoring.baselines import (
         gold_file,
         rule_tracker_file,
@@ -447,6 +446,7 @@ def _baseline(arguments: Namespace) -> None:
         spoken_file,
     )
     from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+    from mwzeval.crosswoz.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE, NLG, TRACKS
 
     fold, name = _fold(arguments), arguments.system
     if name == "template":

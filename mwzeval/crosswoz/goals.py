@@ -18,19 +18,14 @@ from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
 from mwzeval.crosswoz.corpus.names import (
     ADDRESS,
     ATTRACTION,
-    CAR_PLATE,
-    CAR_TYPE,
     COST,
     DEPARTURE,
-    DEPARTURE_STATION,
     DESTINATION,
-    DESTINATION_STATION,
     DISHES,
     DURATION,
     HOTEL,
     HOTEL_TYPE,
     LIST_SLOTS,
-    METRO,
     NAME,
     NEARBY,
     OPEN_HOURS,
@@ -39,12 +34,12 @@ from mwzeval.crosswoz.corpus.names import (
     RATING,
     RESTAURANT,
     SERVICES,
-    TAXI,
     TICKET,
     TRAFFIC_DOMAINS,
     VENUE_DOMAINS,
     YES,
 )
+from mwzeval.crosswoz.corpus.ontology import TOLD
 from mwzeval.crosswoz.protocols import Rng
 from mwzeval.errors import DataError
 
@@ -67,14 +62,13 @@ CONSTRAINED = {
     HOTEL: (HOTEL_TYPE, SERVICES, PRICE, RATING),
 }
 CONSTRAINTS = (1, 2, 3), (20, 60, 20)
-_NEARBY = (NEARBY[ATTRACTION], NEARBY[RESTAURANT], NEARBY[HOTEL])
+_NEARBY = tuple(NEARBY.values())
 REQUESTED = {
     ATTRACTION: (ADDRESS, PHONE, TICKET, DURATION, RATING, *_NEARBY),
     RESTAURANT: (ADDRESS, PHONE, OPEN_HOURS, DISHES, COST, RATING, *_NEARBY),
     HOTEL: (SERVICES, HOTEL_TYPE, ADDRESS, PHONE, PRICE, RATING, *_NEARBY[:2]),
 }
 REQUESTS = (1, 2), (30, 70)
-TRAFFIC_REQUESTS = {METRO: (DEPARTURE_STATION, DESTINATION_STATION), TAXI: (CAR_TYPE, CAR_PLATE)}
 FIXED_VALUES = {
     RATING: {"4分以上": 2, "4.5分以上": 6, "5分": 2},
     TICKET: {
@@ -263,7 +257,7 @@ def _traffic(venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
     trips = []
     for domain in domains:
         start, end, *_ = rng.shuffled(venues)
-        trips.append(SubGoal(domain, {}, list(TRAFFIC_REQUESTS[domain]), ends=(start, end)))
+        trips.append(SubGoal(domain, {}, list(TOLD[domain]), ends=(start, end)))
     return trips
 
 

@@ -24,9 +24,8 @@ from mwzeval.crosswoz.corpus.file_shapes import chinese_text
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import NOT_AN_ACT, mistakes_in
 from mwzeval.crosswoz.goals import goal_type
-from mwzeval.crosswoz.predictions.fields import checked_user_state
-from mwzeval.crosswoz.predictions.reading import DIALOGUE, TURNS, said_in_header
-from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
+from mwzeval.crosswoz.reading import DIALOGUE, TURNS, checked_user_state, said_in_header
+from mwzeval.crosswoz.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.reading import parse_json_lines, plain_name, read_bytes
 from mwzeval.scores.findings import Findings, Place, found

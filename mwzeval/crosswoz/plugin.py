@@ -56,7 +56,7 @@ class CrossWoz(Benchmark):
     @property
     def names(self) -> Sequence[str]:
         """The tracks."""
-        from mwzeval.crosswoz.predictions.tracks import TRACKS
+        from mwzeval.crosswoz.tracks import TRACKS
 
         return NAME, *(f"{NAME}-{track}" for track in TRACKS)
 

@@ -21,27 +21,7 @@ from mwzeval.errors import shorten
 Item = TypeVar("Item")
 
 
-class Rng(Protocol):
-    """A source of random choices; tests put a fixed one in its place."""
-
-    def choose(self, items: Sequence[Item]) -> Item:
-        """Return one of the items, each as likely as the others."""
-        ...
-
-    def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """Return the items in random order."""
-        ...
-
-    def weighted(self, items: Sequence[Item], weights: Sequence[float]) -> Item:
-        """Return one of the items, each as likely as its weight says."""
-        ...
-
-    def happens(self, probability: float) -> bool:
-        """Return True with the given probability."""
-        ...
-
-
-class SeededRng:
+class Rng:
     """Random choices from a seed: the same ones, whatever runs beside it.
 
     Python's generator, because single numbers are what is needed: NumPy's cost ten times as much.
@@ -51,7 +31,7 @@ class SeededRng:
         self._random = random.Random(seed)
 
     def choose(self, items: Sequence[Item]) -> Item:
-        """Return one of the items."""
+        """Return one of the items, each as likely as the others."""
         return items[int(self._random.random() * len(items))]
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
@@ -60,7 +40,7 @@ class SeededRng:
         return sorted(items, key=lambda _: draw())
 
     def weighted(self, items: Sequence[Item], weights: Sequence[float]) -> Item:
-        """Return one of the items by weight."""
+        """Return one of the items, each as likely as its weight says."""
         sums = _sums(tuple(weights))
         place = bisect_right(sums, self._random.random() * sums[-1])
         return items[min(place, len(items) - 1)]
@@ -78,6 +58,8 @@ def _sums(weights: tuple[float, ...]) -> tuple[float, ...]:
 Side = Literal["user", "system"]
 USER: Side = "user"
 SYSTEM: Side = "system"
+CONTEXT = 3
+"""How many utterances before one an NLU gets."""
 
 
 class UserSimulator(Protocol):
@@ -199,12 +181,14 @@ def state_of(system: object) -> Slots:
 
     Raises `TypeError` when it has something else of that name.
     """
-    state = getattr(system, "state", None)
-    if not state:
-        return {}
+    state = getattr(system, "state", None) or {}
     try:
         kept = {
-            domain: {slot: _value(value) for slot, value in slots.items() if value}
+            domain: {
+                slot: value if isinstance(value, str) else " ".join(value)
+                for slot, value in slots.items()
+                if value
+            }
             for domain, slots in state.items()
             if any(slots.values())
         }
@@ -220,9 +204,7 @@ def selected_of(system: object) -> Selected:
 
     Raises `TypeError` when it has something else of that name.
     """
-    selected = getattr(system, "selected", None)
-    if not selected:
-        return {}
+    selected = getattr(system, "selected", None) or {}
     try:
         kept = {domain: tuple(names) for domain, names in selected.items()}
         for domain, names in kept.items():
@@ -232,7 +214,3 @@ def selected_of(system: object) -> Selected:
     except (AttributeError, TypeError):
         pass
     raise TypeError("what the system has selected is not domain → names")
-
-
-def _value(value: str | Iterable[str]) -> str:
-    return value if isinstance(value, str) else " ".join(value)

@@ -31,16 +31,8 @@ from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import mistakes_in
 from mwzeval.crosswoz.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.log import FINAL_GOAL, GOAL_TYPE, SILENT, natural_mix
-from mwzeval.crosswoz.predictions.tracks import (
-    RESPONSE,
-    SELECTED,
-    STATE,
-    SYSTEM_ACTS,
-    SYSTEM_ACTS_NLU,
-    USER_ACTS,
-    USER_RESPONSE,
-)
 from mwzeval.crosswoz.protocols import (
+    CONTEXT,
     SYSTEM,
     USER,
     MakeSystem,
@@ -49,7 +41,6 @@ from mwzeval.crosswoz.protocols import (
     Nlg,
     Nlu,
     Rng,
-    SeededRng,
     Side,
     UserSimulator,
     as_acts,
@@ -57,12 +48,19 @@ from mwzeval.crosswoz.protocols import (
     selected_of,
     state_of,
 )
+from mwzeval.crosswoz.tracks import (
+    RESPONSE,
+    SELECTED,
+    STATE,
+    SYSTEM_ACTS,
+    SYSTEM_ACTS_NLU,
+    USER_ACTS,
+    USER_RESPONSE,
+)
 from mwzeval.crosswoz.user import RuleSimulator
 from mwzeval.errors import MwzevalError, UsageError, printable, unknown
 from mwzeval.files.reading import read_bytes
 
-CONTEXT = 3
-"""How many utterances before one an NLU is given."""
 Level = Literal["act", "text"]
 LEVELS: tuple[Level, ...] = ("act", "text")
 MOST_EXCHANGES = 15
@@ -128,7 +126,7 @@ class Setting:
 
         The exchanges of the record are those of a predictions file.
         """
-        rng = SeededRng(f"{seed}/dialogue/{number}")
+        rng = Rng(f"{seed}/dialogue/{number}")
         users: list[UserSimulator] = []
 
         def make_user() -> _CheckedUser:
@@ -225,7 +223,7 @@ def dialogue_name(number: int) -> str:
 
 def goal_of(make_goal: MakeGoal, seed: int, number: int) -> Goal:
     """Return the goal of a number."""
-    return make_goal(SeededRng(f"{seed}/goal/{number}"))
+    return make_goal(Rng(f"{seed}/goal/{number}"))
 
 
 def planned_goals(make_goal: MakeGoal, seed: int, per_type: int) -> Iterator[tuple[int, Goal]]:

@@ -16,6 +16,7 @@ from mwzeval.arguments import InputFile
 from mwzeval.conversation.agents import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.folds import RELEASE, REVISIONS, corpus_root, load_database
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, SlSystem
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 RULE, RULE_PAPER = "rule", "rule-paper"
 TEMPLATES = "templates"
 SAMPLED = "sampled"
-LEVELS = ("act", "text")
 REMEMBERED = 2**14
 """Utterances of which an NLU remembers what they mean."""
 
@@ -146,7 +146,8 @@ def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: D
 
 def add_conversation(parser: ArgumentParser) -> None:
     """Add how user and system talk, and about which database; `setting_of` reads it."""
-    parser.add_argument("--level", choices=LEVELS, default="act", help="default: %(default)s")
+    levels = ("act", "text")
+    parser.add_argument("--level", choices=levels, default="act", help="default: %(default)s")
     parser.add_argument("--limit", type=int, default=15, metavar="N", help="exchanges at most")
     add_templates(parser, "level text")
     parser.add_argument(
@@ -162,8 +163,8 @@ def add_conversation(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--revision",
-        choices=("release", "convlab2", "sample"),
-        default="release",
+        choices=tuple(REVISIONS),
+        default=RELEASE,
         help="of the database (default: %(default)s)",
     )
     parser.add_argument("--data", metavar="DIR", help="with the database, in the public layout")
@@ -186,7 +187,6 @@ def setting_of(arguments: Namespace, name: str) -> tuple[Setting, dict[str, Any]
 
     Raises `UsageError` for options that do not go together.
     """
-    from mwzeval.crosswoz.corpus.folds import corpus_root, load_database
     from mwzeval.crosswoz.simulation import Setting
 
     root = corpus_root(arguments.revision, arguments.data)

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, load_fold
-from mwzeval.crosswoz.protocols import SeededRng
+from mwzeval.crosswoz.protocols import Rng
 from mwzeval.files.downloads import DataRoot
 from tests.places import shared
 
@@ -53,7 +53,7 @@ def plain_dialogues(name: str) -> Any:
 Item = TypeVar("Item")
 
 
-class FirstChoice(SeededRng):
+class FirstChoice(Rng):
     """Always the first."""
 
     def choose(self, items: Sequence[Item]) -> Item:

@@ -15,8 +15,8 @@ import pytest
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
 from mwzeval.crosswoz.command import BASELINES
-from mwzeval.crosswoz.predictions.tracks import TRACKS
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
+from mwzeval.crosswoz.tracks import TRACKS
 from mwzeval.errors import UsageError
 from tests.crosswoz.logs import dialogue, log
 from tests.crosswoz.small_world import small_gold, write_folds, write_world

@@ -23,12 +23,12 @@ from mwzeval.crosswoz.corpus.dialogues import (
 )
 from mwzeval.crosswoz.corpus.folds import TABLES, Fold
 from mwzeval.crosswoz.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Rng, SeededRng
+from mwzeval.crosswoz.protocols import CONTEXT, SYSTEM, USER, Nlg, Rng
 from mwzeval.crosswoz.scoring import baselines
-from mwzeval.crosswoz.simulation import CONTEXT, Setting, SimulationRun, planned_goals
-from mwzeval.crosswoz.systems.policy_vector import Vocabulary
+from mwzeval.crosswoz.simulation import Setting, SimulationRun, planned_goals
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+from mwzeval.crosswoz.systems.sl_policy import Vocabulary
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 from mwzeval.crosswoz.user import RuleSimulator
@@ -78,7 +78,7 @@ def conversations(database: Database, nlg: Nlg, fold: str) -> dict[str, Any]:
     lacking = dict.fromkeys(names.GOAL_TYPES, per_type)
     generator, found, number = GoalGenerator(database), dict[str, Any](), 0
     while any(lacking.values()):
-        rng = SeededRng(f"{SEED}/{fold}/{number}")
+        rng = Rng(f"{SEED}/{fold}/{number}")
         number += 1
         goal = generator.goal(rng)
         kind = goal_type(goal)
@@ -205,7 +205,7 @@ def _predictions(fold: Fold, database: Database, nlg: TemplateNlg) -> Iterator[d
 
     def answered(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
         """Answer by rules with the paper's RuleDST, which does not understand "near"."""
-        rng = SeededRng(f"{SEED}/examples/e2e/{dialogue.name}")
+        rng = Rng(f"{SEED}/examples/e2e/{dialogue.name}")
         system = RuleSystem(database, paper_compatible=True)
         for exchange in dialogue.exchanges:
             acts = system.answer(exchange.user.acts)

@@ -24,15 +24,14 @@ from mwzeval.crosswoz.corpus.names import (
     DEPARTURE_STATION,
     DESTINATION,
     DESTINATION_STATION,
-    DISHES,
     FREE,
+    LIST_SLOTS,
     METRO,
     NAME,
-    NEARBY,
     NOT_FREE,
-    PRICE_SLOTS,
+    NUMBER_SLOTS,
     RATING,
-    SERVICES,
+    SEVERAL_ITEMS,
     STATE_SLOTS,
     STATION,
     TAXI,
@@ -44,9 +43,6 @@ Record = Mapping[str, Any]
 BETWEEN_TEXTS = "\0"
 REMEMBERED = 2**14
 """Answers kept before the oldest is forgotten: bounds memory on hostile input."""
-SEVERAL_ITEMS = frozenset({DISHES, SERVICES})
-"""Slots whose value asks for several items, with blanks between."""
-ITEM_LISTS = frozenset({DISHES, SERVICES, *NEARBY.values()})
 DEPARTURE_MARK, DESTINATION_MARK = "(起点)", "(终点)"
 STATION_OF_END = {DEPARTURE_STATION: DEPARTURE, DESTINATION_STATION: DESTINATION}
 """The slot with a station → the slot with the end of the trip that it is near."""
@@ -172,7 +168,7 @@ class _Venues:
         self._numbers = {
             slot: _Numbers(entity.record.get(slot) for entity in entities)
             for slot in STATE_SLOTS[domain]
-            if slot == RATING or slot in PRICE_SLOTS
+            if slot in NUMBER_SLOTS
         }
         self._texts = {
             slot: _Texts(_texts(slot, entity) for entity in entities)
@@ -212,7 +208,8 @@ def _texts(slot: str, entity: Entity) -> Iterable[str]:
     if value is None:
         return ()
     # Two "services" of a hotel of the release are nothing but blanks.
-    return [item for item in value if item.strip()] if slot in ITEM_LISTS else [str(value)]
+    is_list = slot in LIST_SLOTS or slot in SEVERAL_ITEMS
+    return [item for item in value if item.strip()] if is_list else [str(value)]
 
 
 class Database:

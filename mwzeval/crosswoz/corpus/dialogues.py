@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,13 +12,12 @@ from mwzeval.crosswoz.corpus.names import CODE_OF_GOAL_TYPE, STATE_SLOTS
 from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.scores.findings import found
 
-SELECTED = "selectedResults"
+SELECTED_RESULTS = "selectedResults"
 LINE = (
     "a line [sub-goal, domain, slot, value, expressed]: a number, two texts, a text or a list of "
     "texts, true or false"
 )
 Kind = TypeVar("Kind")
-Turn = TypeVar("Turn")
 State = dict[str, dict[str, str]]
 """Domain → slot → value, "" where nothing is asked; several items are joined by one space."""
 Selected = Mapping[str, tuple[str, ...]]
@@ -130,8 +129,11 @@ def dialogue_from_json(name: str, plain: Any) -> Dialogue:
         final_goal=_goal(plain, "final_goal"),
         task_description=tuple(description),
         exchanges=tuple(
-            Exchange(_turn(_user_turn, messages, first), _turn(_system_turn, messages, first + 1))
-            for first in range(0, len(messages), 2)
+            Exchange(
+                _at(f"turn {n}, ", _user_turn, messages[n]),
+                _at(f"turn {n + 1}, ", _system_turn, messages[n + 1]),
+            )
+            for n in range(0, len(messages), 2)
         ),
     )
     _check_goals(dialogue)
@@ -178,7 +180,10 @@ def goal_from_json(plain: Any) -> Goal:
 
 def goal_to_json(goal: Goal) -> list[list[Any]]:
     """Return the five-part lists of the public files."""
-    return [[*line[:3], _plain_value(line.value), line.expressed] for line in goal]
+    return [
+        [*line[:3], v if isinstance(v := line.value, str) else list(v), line.expressed]
+        for line in goal
+    ]
 
 
 def goal_line(raw: Any) -> SemanticTuple | None:
@@ -207,10 +212,6 @@ def _line(raw: Any) -> SemanticTuple:
     return line
 
 
-def _plain_value(value: str | tuple[str, ...]) -> str | list[str]:
-    return value if isinstance(value, str) else list(value)
-
-
 def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
     """Return the value of the `key` of an object of a file, `plain`.
 
@@ -226,66 +227,51 @@ def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
     return value
 
 
-def _turn(read: Callable[[Any], Turn], messages: Sequence[Any], number: int) -> Turn:
+def _at(place: str, read: Callable[[Any], Kind], plain: Any) -> Kind:
+    """Return what is read from a value; what is wrong with it is raised with its place."""
     try:
-        return read(messages[number])
+        return read(plain)
     except ValueError as error:
-        raise ShapeError(f"turn {number}, {error}") from None
+        raise ShapeError(f"{place}{error}") from None
 
 
 def _goal(plain: Any, key: str) -> Goal:
-    raw = field(plain, key, list, "a list of lines")
-    try:
-        return goal_from_json(raw)
-    except ValueError as error:
-        raise ShapeError(f"{key}: {error}") from None
+    return _at(f"{key}: ", goal_from_json, field(plain, key, list, "a list of lines"))
 
 
 def _acts(plain: Any) -> Acts:
-    raw = field(plain, "dialog_act", list, "a list of acts")
-    try:
-        return parse_acts(raw)
-    except ValueError as error:
-        raise ShapeError(f"dialog_act: {error}") from None
+    return _at("dialog_act: ", parse_acts, field(plain, "dialog_act", list, "a list of acts"))
 
 
-def _check_role(plain: Any, role: str) -> None:
-    if (said := field(plain, "role", str, "text")) != role:
-        raise ShapeError(f'role: expected "{role}", found "{shorten(said)}"')
+def _utterance(plain: Any, role: str) -> str:
+    if (found_role := field(plain, "role", str, "text")) != role:
+        raise ShapeError(f'role: expected "{role}", found "{shorten(found_role)}"')
+    return field(plain, "content", str, "text")
 
 
 def _user_turn(plain: Any) -> UserTurn:
-    _check_role(plain, "usr")
-    return UserTurn(field(plain, "content", str, "text"), _acts(plain), _goal(plain, "user_state"))
+    return UserTurn(_utterance(plain, "usr"), _acts(plain), _goal(plain, "user_state"))
 
 
 def _system_turn(plain: Any) -> SystemTurn:
-    _check_role(plain, "sys")
+    utterance = _utterance(plain, "sys")
     first, first_selected = _state(plain, "sys_state_init")
     last, last_selected = _state(plain, "sys_state")
-    return SystemTurn(
-        utterance=field(plain, "content", str, "text"),
-        acts=_acts(plain),
-        first_query=first,
-        last_query=last,
-        first_selected=first_selected,
-        last_selected=last_selected,
-    )
+    return SystemTurn(utterance, _acts(plain), first, last, first_selected, last_selected)
 
 
 def _state(plain: Any, key: str) -> tuple[State, Selected]:
-    of_domains = field(plain, key, dict, "an object of domains")
+    domains = field(plain, key, dict, "an object of domains")
     state, selected = {}, {}
     for domain, slots in STATE_SLOTS.items():
         try:
-            given = field(of_domains, domain, dict, "an object of slots")
+            given = field(domains, domain, dict, "an object of slots")
             state[domain] = {slot: field(given, slot, str, "text") for slot in slots}
+            names = given.get(SELECTED_RESULTS, [])
+            if not is_texts(names):
+                what = f"expected a list of names, {found(names)}"
+                raise ShapeError(f"{SELECTED_RESULTS}: {what}")
         except ValueError as error:
             raise ShapeError(f"{key}, {domain}, {error}") from None
-        names = given.get(SELECTED, [])
-        if not is_texts(names):
-            raise ShapeError(
-                f"{key}, {domain}, {SELECTED}: expected a list of names, {found(names)}"
-            )
         selected[domain] = tuple(names)
     return state, selected

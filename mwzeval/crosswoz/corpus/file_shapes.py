@@ -18,10 +18,9 @@ from mwzeval.crosswoz.corpus.names import (
     HOTEL_TYPE,
     NAME,
     NEARBY,
+    NUMBER_SLOTS,
     OPEN_HOURS,
     PHONE,
-    PRICE_SLOTS,
-    RATING,
     SERVICES,
     STATION,
 )
@@ -94,7 +93,6 @@ def check_texts(plain: Any, place: str) -> None:
 
 
 TEXTS = (NAME, ADDRESS, PHONE, STATION, DURATION, OPEN_HOURS, HOTEL_TYPE)
-NUMBERS = (RATING, *sorted(PRICE_SLOTS))
 LISTS = (DISHES, SERVICES, *NEARBY.values())
 LARGEST = 10**9
 """Of prices in yuan and ratings."""
@@ -136,7 +134,7 @@ def _unmet(slot: str, value: Any) -> str | None:
         return None if isinstance(value, str) else "text"
     if slot in LISTS:
         return None if is_texts(value) else "a list of texts"
-    if slot in NUMBERS:
+    if slot in NUMBER_SLOTS:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return None if is_number and 0 <= value <= LARGEST else f"a number up to {LARGEST:,}"
     return None

@@ -6,12 +6,12 @@ Predictions are scored against `Gold`: a fold, and what is made from it once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mwzeval.crosswoz import NAME
 from mwzeval.crosswoz.corpus.database import Database
@@ -23,6 +23,7 @@ from mwzeval.files.cache import combined_fingerprint, remembered_checksums
 from mwzeval.files.downloads import DataRoot, MissingError, all_there, embedded, locate
 from mwzeval.files.reading import data_bytes
 
+Content = TypeVar("Content")
 FOLDS = ("test", "val", "train")
 TABLES = {
     ATTRACTION: "attraction",
@@ -106,7 +107,7 @@ def _require_fold(root: DataRoot, revision: str, fold: str) -> Path:
     try:
         return root.require(*_places(revision, fold))
     except DataError as error:
-        there = folds_at_hand(root, revision)
+        there = _at_hand(root, revision)
         message = (
             f"the {fold} fold of {revision} is not there (folds that are: "
             f"{', '.join(there) or 'none'})"
@@ -156,35 +157,29 @@ def read_dialogues(path: Path) -> dict[str, Dialogue]:
     plain = _read_json(path)
     if not isinstance(plain, dict) or not plain:
         raise DataError(f"{path}: expected an object of dialogues")
-    return {name: _dialogue(path, name, dialogue) for name, dialogue in plain.items()}
-
-
-def _dialogue(path: Path, name: str, plain: Any) -> Dialogue:
-    try:
-        return dialogue_from_json(name, plain)
-    except ValueError as error:
-        raise DataError(f'{path}: dialogue "{shorten(name)}": {error}') from None
+    return {
+        name: _checked(f'{path}: dialogue "{shorten(name)}"', partial(dialogue_from_json, name), of)
+        for name, of in plain.items()
+    }
 
 
 def _read_table(path: Path) -> Table:
-    plain = _read_json(path)
-    try:
-        return checked_rows(plain)
-    except ValueError as error:
-        raise DataError(f"{path}: {error}") from None
+    return _checked(str(path), checked_rows, _read_json(path))
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:
     """Return the de-lexicalised acts of a vocabulary. Raises `DataError`."""
-    plain = _read_json(path)
+    return _checked(str(path), checked_acts, _read_json(path))
+
+
+def _checked(place: str, check: Callable[[Any], Content], plain: Any) -> Content:
     try:
-        return checked_acts(plain)
+        return check(plain)
     except ValueError as error:
-        raise DataError(f"{path}: {error}") from None
+        raise DataError(f"{place}: {error}") from None
 
 
-def dialogue_ids(path: Path) -> frozenset[str]:
-    """Return the ids of the dialogues of a file, which are not looked at. Raises `DataError`."""
+def _dialogue_ids(path: Path) -> frozenset[str]:
     plain = _read_json(path)
     return frozenset(plain if isinstance(plain, dict) else ())
 
@@ -202,14 +197,18 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
 class Gold:
     """A fold, and what is known beside it.
 
-    `other_folds` has the ids of folds at hand, to say where unknown dialogues come from.
     `system_vocabulary` are the acts without values that policies of the paper can say (mined from
     the train fold); None where the file is not there.
     """
 
     fold: Fold
-    other_folds: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    find_other_folds: Callable[[], Mapping[str, frozenset[str]]] = dict
     system_vocabulary: frozenset[str] | None = None
+
+    @cached_property
+    def other_folds(self) -> Mapping[str, frozenset[str]]:
+        """The ids of folds at hand, which say where unknown dialogues come from."""
+        return self.find_other_folds()
 
     @cached_property
     def database(self) -> Database:
@@ -277,17 +276,13 @@ def load_gold(
     root = corpus_root(revision, data, offline=offline)
     _check_is_fold(root, revision, fold)
     loaded = load_fold(root, fold, revision)
-    return Gold(loaded, OtherFolds(root, revision, fold), _system_vocabulary(root))
+    return Gold(loaded, partial(_other_folds, root, revision, fold), _system_vocabulary(root))
 
 
-def fold_file(root: DataRoot, revision: str, fold: str) -> Path | None:
-    """Return the file of a fold, None when it is not there (nothing is downloaded)."""
-    return root.find(*_places(revision, fold))
-
-
-def folds_at_hand(root: DataRoot, revision: str) -> tuple[str, ...]:
+def _at_hand(root: DataRoot, revision: str) -> dict[str, Path]:
     """Return the folds of a revision whose files are there (nothing is downloaded)."""
-    return tuple(name for name in FOLDS if fold_file(root, revision, name) is not None)
+    files = {name: root.find(*_places(revision, name)) for name in FOLDS}
+    return {name: path for name, path in files.items() if path is not None}
 
 
 def fold_with(root: DataRoot, revision: str, ids: Collection[str]) -> str:
@@ -295,21 +290,20 @@ def fold_with(root: DataRoot, revision: str, ids: Collection[str]) -> str:
 
     Without `ids` the first one at hand. Raises `DataError` for files that cannot be read.
     """
-    there = folds_at_hand(root, revision)
+    there = _at_hand(root, revision)
     if not ids:
         return next(iter(there), FOLDS[0])
-    found = {}
-    for name in there:
-        path = fold_file(root, revision, name)
-        found[name] = len(dialogue_ids(path) & set(ids)) if path else 0
-        if found[name] == len(ids):
+    counts: dict[str, int] = {}
+    for name, path in there.items():
+        counts[name] = len(_dialogue_ids(path) & set(ids))
+        if counts[name] == len(ids):
             return name
-    return max(found, key=found.__getitem__) if any(found.values()) else FOLDS[0]
+    return max(counts, key=counts.__getitem__) if any(counts.values()) else FOLDS[0]
 
 
 def _check_is_fold(root: DataRoot, revision: str, fold: str) -> None:
     """Raise `DataError` when the file of a fold is the published one of another fold."""
-    path = fold_file(root, revision, fold) if revision in REVISIONS else None
+    path = root.find(*_places(revision, fold)) if revision in REVISIONS else None
     if path is None:
         return
     blob = remembered_checksums(path).git_blob
@@ -321,28 +315,15 @@ def _check_is_fold(root: DataRoot, revision: str, fold: str) -> None:
             )
 
 
-class OtherFolds(Mapping[str, frozenset[str]]):
-    """The ids of the other folds of a revision that are at hand, each read when looked at."""
-
-    def __init__(self, root: DataRoot, revision: str, fold: str) -> None:
-        self._root, self._revision = root, revision
-        self._names = [name for name in folds_at_hand(root, revision) if name != fold]
-
-    def __getitem__(self, name: str) -> frozenset[str]:
-        path = fold_file(self._root, self._revision, name) if name in self._names else None
-        if path is None:
-            raise KeyError(name)
-        try:
-            return dialogue_ids(path)
-        except DataError:
-            # It is only looked at for a hint.
-            return frozenset()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+def _other_folds(root: DataRoot, revision: str, fold: str) -> dict[str, frozenset[str]]:
+    """Return the ids of the other folds at hand; of a damaged file none, since it is for a hint."""
+    found: dict[str, frozenset[str]] = {}
+    for name, path in _at_hand(root, revision).items():
+        if name != fold:
+            found[name] = frozenset()
+            with suppress(DataError):
+                found[name] = _dialogue_ids(path)
+    return found
 
 
 def _system_vocabulary(root: DataRoot) -> frozenset[str] | None:

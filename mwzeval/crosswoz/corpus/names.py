@@ -57,10 +57,14 @@ STATE_SLOTS = {
     TAXI: (DEPARTURE, DESTINATION),
 }
 """Domain → the slots of a system state, in the order of the policy's state vector."""
+NEARBY_SLOTS = frozenset(_NEARBY)
 LIST_SLOTS = frozenset({DISHES, *_NEARBY})
 """Slots whose value in a user state is a list."""
+SEVERAL_ITEMS = frozenset({DISHES, SERVICES})
+"""Slots of a state whose value asks for several items, with blanks between."""
 
 PRICE_SLOTS = frozenset({TICKET, COST, PRICE})
+NUMBER_SLOTS = PRICE_SLOTS | {RATING}
 
 FREE, NOT_FREE = "免费", "不免费"
 """Values of a ticket that are no number."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.crosswoz.corpus.acts import Act
-from mwzeval.crosswoz.corpus.names import DISHES, HOTEL_TYPE, SERVICES
+from mwzeval.crosswoz.corpus.names import HOTEL_TYPE, SEVERAL_ITEMS
 from mwzeval.files.cache import derive
 from mwzeval.libraries import import_without_setuptools, required
 
@@ -24,7 +24,6 @@ REMEMBERED = 2**16
 """Texts kept before the oldest is forgotten: bounds memory on hostile input."""
 TYPE_ENDING = "型"
 """What the hotel types of the database end in (`经济型`), and some states leave out."""
-ITEM_SLOTS = frozenset({DISHES, SERVICES})
 
 
 @lru_cache(REMEMBERED)
@@ -56,7 +55,7 @@ def normal_value(slot: str, value: str) -> str:
     ending that only some annotators wrote (`经济` for `经济型`). Width and case stay as they are.
     """
     items = value.split()
-    if slot in ITEM_SLOTS:
+    if slot in SEVERAL_ITEMS:
         return " ".join(sorted(items))
     text = "".join(items)
     return text.removesuffix(TYPE_ENDING) if slot == HOTEL_TYPE else text

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.crosswoz.corpus.acts import INFORM, NO_OFFER, RECOMMEND, REQUEST
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.file_shapes import Table
+from mwzeval.crosswoz.corpus.folds import SAMPLE, TABLES, Fold
 from mwzeval.crosswoz.corpus.names import (
     ATTRACTION,
     GOAL_TYPES,
@@ -24,118 +24,100 @@ from mwzeval.crosswoz.corpus.names import (
     STATION,
 )
 from mwzeval.crosswoz.corpus.normalization import pieces_of
+from mwzeval.scores.sheets import Document, Sheet, sheet
 
 ALL = "all"
 """The key of all goal types together."""
+TRAIN = "train"
 WITH_SLOTS = (INFORM, RECOMMEND, REQUEST)
 """The intents whose acts are about a slot of a domain."""
 DOMAIN = "领域"
 """The slot of a record that repeats its domain."""
+Figures = Mapping[str, float]
+Columns = Mapping[str, Figures]
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusStatistics:
-    """Tables 1, 6 and 7 for some dialogues; rates are shares, 0 to 1, means of nothing are 0.
-
-    A goal has changed when an ordinary constraint of it has another value at the end, and slots and
-    values are those of acts; that is our reading, the paper defines neither.
-    """
-
-    dialogues: int
-    turns: int
-    tokens: int
-    vocabulary: int
-    """Distinct tokens."""
-    subgoals: float
-    """Mean number of sub-goals of a goal."""
-    semantic_tuples: float
-    """Mean number of lines of a goal."""
-    turns_a_dialogue: float
-    tokens_a_turn: float
-    acts_a_turn: float
-    no_offer_rate: float
-    """Share of dialogues in which the system has had nothing to offer."""
-    multi_query_rate: float
-    """Share of system turns whose last query is not the first."""
-    goal_change_rate: float
-    """Share of dialogues whose user has given up a constraint."""
-    slots: int
-    """Distinct pairs of a domain and a slot that somebody informs, asks for or recommends."""
-    values: int
-    """Distinct values that are informed or recommended; one of two slots counts once."""
-    slot_values: int
-    """The same, a value counting once for each domain and slot."""
+def _columns(
+    columns: Iterable[str], rows: Mapping[str, Sequence[float]]
+) -> dict[str, dict[str, float]]:
+    return {
+        column: {name: row[number] for name, row in rows.items()}
+        for number, column in enumerate(columns)
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseStatistics:
-    """Table 3 for the venues of a domain; means are over all venues.
+_SPLITS = _columns(
+    (TRAIN, "val", "test"),
+    {
+        "dialogues": (5012, 500, 500),
+        "turns": (84692, 8458, 8476),
+        "tokens": (1376033, 137736, 137427),
+        "vocabulary": (12502, 5202, 5143),
+        "subgoals": (3.24, 3.26, 3.26),
+        "semantic_tuples": (14.8, 14.9, 15.0),
+        "turns_a_dialogue": (16.9, 16.9, 17.0),
+        "tokens_a_turn": (16.3, 16.3, 16.2),
+    },
+)
+_GOAL_TYPES = _columns(
+    GOAL_TYPES,
+    {
+        "dialogues": (417, 1573, 691, 1759, 572),
+        "subgoals": (1.00, 2.49, 3.62, 3.87, 4.57),
+        "semantic_tuples": (4.5, 11.3, 15.8, 18.2, 20.7),
+        "turns_a_dialogue": (6.8, 13.7, 16.0, 21.0, 21.6),
+        "tokens_a_turn": (13.2, 15.2, 16.3, 16.9, 17.0),
+        "acts_a_turn": (1.85, 1.90, 2.09, 2.06, 2.11),
+        "no_offer_rate": (0.10, 0.22, 0.22, 0.61, 0.55),
+        "multi_query_rate": (0.06, 0.07, 0.07, 0.14, 0.12),
+        "goal_change_rate": (0.10, 0.28, 0.31, 0.69, 0.63),
+    },
+)
+PAPER: Mapping[str, Columns] = {
+    TRAIN: {ALL: {**_SPLITS[TRAIN], "slots": 72, "values": 7871}, **_GOAL_TYPES},
+    "val": {ALL: _SPLITS["val"]},
+    "test": {ALL: _SPLITS["test"]},
+}
+"""The paper's figures: fold → scope (`all`, or a goal type) → name → figure.
 
-    `slots` are those that any venue has something in, without the metro station, which is asked of
-    the metro, and without `services`, of which each is a slot of its own.
-    """
+Table 6 has all folds; Table 1 (slots, values) and Table 7 (goal types) the training fold alone.
+"""
+_DATABASE = _columns(
+    (ATTRACTION, RESTAURANT, HOTEL),
+    {
+        "entities": (465, 951, 1133),
+        "slots": (9, 10, 8),
+        "services": (0, 0, 37),
+        "nearby_attractions": (4.7, 3.3, 0.8),
+        "nearby_restaurants": (6.7, 4.1, 2.0),
+    },
+)
+PAPER_DATABASE: Columns = {
+    **_DATABASE,
+    ATTRACTION: {**_DATABASE[ATTRACTION], "nearby_hotels": 2.1},
+    RESTAURANT: {**_DATABASE[RESTAURANT], "nearby_hotels": 2.4},
+}
+"""Domain → name → figure of Table 3; hotels near hotels were not collected."""
 
-    entities: int
-    slots: int
-    services: int
-    nearby_attractions: float
-    nearby_restaurants: float
-    nearby_hotels: float
 
+def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, float]]:
+    """Return Tables 1, 6 and 7 for all dialogues (key `all`) and for each goal type that occurs.
 
-def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, CorpusStatistics]:
-    """Return the statistics of all dialogues (key `all`) and of each goal type that occurs.
-
-    Raises `DependencyError` without jieba.
+    Rates are shares, 0 to 1, means of nothing are 0: of goals that change (an ordinary constraint
+    has another value at the end), of dialogues without an offer, of system turns whose last query
+    is not the first. `slots` are distinct pairs of domain and slot, `values` distinct values of
+    acts, `slot_values` those that count once for each domain and slot; that is our reading, the
+    paper defines neither. Raises `DependencyError` without jieba.
     """
     every = list(dialogues)
-    counted = {ALL: _statistics(every)}
-    for goal_type in GOAL_TYPES:
-        of_type = [dialogue for dialogue in every if dialogue.goal_type == goal_type]
-        if of_type:
-            counted[goal_type] = _statistics(of_type)
-    return counted
+    scopes = {kind: [d for d in every if d.goal_type == kind] for kind in GOAL_TYPES}
+    counted = {scope: _statistics(some) for scope, some in scopes.items() if some}
+    return {ALL: _statistics(every), **counted}
 
 
-def database_statistics(tables: Mapping[str, Table]) -> dict[str, DatabaseStatistics]:
-    """Return the statistics of the attractions, restaurants and hotels of `tables`, by domain."""
-    return {
-        domain: _of_venues([record for _, record in tables[domain]])
-        for domain in (ATTRACTION, RESTAURANT, HOTEL)
-    }
-
-
-def goal_changed(dialogue: Dialogue) -> bool:
-    """Tell whether an ordinary constraint of the goal has another value at the end."""
-    return any(
-        first.value and not first.refers and first.value != last.value
-        for first, last in zip(dialogue.goal, dialogue.final_goal, strict=True)
-    )
-
-
-def _of_venues(records: Sequence[Mapping[str, Any]]) -> DatabaseStatistics:
-    # One hotel of the release has services that are blank.
-    listed = (record.get(SERVICES) or () for record in records)
-    services = {service for of_hotel in listed for service in of_hotel if service.strip()}
-    filled = {
-        slot for record in records for slot, value in record.items() if value not in (None, [])
-    }
-    nearby = {
-        of: sum(len(record.get(slot) or ()) for record in records) for of, slot in NEARBY.items()
-    }
-    return DatabaseStatistics(
-        entities=len(records),
-        slots=len(filled - {DOMAIN, STATION, SERVICES}),
-        services=len(services),
-        nearby_attractions=_mean(nearby[ATTRACTION], len(records)),
-        nearby_restaurants=_mean(nearby[RESTAURANT], len(records)),
-        nearby_hotels=_mean(nearby[HOTEL], len(records)),
-    )
-
-
-def _statistics(dialogues: Sequence[Dialogue]) -> CorpusStatistics:
+def _statistics(dialogues: Sequence[Dialogue]) -> dict[str, float]:
     tokens: Counter[str] = Counter()
-    said: set[tuple[str, str, str]] = set()
+    found: set[tuple[str, str, str]] = set()
     acts = turns = no_offers = several = 0
     for dialogue in dialogues:
         for exchange in dialogue.exchanges:
@@ -143,31 +125,117 @@ def _statistics(dialogues: Sequence[Dialogue]) -> CorpusStatistics:
             for turn in (exchange.user, exchange.system):
                 tokens.update(pieces_of(turn.utterance))
                 acts += len(turn.acts)
-                said.update(act[1:] for act in turn.acts if act.intent in WITH_SLOTS)
+                found.update(act[1:] for act in turn.acts if act.intent in WITH_SLOTS)
             several += exchange.system.first_query != exchange.system.last_query
         no_offers += any(
             act.intent == NO_OFFER for e in dialogue.exchanges for act in e.system.acts
         )
     count = len(dialogues)
     subgoals = sum(len({line.subgoal for line in dialogue.goal}) for dialogue in dialogues)
-    return CorpusStatistics(
-        dialogues=count,
-        turns=turns,
-        tokens=tokens.total(),
-        vocabulary=len(tokens),
-        subgoals=_mean(subgoals, count),
-        semantic_tuples=_mean(sum(len(dialogue.goal) for dialogue in dialogues), count),
-        turns_a_dialogue=_mean(turns, count),
-        tokens_a_turn=_mean(tokens.total(), turns),
-        acts_a_turn=_mean(acts, turns),
-        no_offer_rate=_mean(no_offers, count),
-        multi_query_rate=_mean(several, turns // 2),
-        goal_change_rate=_mean(sum(map(goal_changed, dialogues)), count),
-        slots=len({(domain, slot) for domain, slot, _ in said}),
-        values=len({value for *_, value in said if value}),
-        slot_values=sum(bool(value) for *_, value in said),
+    return {
+        "dialogues": count,
+        "turns": turns,
+        "tokens": tokens.total(),
+        "vocabulary": len(tokens),
+        "subgoals": _mean(subgoals, count),
+        "semantic_tuples": _mean(sum(len(dialogue.goal) for dialogue in dialogues), count),
+        "turns_a_dialogue": _mean(turns, count),
+        "tokens_a_turn": _mean(tokens.total(), turns),
+        "acts_a_turn": _mean(acts, turns),
+        "no_offer_rate": _mean(no_offers, count),
+        "multi_query_rate": _mean(several, turns // 2),
+        "goal_change_rate": _mean(sum(map(_goal_changed, dialogues)), count),
+        "slots": len({(domain, slot) for domain, slot, _ in found}),
+        "values": len({value for *_, value in found if value}),
+        "slot_values": sum(bool(value) for *_, value in found),
+    }
+
+
+def _goal_changed(dialogue: Dialogue) -> bool:
+    return any(
+        first.value and not first.refers and first.value != last.value
+        for first, last in zip(dialogue.goal, dialogue.final_goal, strict=True)
     )
+
+
+def database_statistics(tables: Mapping[str, Table]) -> dict[str, dict[str, float]]:
+    """Return Table 3 for attractions, restaurants and hotels, by domain; means are over all venues.
+
+    `slots` are those that any venue has something in, without the metro station, which is asked of
+    the metro, and without `services`, of which each is a slot of its own.
+    """
+    found = {}
+    for domain in (ATTRACTION, RESTAURANT, HOTEL):
+        records = [record for _, record in tables[domain]]
+        # One hotel of the release has services that are blank.
+        services = {s for record in records for s in record.get(SERVICES) or () if s.strip()}
+        filled = {
+            slot for record in records for slot, value in record.items() if value not in (None, [])
+        }
+        nearby = {
+            f"nearby_{TABLES[near]}s": _mean(
+                sum(len(record.get(slot) or ()) for record in records), len(records)
+            )
+            for near, slot in NEARBY.items()
+        }
+        slots = len(filled - {DOMAIN, STATION, SERVICES})
+        found[domain] = {
+            "entities": len(records),
+            "slots": slots,
+            "services": len(services),
+            **nearby,
+        }
+    return found
 
 
 def _mean(total: float, count: int) -> float:
     return total / count if count else 0.0
+
+
+def fold_statistics(fold: Fold) -> dict[str, Any]:
+    """Return the statistics of a fold, scope → name → number, and beside them three other keys.
+
+    `fold` is its name, `database` has the statistics of its venues, and `paper` the paper's figures
+    of this fold (`corpus`), of the training fold (`train`) and of the database; the invented
+    sample has no such. Raises `DependencyError` without jieba.
+    """
+    plain: dict[str, Any] = dict(corpus_statistics(fold.dialogues.values()))
+    plain |= {"fold": fold.name, "database": _in_english(database_statistics(fold.tables))}
+    if fold.revision != SAMPLE:
+        database = _in_english(PAPER_DATABASE)
+        plain["paper"] = {"corpus": PAPER[fold.name], TRAIN: PAPER[TRAIN], "database": database}
+    return plain
+
+
+def statistics_document(statistics: Mapping[str, Any]) -> Document:
+    """Return what `fold_statistics` found as two tables: a line a number.
+
+    Beneath a number stands the paper's: of the same fold, else, said so, of the training fold.
+    """
+    paper = statistics.get("paper", {})
+    scopes = {
+        scope: of for scope, of in statistics.items() if scope not in ("fold", "database", "paper")
+    }
+    beneath = {"paper": paper.get("corpus", {}), "paper, train": paper.get(TRAIN, {})}
+    corpus = _table(statistics["fold"], scopes, beneath)
+    database = _table("database", statistics["database"], {"paper": paper.get("database", {})})
+    return Document((), (corpus, database), (), (), statistics)
+
+
+def _in_english(columns: Columns) -> dict[str, Figures]:
+    """Return columns under the names of the database's files instead of those of domains."""
+    return {TABLES[domain]: column for domain, column in columns.items()}
+
+
+def _table(title: str, columns: Columns, beneath: Mapping[str, Columns]) -> Sheet:
+    lines = []
+    for name in next(iter(columns.values())):
+        numbers = [column[name] for column in columns.values()]
+        lines.append([name, *(str(n) if isinstance(n, int) else f"{n:.2f}" for n in numbers)])
+        for label, paper in beneath.items():
+            figures = [paper.get(column, {}).get(name) for column in columns]
+            if any(figure is not None for figure in figures):
+                # As the paper prints them, with its digits.
+                lines.append([f"  {label}", *("" if f is None else str(f) for f in figures)])
+                break
+    return sheet("", [title, *columns], lines)

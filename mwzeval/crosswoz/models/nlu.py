@@ -43,14 +43,12 @@ from mwzeval.crosswoz.corpus.names import (
     TRAFFIC_DOMAINS,
     VENUE_DOMAINS,
 )
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
+from mwzeval.crosswoz.protocols import CONTEXT, SYSTEM, USER, Side
 from mwzeval.crosswoz.settings import NluSettings
 from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
 from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
 
-CONTEXT = 3
-"""How many utterances before one belong to it."""
 OUTSIDE = "O"
 BEGIN, INSIDE = "B-", "I-"
 PADDING, UNKNOWN = 0, 1

@@ -33,7 +33,7 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue, check_characters
 from mwzeval.crosswoz.corpus.file_shapes import is_texts
 from mwzeval.crosswoz.corpus.normalization import words_of
 from mwzeval.crosswoz.protocols import Rng, Side
-from mwzeval.crosswoz.scoring.slot_errors import redundant, venue_names
+from mwzeval.crosswoz.scoring.text_scores import redundant, venue_names
 from mwzeval.crosswoz.settings import SclstmSettings
 from mwzeval.crosswoz.systems.templates import SIDES, turns_of
 from mwzeval.errors import InputError, Problem

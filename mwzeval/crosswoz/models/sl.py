@@ -20,8 +20,15 @@ from torch.nn import functional
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.settings import PolicySettings
-from mwzeval.crosswoz.systems.policy_vector import Vector, Vocabulary, multi_hot
-from mwzeval.crosswoz.systems.sl_policy import LAYERS, MODEL_FILE, SlPolicy, policy_turns
+from mwzeval.crosswoz.systems.sl_policy import (
+    LAYERS,
+    MODEL_FILE,
+    SlPolicy,
+    Vector,
+    Vocabulary,
+    multi_hot,
+    policy_turns,
+)
 from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import fingerprint, weights_of
 from mwzeval.neural.training import Learner, Point, Watch, train

@@ -28,9 +28,9 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue, State, check_characters
 from mwzeval.crosswoz.corpus.file_shapes import ShapeError, is_texts
 from mwzeval.crosswoz.corpus.names import DOMAINS, STATE_SLOTS
 from mwzeval.crosswoz.corpus.normalization import pieces_of
-from mwzeval.crosswoz.predictions.tracks import STATE
 from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.settings import TradeSettings
+from mwzeval.crosswoz.tracks import STATE
 from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
 from mwzeval.neural.training import Learner, Point, Watch, reproducible, train

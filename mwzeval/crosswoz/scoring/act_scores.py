@@ -6,37 +6,39 @@ act counts once here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Generic, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mwzeval.crosswoz.corpus.acts import INTENTS, SEPARATOR, Act
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.dialogues import Dialogue, Goal
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.names import DOMAINS
 from mwzeval.crosswoz.corpus.normalization import comparable
 from mwzeval.crosswoz.corpus.ontology import parts_of
-from mwzeval.crosswoz.predictions.reading import Predicted
+from mwzeval.crosswoz.protocols import SYSTEM, USER
+from mwzeval.crosswoz.reading import Predicted
 from mwzeval.crosswoz.scoring.scopes import (
+    GOLD,
+    PREDICTED,
+    RIGHT,
     SELECT_TURNS,
     TYPE_SCOPES,
     Sign,
+    TrackScores,
+    f_scores,
+    rates,
     turn_scopes,
 )
-from mwzeval.crosswoz.systems.policy_vector import delexicalized, lexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
-from mwzeval.metrics.measure import Measure, f_score, percentage, ratio
+from mwzeval.crosswoz.systems.sl_policy import delexicalized, lexicalized
+from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import WHOLE, Signature
-from mwzeval.statistics.bootstrap import Sums
 
-USER, SYSTEM = "user", "system"
 PART_SCOPES = (*INTENTS, *DOMAINS)
 """Scopes of single acts: their intent and their domain. General acts are one of each."""
-RIGHT, PREDICTED, GOLD, UNITS = "right", "predicted", "gold", "units"
+UNITS = "units"
 AnyAct = TypeVar("AnyAct", bound=Hashable)
 ActTurn = tuple[frozenset[AnyAct], frozenset[AnyAct], tuple[str, ...]]
 """The predicted and the gold acts of a turn, and the scopes that the turn belongs to."""
@@ -58,86 +60,77 @@ class ActScores(Generic[AnyAct]):
     def columns(self) -> tuple[str, ...]:
         """The columns of a row."""
         kinds = (RIGHT, PREDICTED, GOLD, UNITS)
-        return tuple(self._column(kind, s) for s in (WHOLE, *self.scopes) for kind in kinds)
+        return tuple(f"{self.prefix}.{kind}@{s}" for s in (WHOLE, *self.scopes) for kind in kinds)
 
     def row(self, turns: Iterable[ActTurn[AnyAct]]) -> dict[str, float]:
         """Return the counts over the turns of a dialogue; what is 0 is left out."""
-        counts: dict[tuple[str, str], int] = {}
+        counts: Counter[tuple[str, str]] = Counter()
         for predicted, gold, scopes in turns:
             for kind, acts in ((RIGHT, predicted & gold), (PREDICTED, predicted), (GOLD, gold)):
                 if not acts:
                     continue
                 for scope in (WHOLE, *scopes):
-                    counts[kind, scope] = counts.get((kind, scope), 0) + len(acts)
+                    counts[kind, scope] += len(acts)
                 for act in acts:
                     for scope in self.scopes_of(act):
-                        counts[kind, scope] = counts.get((kind, scope), 0) + 1
-        known = {WHOLE, *self.scopes}
-        row = {self._column(k, s): float(n) for (k, s), n in counts.items() if s in known}
+                        counts[kind, scope] += 1
+        known, prefix = {WHOLE, *self.scopes}, self.prefix
+        row = {f"{prefix}.{k}@{s}": float(n) for (k, s), n in counts.items() if s in known}
         # A dialogue counts for a score when it has gold acts.
-        row |= {self._column(UNITS, s): 1.0 for k, s in counts if k == GOLD and s in known}
+        row |= {f"{prefix}.{UNITS}@{s}": 1.0 for k, s in counts if k == GOLD and s in known}
         return row
 
     def measures(
-        self, label: str, signature: Signature, sums: Mapping[str, float]
+        self, label: str, signature: Signature, sums: Mapping[str, float], name: str | None = None
     ) -> Iterator[Measure]:
         """Yield F1, precision and recall of all acts in percent, and F1 of each scope in gold.
 
-        `sums` are the column sums of all rows.
+        `sums` are the column sums of all rows; in `name`, `{}` stands for the three.
         """
-
-        def measure(name: str, of: Callable[[Sums], NDArray[np.float64]], scope: str) -> Measure:
-            return Measure(
-                f"{self.prefix}.{name}",
-                f"{label} {name}",
-                signature,
-                partial(_percent, of),
-                scope=scope,
-                cases=self._column(UNITS, scope),
-            )
-
-        for scope in (WHOLE, *self.scopes):
-            right, predicted, gold = (self._column(k, scope) for k in (RIGHT, PREDICTED, GOLD))
-            if scope == WHOLE or sums[gold]:
-                f1 = measure("f1", partial(f_score, right, predicted, gold), scope)
-                yield replace(f1, label=f"{label} F1")
-            if scope == WHOLE:
-                yield measure("precision", partial(ratio, right, predicted), scope)
-                yield measure("recall", partial(ratio, right, gold), scope)
-
-    def _column(self, kind: str, scope: str) -> str:
-        return f"{self.prefix}.{kind}@{scope}"
-
-
-def _percent(of: Callable[[Sums], NDArray[np.float64]], sums: Sums) -> NDArray[np.float64]:
-    return 100 * of(sums)
+        prefix, scopes = self.prefix, (WHOLE, *self.scopes)
+        return f_scores(
+            name or f"{prefix}.{{}}",
+            f"{label} {{}}",
+            signature,
+            sums,
+            scopes,
+            f"{prefix}.",
+            f"{prefix}.{UNITS}",
+        )
 
 
 NLU_ACTS = ActScores("nlu", (*TYPE_SCOPES, *PART_SCOPES, USER, SYSTEM), parts_of)
 
 
-@dataclass(frozen=True, slots=True)
-class NluScores:
+class NluScores(TrackScores):
     """Act F1 of understanding the user, and the system where it is predicted as well."""
 
-    sides: tuple[str, ...] = (USER, SYSTEM)
-    main: tuple[str, ...] = ("nlu.f1",)
+    main = ("nlu.f1",)
+    columns = NLU_ACTS.columns
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The additive numbers of a row."""
-        return NLU_ACTS.columns
+    def __init__(self, sides: tuple[str, ...] = (USER, SYSTEM)) -> None:
+        self.sides = sides
+
+    def acts(
+        self, gold: Dialogue, predicted: Sequence[Predicted]
+    ) -> Iterator[dict[str, tuple[frozenset[Act], frozenset[Act]]]]:
+        """Yield the predicted and the gold acts of each side in comparable form, by exchange."""
+        for exchange, turn in zip(gold.exchanges, predicted, strict=True):
+            yield {
+                side: (_comparable(mine or ()), _comparable(theirs))
+                for side, mine, theirs in (
+                    (USER, turn.user_acts, exchange.user.acts),
+                    (SYSTEM, turn.system_acts_nlu, exchange.system.acts),
+                )
+                if side in self.sides
+            }
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the counts of one dialogue."""
         return NLU_ACTS.row(
-            (_comparable(acts or ()), _comparable(of_gold), (gold.goal_type, side))
-            for exchange, said in zip(gold.exchanges, predicted, strict=True)
-            for side, acts, of_gold in (
-                (USER, said.user_acts, exchange.user.acts),
-                (SYSTEM, said.system_acts_nlu, exchange.system.acts),
-            )
-            if side in self.sides
+            (*acts, (gold.goal_type, side))
+            for sides in self.acts(gold, predicted)
+            for side, acts in sides.items()
         )
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
@@ -147,7 +140,7 @@ class NluScores:
 
 
 def _comparable(acts: Iterable[Act]) -> frozenset[Act]:
-    return frozenset([comparable(act) for act in acts])
+    return frozenset(map(comparable, acts))
 
 
 def _parts_of_spelling(spelling: str) -> tuple[str, ...]:
@@ -160,8 +153,7 @@ POLICY_ACTS = ActScores("policy", POLICY_SCOPES, parts_of)
 DELEXICALIZED_ACTS = ActScores("policy_delex", POLICY_SCOPES, _parts_of_spelling)
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyScores:
+class PolicyScores(TrackScores):
     """Act F1 of the system's side, with values and without.
 
     Acts without values are compared as the paper does it: after they have gone through values, so
@@ -169,49 +161,43 @@ class PolicyScores:
     predicted, the query of the gold state gives them values.
     """
 
-    database: Database
-    main: tuple[str, ...] = ("policy.f1", "policy.f1_delex")
+    main = ("policy.f1", "policy.f1_delex")
+    columns = POLICY_ACTS.columns + DELEXICALIZED_ACTS.columns
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The additive numbers of a row."""
-        return POLICY_ACTS.columns + DELEXICALIZED_ACTS.columns
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the counts of one dialogue."""
-        said = list(self.acts(gold, predicted))
-        scopes = [turn_scopes(gold, exchange) for exchange in gold.exchanges]
-        golds = [exchange.system.acts for exchange in gold.exchanges]
-        turns = list(zip(said, golds, scopes, strict=True))
+        turns = [
+            (acts, exchange.system.acts, turn_scopes(gold, exchange))
+            for acts, exchange in zip(self.acts(gold, predicted), gold.exchanges, strict=True)
+        ]
         row = POLICY_ACTS.row((frozenset(a), frozenset(g), s) for a, g, s in turns)
-        row |= DELEXICALIZED_ACTS.row(
+        return row | DELEXICALIZED_ACTS.row(
             (frozenset(delexicalized(a)), frozenset(delexicalized(g)), s) for a, g, s in turns
         )
-        return row
 
     def acts(self, gold: Dialogue, predicted: Sequence[Predicted]) -> Iterator[Sequence[Act]]:
         """Yield the system's acts with values, exchange by exchange."""
         tracker = RuleTracker()
         before: Sequence[Act] = ()
-        for exchange, said in zip(gold.exchanges, predicted, strict=True):
-            if said.system_acts is not None:
-                yield said.system_acts
+        for exchange, turn in zip(gold.exchanges, predicted, strict=True):
+            if turn.system_acts is not None:
+                yield turn.system_acts
                 continue
             tracker.update(exchange.user.acts, before)
             domain, state = tracker.domain, exchange.system.last_query
             tracker.state = {name: dict(slots) for name, slots in state.items()}
             before = exchange.system.acts
-            found = self.database.query(domain, state[domain]) if domain in state else ()
-            yield lexicalized(said.system_acts_delex or (), domain, found)
+            found = self._database.query(domain, state[domain]) if domain in state else ()
+            yield lexicalized(turn.system_acts_delex or (), domain, found)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield F1 with and without values, by goal type, Select turns, intent and domain."""
-        signature = sign("policy", {"acts": "exact"})
-        yield from POLICY_ACTS.measures("Policy act", signature, sums)
+        yield from POLICY_ACTS.measures("Policy act", sign("policy", {"acts": "exact"}), sums)
         without = sign("policy", {"acts": "delexicalized", "order": "round-trip"})
-        for measure in DELEXICALIZED_ACTS.measures("Policy delex act", without, sums):
-            _, _, name = measure.name.partition(".")
-            yield replace(measure, name=f"policy.{name}_delex")
+        yield from DELEXICALIZED_ACTS.measures("Policy delex act", without, sums, "policy.{}_delex")
 
 
 SCOPES = (WHOLE, *TYPE_SCOPES)
@@ -223,64 +209,44 @@ JOINT = {
 USER_ACTS = ActScores("sim", (*TYPE_SCOPES, *PART_SCOPES), parts_of)
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatorScores:
+class SimulatorScores(TrackScores):
     """Joint accuracy of the user's state, with and without flags, and F1 of the user's acts.
 
     (odd) The first turn is left out of the joint accuracy of states, and counts for the F1 of acts;
     a line's flag ("expressed") belongs to the state.
     """
 
-    main: tuple[str, ...] = ("sim.joint", "sim.joint_values", "sim.f1")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The additive numbers of a row."""
-        kinds = ("turns", "dialogues", *JOINT)
-        return (*(_column(k, s) for s in SCOPES for k in kinds), *USER_ACTS.columns)
+    main = ("sim.joint", "sim.joint_values", "sim.f1")
+    columns = (
+        *(f"sim.{kind}@{s}" for s in SCOPES for kind in ("turns", "dialogues", *JOINT)),
+        *USER_ACTS.columns,
+    )
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the counts of one dialogue."""
-        later = list(zip(gold.exchanges, predicted, strict=True))[1:]
-        right = {
-            "joint": sum(e.user.state == said.user_state for e, said in later),
+        pairs = list(zip(gold.exchanges, predicted, strict=True))
+        later = [(exchange.user.state, turn.user_state or ()) for exchange, turn in pairs[1:]]
+        counts = {
+            "turns": len(later),
+            "dialogues": 1,
+            "joint": sum(theirs == mine for theirs, mine in later),
             "joint_values": sum(
-                _values(e.user.state) == _values(said.user_state or ()) for e, said in later
+                [line.value for line in theirs] == [line.value for line in mine]
+                for theirs, mine in later
             ),
         }
-        row: dict[str, float] = {}
-        for scope in (WHOLE, gold.goal_type) if later else ():
-            row |= {_column("turns", scope): len(later), _column("dialogues", scope): 1}
-            row |= {_column(variant, scope): number for variant, number in right.items()}
-        turns = (
-            (frozenset(said.user_acts or ()), frozenset(e.user.acts), (gold.goal_type,))
-            for e, said in zip(gold.exchanges, predicted, strict=True)
+        scopes = (WHOLE, gold.goal_type) if later else ()
+        row: dict[str, float] = {f"sim.{k}@{s}": n for s in scopes for k, n in counts.items()}
+        return row | USER_ACTS.row(
+            (frozenset(turn.user_acts or ()), frozenset(exchange.user.acts), (gold.goal_type,))
+            for exchange, turn in pairs
         )
-        return row | USER_ACTS.row(turns)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield both scores, by goal type, and F1 by intent and domain as well."""
         for variant, (label, compared) in JOINT.items():
             signature = sign("sim", {"lines": compared, "first_turn": "out"})
-            for scope in SCOPES:
-                turns = _column("turns", scope)
-                if sums[turns]:
-                    yield Measure(
-                        f"sim.{variant}",
-                        label,
-                        signature,
-                        percentage(_column(variant, scope), of=turns),
-                        scope=scope,
-                        cases=_column("dialogues", scope),
-                    )
-        yield from USER_ACTS.measures(
-            "User act", sign("sim", {"acts": "exact", "first_turn": "in"}), sums
-        )
-
-
-def _values(state: Goal) -> list[str | tuple[str, ...]]:
-    return [line.value for line in state]
-
-
-def _column(kind: str, scope: str) -> str:
-    return f"sim.{kind}@{scope}"
+            name = f"sim.{variant}"
+            yield from rates(name, label, signature, sums, SCOPES, name, "sim.turns")
+        signature = sign("sim", {"acts": "exact", "first_turn": "in"})
+        yield from USER_ACTS.measures("User act", signature, sums)

@@ -6,31 +6,28 @@ All are written as plain predictions files; the first two are always shown besid
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from mwzeval.crosswoz import META, NAME
-from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, State, empty_state, goal_to_json
 from mwzeval.crosswoz.corpus.folds import Fold
-from mwzeval.crosswoz.predictions.reading import Predicted
-from mwzeval.crosswoz.predictions.tracks import (
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Rng
+from mwzeval.crosswoz.reading import Predicted
+from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+from mwzeval.crosswoz.systems.sl_policy import delexicalized
+from mwzeval.crosswoz.tracks import (
     GOLD_ACTS,
     GOLD_PREVIOUS_STATE,
     NLG,
     RESPONSE,
     SELECTED,
     STATE,
-    SYSTEM_ACTS,
     SYSTEM_ACTS_DELEX,
-    SYSTEM_ACTS_NLU,
     USER_ACTS,
     USER_RESPONSE,
     USER_STATE,
 )
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, SeededRng
-from mwzeval.crosswoz.systems.policy_vector import delexicalized
-from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.crosswoz.user import RuleSimulator
 
 GOLD, COPY_PREVIOUS, CEILING = "gold", "copy_previous", "ceiling"
@@ -72,24 +69,23 @@ def copied_exchanges(
     state from which the turn starts, or with `own_states` the copy's own before it, which never has
     anything in it. `with_acts` says whether the system's acts are among them.
     """
-    user_state = tuple(line.with_value(line.value, expressed=False) for line in dialogue.goal)
-    before = Predicted(
+    nothing = Predicted(
         user_acts=(),
         state=empty_state(),
         system_acts=() if with_acts else None,
         system_acts_nlu=(),
         selected={},
-        user_state=user_state,
+        user_state=tuple(line._replace(expressed=False) for line in dialogue.goal),
         user_response="",
         response="",
     )
-    copied = []
+    states = [exchange.system.last_query for exchange in dialogue.exchanges]
     gold = gold_exchanges(dialogue, with_acts=with_acts)
-    for exchange, as_gold in zip(dialogue.exchanges, gold, strict=True):
-        copied.append(before)
-        state = before.state if own_states else exchange.system.last_query
-        before = replace(as_gold, state=state)
-    return tuple(copied)
+    copies = (
+        replace(exchange, state=nothing.state if own_states else state)
+        for exchange, state in zip(gold[:-1], states, strict=False)
+    )
+    return (nothing, *copies)
 
 
 def ceiling_exchanges(
@@ -99,15 +95,10 @@ def ceiling_exchanges(
 
     Acts that are not in the `vocabulary` are left out: no policy that has it can say them.
     """
+    turns = (delexicalized(exchange.system.acts) for exchange in dialogue.exchanges)
     return tuple(
-        Predicted(
-            system_acts_delex=tuple(
-                act
-                for act in delexicalized(exchange.system.acts)
-                if vocabulary is None or act in vocabulary
-            )
-        )
-        for exchange in dialogue.exchanges
+        Predicted(system_acts_delex=tuple(a for a in acts if vocabulary is None or a in vocabulary))
+        for acts in turns
     )
 
 
@@ -157,7 +148,7 @@ def simulator_file(fold: Fold, seed: int | str = 0) -> dict[str, Any]:
     """Return the rule-based user's predictions, each turn from the gold state before it."""
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
-        rng = SeededRng(f"{seed}/{dialogue.name}")
+        rng = Rng(f"{seed}/{dialogue.name}")
         previous: Exchange | None = None
         for exchange in dialogue.exchanges:
             user = RuleSimulator(dialogue.goal, rng)
@@ -166,7 +157,7 @@ def simulator_file(fold: Fold, seed: int | str = 0) -> dict[str, Any]:
             else:
                 user.state = list(previous.user.state)
                 acts = user.answer(previous.system.acts)
-            yield {USER_ACTS: _plain_acts(acts), USER_STATE: goal_to_json(tuple(user.state))}
+            yield {USER_ACTS: list(map(list, acts)), USER_STATE: goal_to_json(tuple(user.state))}
             previous = exchange
 
     return predictions_file(fold, "sim", exchanges, system="rule-based user", seed=seed)
@@ -181,7 +172,7 @@ def spoken_file(
     """
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
-        rng = SeededRng(f"{seed}/{dialogue.name}")
+        rng = Rng(f"{seed}/{dialogue.name}")
         for exchange in dialogue.exchanges:
             user = nlg.say(exchange.user.acts, USER, rng)
             system = nlg.say(exchange.system.acts, SYSTEM, rng)
@@ -190,13 +181,12 @@ def spoken_file(
     return predictions_file(fold, NLG.name, exchanges, system=system, seed=seed, **meta)
 
 
-def gold_file(fold: Fold, track: str, fields: Sequence[str], **meta: str | int) -> dict[str, Any]:
-    """Return the gold data of a fold as predictions with the named fields."""
+def gold_file(fold: Fold, track: str, keys: Sequence[str], **meta: str | int) -> dict[str, Any]:
+    """Return the gold data of a fold as predictions with some fields, by their keys."""
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
-        for predicted in gold_exchanges(dialogue):
-            plain = plain_exchange(predicted)
-            yield {key: plain[key] for key in fields}
+        for plain in map(plain_exchange, gold_exchanges(dialogue)):
+            yield {key: plain[key] for key in keys}
 
     return predictions_file(fold, track, exchanges, system=BESIDE[GOLD], **meta)
 
@@ -204,20 +194,19 @@ def gold_file(fold: Fold, track: str, fields: Sequence[str], **meta: str | int) 
 def plain_exchange(predicted: Predicted) -> dict[str, Any]:
     """Return what was predicted for an exchange as predictions files have it."""
     plain: dict[str, Any] = {}
-    for key in (USER_ACTS, SYSTEM_ACTS, SYSTEM_ACTS_NLU):
-        if (acts := getattr(predicted, key)) is not None:
-            plain[key] = _plain_acts(acts)
-    if predicted.state is not None:
-        plain[STATE] = sparse(predicted.state)
-    if predicted.system_acts_delex is not None:
-        plain[SYSTEM_ACTS_DELEX] = list(predicted.system_acts_delex)
-    if predicted.selected is not None:
-        plain[SELECTED] = {d: list(names) for d, names in predicted.selected.items() if names}
-    if predicted.user_state is not None:
-        plain[USER_STATE] = goal_to_json(predicted.user_state)
-    for key in (USER_RESPONSE, RESPONSE):
-        if (text := getattr(predicted, key)) is not None:
-            plain[key] = text
+    for field in fields(predicted):
+        value = getattr(predicted, field.name)
+        if value is None:
+            continue
+        if field.name == STATE:
+            value = sparse(value)
+        elif field.name == SELECTED:
+            value = {domain: list(names) for domain, names in value.items() if names}
+        elif field.name == USER_STATE:
+            value = goal_to_json(value)
+        elif field.name != SYSTEM_ACTS_DELEX and not isinstance(value, str):
+            value = [list(act) for act in value]
+        plain[field.name] = value
     return plain
 
 
@@ -225,7 +214,3 @@ def sparse(state: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Return a state without what is empty."""
     filled = {domain: {s: v for s, v in slots.items() if v} for domain, slots in state.items()}
     return {domain: slots for domain, slots in filled.items() if slots}
-
-
-def _plain_acts(acts: Acts) -> list[list[str]]:
-    return [list(act) for act in acts]

@@ -23,24 +23,24 @@ from mwzeval.crosswoz.corpus.names import (
     NAME,
     NO,
     NOTHING,
+    NUMBER_SLOTS,
     SERVICES,
     TICKET,
     TRAFFIC_DOMAINS,
     YES,
 )
 from mwzeval.crosswoz.corpus.normalization import comparable_text
-from mwzeval.crosswoz.predictions.reading import Predicted
-from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign
-from mwzeval.crosswoz.scoring.success import NUMBERS, Judgement, is_nothing, judge
+from mwzeval.crosswoz.reading import Predicted
+from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign, TrackScores, rates
+from mwzeval.crosswoz.scoring.success import Judgement, is_nothing, judge, plain
 from mwzeval.crosswoz.scoring.text_scores import TextScores
-from mwzeval.metrics.measure import Measure, percentage
+from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import WHOLE
 
 DENIALS = re.compile("没有|没|无|不提供|不含|不包|不支持|暂未|不具备|不是")
 """How a sentence says that there is no such thing."""
 AFFIRMATIONS = re.compile("有|提供|是的|可以|支持|能")
 SENTENCES = re.compile(r"[。！？!?;；，,\n]")
-SEPARATORS = re.compile(r"[,;、/]")
 
 
 def told_in(
@@ -61,10 +61,9 @@ def told_in(
         items = held if isinstance(held, list | tuple) else ()
         text = comparable_text(response)
         return tuple(str(item) for item in items if comparable_text(str(item)) in text)
-    if slot in NUMBERS:
+    if slot in NUMBER_SLOTS:
         return _number(response, slot, float(str(held)))
-    plain = SEPARATORS.sub("", comparable_text(str(held)))
-    return str(held) if plain in SEPARATORS.sub("", comparable_text(response)) else ""
+    return str(held) if plain(str(held)) in plain(response) else ""
 
 
 def _service(response: str, service: str) -> str:
@@ -95,79 +94,44 @@ OUTCOMES = {"inform": "Inform", "success": "Success"}
 SCOPES = (WHOLE, *TYPE_SCOPES)
 
 
-@dataclass(frozen=True, slots=True)
-class EndToEndScores:
+class EndToEndScores(TrackScores):
     """Share of dialogues in which every venue is right, and of those with right answers, too.
 
     `texts` scores the responses. `by_acts` says whether the system's acts are predicted or only its
     words.
     """
 
-    database: Database
-    texts: TextScores
-    by_acts: bool = False
-
-    @property
-    def main(self) -> tuple[str, ...]:
-        """The names of the measures that baselines are shown for."""
-        return ("e2e.inform", "e2e.success", *self.texts.main)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The additive numbers of a row."""
-        return (*outcome_columns(OUTCOMES), *self.texts.columns)
+    def __init__(self, database: Database, texts: TextScores, *, by_acts: bool = False) -> None:
+        self._database, self._texts, self.by_acts = database, texts, by_acts
+        self.main = ("e2e.inform", "e2e.success", *texts.main)
+        outcomes = (f"e2e.{kind}@{scope}" for scope in SCOPES for kind in ("dialogues", *OUTCOMES))
+        self.columns = (*outcomes, *texts.columns)
 
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
         """Return the numbers of each dialogue. Raises `DependencyError` without jieba."""
-        of_texts = self.texts.rows(gold, predicted)
-        return {
-            name: self.row(gold[name], said) | of_texts[name] for name, said in predicted.items()
-        }
+        of_texts = self._texts.rows(gold, predicted)
+        return {n: row | of_texts[n] for n, row in super().rows(gold, predicted).items()}
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the outcomes of one dialogue."""
         judged = self.judgement(gold, predicted)
-        return outcome_row(gold.goal_type, inform=judged.inform, success=judged.success)
+        kinds = {"dialogues": True, "inform": judged.inform, "success": judged.success}
+        scopes = (WHOLE, gold.goal_type)
+        return {f"e2e.{kind}@{s}": float(value) for kind, value in kinds.items() for s in scopes}
 
     def judgement(self, gold: Dialogue, predicted: Sequence[Predicted]) -> Judgement:
         """Return what is wrong with what a dialogue comes to."""
-        return judge(gold.goal, outcome_of(gold, predicted, self.database), self.database)
+        return judge(gold.goal, outcome_of(gold, predicted, self._database), self._database)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield Inform, Success and BLEU-4, by goal type."""
         signature = sign("e2e", {"told": "acts" if self.by_acts else "text", "user": "corpus"})
-        for name, label in OUTCOMES.items():
-            for scope in SCOPES:
-                if sums[outcome_column("dialogues", scope)]:
-                    cases, outcome = outcome_column("dialogues", scope), outcome_column(name, scope)
-                    yield Measure(
-                        f"e2e.{name}",
-                        label,
-                        signature,
-                        percentage(outcome, of=cases),
-                        scope=scope,
-                        cases=cases,
-                        outcome=outcome,
-                    )
-        yield from self.texts.measures(sign, sums)
-
-
-def outcome_columns(names: Sequence[str] | Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns of 0/1 outcomes with these names."""
-    return tuple(outcome_column(kind, scope) for scope in SCOPES for kind in ("dialogues", *names))
-
-
-def outcome_row(goal_type: str, **outcomes: bool) -> dict[str, float]:
-    """Return the numbers of a dialogue with these outcomes."""
-    kinds = {"dialogues": True, **outcomes}
-    return {outcome_column(k, s): float(v) for k, v in kinds.items() for s in (WHOLE, goal_type)}
-
-
-def outcome_column(kind: str, scope: str) -> str:
-    """Return the column of an outcome in a scope."""
-    return f"e2e.{kind}@{scope}"
+        for kind, label in OUTCOMES.items():
+            name, whole = f"e2e.{kind}", "e2e.dialogues"
+            yield from rates(name, label, signature, sums, SCOPES, name, whole, is_outcome=True)
+        yield from self._texts.measures(sign, sums)
 
 
 ENDS = (DEPARTURE, DESTINATION)

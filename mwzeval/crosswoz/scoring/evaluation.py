@@ -2,46 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mwzeval.crosswoz import NAME, SCORING_REVISION
-from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, Gold
-from mwzeval.crosswoz.predictions.checking import (
+from mwzeval.crosswoz.checks import (
     DEFAULT_OPTIONS,
     CheckedPredictions,
     Options,
     check,
+    fields_needed,
 )
-from mwzeval.crosswoz.predictions.fit import covered
-from mwzeval.crosswoz.predictions.tracks import DST, POLICY, TRACKS
-from mwzeval.crosswoz.scoring.act_scores import SYSTEM, USER
-from mwzeval.crosswoz.scoring.baselines import BESIDE
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, Gold
+from mwzeval.crosswoz.protocols import SYSTEM, USER
+from mwzeval.crosswoz.reading import Predicted
+from mwzeval.crosswoz.scoring.act_scores import NluScores, PolicyScores, SimulatorScores
+from mwzeval.crosswoz.scoring.baselines import (
+    BESIDE,
+    CEILING,
+    GOLD,
+    ceiling_exchanges,
+    copied_exchanges,
+    gold_exchanges,
+)
+from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
 from mwzeval.crosswoz.scoring.explanation import explain
-from mwzeval.crosswoz.scoring.track_scores import baseline_of, scored_table
+from mwzeval.crosswoz.scoring.scopes import TrackScores
+from mwzeval.crosswoz.scoring.state_scores import StateScores
+from mwzeval.crosswoz.scoring.text_scores import TextScores
+from mwzeval.crosswoz.tracks import (
+    DST,
+    END_TO_END,
+    GOLD_PREVIOUS_STATE,
+    NLU,
+    POLICY,
+    RESPONSE,
+    SIMULATOR,
+    SYSTEM_ACTS,
+    SYSTEM_ACTS_NLU,
+    TRACKS,
+    Track,
+)
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.libraries import no_garbage_collection
-from mwzeval.metrics.measure import Resampling, ScoredTable
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.table import Table
 from mwzeval.version import __version__, library_version
 
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
+"""Short names of scores for gates."""
 SAMPLE_NOTE = "The sample's town is invented: these are not CrossWOZ scores."
 """Shown wherever the embedded sample was scored."""
 MAIN_SCOPES = (WHOLE, USER, SYSTEM)
 """Scopes in which baselines are shown beside a system."""
+Source = Callable[[Dialogue], Sequence[Predicted]]
+"""Returns what is predicted for a dialogue."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredPredictions:
-    """Predictions that have been scored: their rows, the measures over these, and warnings."""
+    """Predictions that have been scored: in which tracks, their rows and the measures over these.
+
+    `scores` are those of the checked tracks.
+    """
 
     checked: CheckedPredictions
+    scores: tuple[TrackScores, ...]
     scored_table: ScoredTable
 
     @property
@@ -74,19 +108,16 @@ class ScoredPredictions:
 
     def beside(self) -> dict[str, tuple[Score, ...]]:
         """Return the main scores of the baselines on the same dialogues, baseline → scores."""
-        checked, found = self.checked, {}
+        found = {}
         for baseline in BESIDE:
             kept: list[Score] = []
-            for track, scores in zip(checked.tracks, checked.scores, strict=True):
-                source = baseline_of(baseline, track, checked.gold, scores, checked.conditioning)
+            for track, scores in zip(self.checked.tracks, self.scores, strict=True):
+                source = _baseline(baseline, track, self.checked, scores)
                 if source is not None:
-                    of = scored_table(
-                        checked.units, checked.gold, [scores], source, _Signer(checked)
-                    )
                     kept += [
-                        each
-                        for each in of.scores()
-                        if each.name in scores.main and each.scope in MAIN_SCOPES
+                        score
+                        for score in _scored_table(self.checked, [scores], source).scores()
+                        if score.name in scores.main and score.scope in MAIN_SCOPES
                     ]
             if kept:
                 found[baseline] = tuple(kept)
@@ -101,12 +132,12 @@ class ScoredPredictions:
         if unit not in self.checked.units:
             hint = did_you_mean(unit, self.checked.units)
             raise UsageError(f'no dialogue "{shorten(unit)}" was scored{hint}')
-        return explain(self.checked, unit)
+        gold = self.checked.gold.fold.dialogues[unit]
+        return explain(gold, self.checked.predictions.dialogues[unit], self.scores)
 
     def explain_all(self) -> Iterator[Explanation]:
         """Yield what became of every dialogue."""
-        for unit in self.checked.units:
-            yield explain(self.checked, unit)
+        return map(self.explain, self.checked.units)
 
 
 def evaluate(
@@ -147,15 +178,10 @@ def validate(
 def score(checked: CheckedPredictions) -> ScoredPredictions:
     """Return the scores of predictions that have been checked."""
     dialogues = checked.predictions.dialogues
+    scores = tuple(_scores_of(track, checked) for track in checked.tracks)
     with no_garbage_collection():
-        of = scored_table(
-            checked.units,
-            checked.gold,
-            checked.scores,
-            lambda gold: dialogues[gold.name],
-            _Signer(checked),
-        )
-    return ScoredPredictions(checked, of)
+        scored = _scored_table(checked, scores, lambda gold: dialogues[gold.name])
+    return ScoredPredictions(checked, scores, scored)
 
 
 def _gold(gold: Gold | Fold) -> Gold:
@@ -166,21 +192,73 @@ def _file_of(predictions: Any) -> str | None:
     return str(predictions) if isinstance(predictions, str | Path) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Signer:
-    """Signs metrics with what was scored, and with choices of their own."""
+def _scores_of(track: Track, checked: CheckedPredictions) -> TrackScores:
+    """Return what scores checked predictions in a track."""
+    needed, gold = fields_needed(checked.predictions, track), checked.gold
+    if track is NLU:
+        return NluScores((USER, SYSTEM) if SYSTEM_ACTS_NLU in needed else (USER,))
+    if track is DST:
+        assert checked.conditioning is not None, "checked before"
+        return StateScores(checked.conditioning)
+    if track is POLICY:
+        return PolicyScores(gold.database)
+    if track is SIMULATOR:
+        return SimulatorScores()
+    if track is END_TO_END:
+        texts = TextScores(gold.fold.dialogues, (RESPONSE,), track.name)
+        return EndToEndScores(gold.database, texts, by_acts=SYSTEM_ACTS in needed)
+    return TextScores(gold.fold.dialogues, needed)
 
-    checked: CheckedPredictions
 
-    def __call__(self, metric: str, choices: Mapping[str, object]) -> Signature:
-        fold = self.checked.gold.fold
-        common = {
-            "corpus": f"{self.checked.gold.corpus}@{fold.checksum}",
-            "fold": fold.name,
-            "n": len(self.checked.units),
-        }
-        versions = {"rev": SCORING_REVISION, "version": __version__}
+def _baseline(
+    baseline: str, track: Track, checked: CheckedPredictions, scores: TrackScores
+) -> Source | None:
+    """Return the predictions of a `baseline` (a name of `BESIDE`) in a track.
+
+    They are conditioned as the system's are, and have what `scores` need of them. None where the
+    baseline makes no sense in the track.
+    """
+    if baseline == CEILING:
+        vocabulary = checked.gold.system_vocabulary
+        return partial(ceiling_exchanges, vocabulary=vocabulary) if track is POLICY else None
+    with_acts = not isinstance(scores, EndToEndScores) or scores.by_acts
+    if baseline == GOLD:
+        return partial(gold_exchanges, with_acts=with_acts)
+    own = track is DST and checked.conditioning != GOLD_PREVIOUS_STATE
+    return partial(copied_exchanges, with_acts=with_acts, own_states=own)
+
+
+def _scored_table(
+    checked: CheckedPredictions, scores: Sequence[TrackScores], source: Source
+) -> ScoredTable:
+    """Return the rows of the dialogues and the measures over them, track by track.
+
+    `source` returns what is predicted for a dialogue. Raises `DependencyError` for texts without
+    jieba.
+    """
+    fold = checked.gold.fold
+    common = {
+        "corpus": f"{checked.gold.corpus}@{fold.checksum}",
+        "fold": fold.name,
+        "n": len(checked.units),
+    }
+    versions = {"rev": SCORING_REVISION, "version": __version__}
+
+    def sign(metric: str, choices: Mapping[str, object]) -> Signature:
         return Signature.of(metric, {**common, **choices, **versions})
+
+    predicted = {name: source(fold.dialogues[name]) for name in checked.units}
+    rows: dict[str, dict[str, float]] = {name: {} for name in predicted}
+    for of_track in scores:
+        for name, row in of_track.rows(fold.dialogues, predicted).items():
+            rows[name].update(row)
+    columns = tuple(column for of_track in scores for column in of_track.columns)
+    table = Table.from_rows(columns, rows.items())
+    sums = table.sums()
+    measures: list[Measure] = []
+    for of_track in scores:
+        measures += of_track.measures(sign, sums)
+    return ScoredTable(table, tuple(measures))
 
 
 def plain_metrics(scores: Sequence[Score], beside: Mapping[str, Sequence[Score]]) -> dict[str, Any]:
@@ -205,6 +283,8 @@ def plain_metrics(scores: Sequence[Score], beside: Mapping[str, Sequence[Score]]
 
 def _meta(checked: CheckedPredictions) -> dict[str, Any]:
     fold, header = checked.gold.fold, checked.predictions.header
+    vocabulary = checked.gold.system_vocabulary
+    ceiling = "all gold acts" if vocabulary is None else f"gold acts of {len(vocabulary)} kinds"
     return {
         "corpus": checked.gold.corpus,
         "unit": "dialogue",
@@ -213,19 +293,17 @@ def _meta(checked: CheckedPredictions) -> dict[str, Any]:
         "sources": fold.checksum,
         "tracks": [track.name for track in checked.tracks],
         "conditioning": checked.conditioning if DST in checked.tracks else None,
-        "ceiling": _ceiling(checked),
+        "ceiling": ceiling if POLICY in checked.tracks else None,
         "system": header.system,
         "seed": header.seed,
         "said": dict(header.more) or None,
-        "coverage": covered(checked.predictions, fold),
+        "coverage": {
+            "dialogues": {"scored": len(checked.units), "of": len(fold.dialogues)},
+            "exchanges": {
+                "scored": sum(len(fold.dialogues[name].exchanges) for name in checked.units),
+                "of": sum(len(dialogue.exchanges) for dialogue in fold.dialogues.values()),
+            },
+        },
         "versions": {"numpy": library_version("numpy")}
         | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
     }
-
-
-def _ceiling(checked: CheckedPredictions) -> str | None:
-    """Return which acts the ceiling of policies is made of."""
-    if POLICY not in checked.tracks:
-        return None
-    vocabulary = checked.gold.system_vocabulary
-    return "all gold acts" if vocabulary is None else f"gold acts of {len(vocabulary)} kinds"

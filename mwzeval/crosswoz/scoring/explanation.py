@@ -1,25 +1,17 @@
-"""A scored dialogue as people look at it: what was said, what was predicted, and what was lost."""
+"""A scored dialogue as people look at it: what was said, what was predicted, and why it failed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, Goal
-from mwzeval.crosswoz.corpus.normalization import comparable
-from mwzeval.crosswoz.predictions.checking import CheckedPredictions
-from mwzeval.crosswoz.predictions.reading import Predicted
-from mwzeval.crosswoz.predictions.tracks import NLU
-from mwzeval.crosswoz.scoring.act_scores import PolicyScores, SimulatorScores
+from mwzeval.crosswoz.reading import Predicted
+from mwzeval.crosswoz.scoring.act_scores import NluScores, PolicyScores, SimulatorScores
 from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
-from mwzeval.crosswoz.scoring.scopes import selects
-from mwzeval.crosswoz.scoring.state_scores import (
-    Difference,
-    StateScores,
-    differences,
-    is_chosen_name,
-    is_spelling,
-)
+from mwzeval.crosswoz.scoring.scopes import TrackScores, selects
+from mwzeval.crosswoz.scoring.state_scores import Difference, StateScores, differences
 from mwzeval.crosswoz.scoring.success import (
     CHOSEN_NAME,
     MISSING_ACT,
@@ -33,7 +25,6 @@ from mwzeval.crosswoz.scoring.success import (
     WRONG_LINE,
     WRONG_SLOT,
 )
-from mwzeval.crosswoz.scoring.track_scores import AnyScores
 from mwzeval.scores.explanation import (
     MISSING,
     SPURIOUS,
@@ -47,200 +38,176 @@ from mwzeval.scores.explanation import (
 from mwzeval.scores.score import WHOLE
 
 
-def explain(checked: CheckedPredictions, name: str) -> Explanation:
-    """Return what became of a dialogue, exchange by exchange, and why what was lost was lost."""
-    gold = checked.gold.fold.dialogues[name]
-    predicted = checked.predictions.dialogues[name]
-    tracks = zip(checked.tracks, checked.scores, strict=True)
-    cases = [_case(track.name, scores, gold, predicted) for track, scores in tracks]
+class _Case(NamedTuple):
+    """What is said of a dialogue in one track; the facts are those of each exchange."""
+
+    outcomes: dict[str, bool | None]
+    facts: Sequence[Iterable[Fact]]
+    reasons: Iterable[Reason]
+
+
+Turns = Sequence[tuple[Exchange, Predicted]]
+
+
+def explain(
+    gold: Dialogue, predicted: Sequence[Predicted], scores: Iterable[TrackScores]
+) -> Explanation:
+    """Return what became of a dialogue, exchange by exchange, and why it failed."""
+    turns = list(zip(gold.exchanges, predicted, strict=True))
+    cases = [case for of in scores if (case := _case(of, gold, predicted, turns)) is not None]
     return Explanation(
-        unit=name,
-        outcomes={WHOLE: {key: value for case in cases for key, value in case.outcomes().items()}},
+        unit=gold.name,
+        outcomes={WHOLE: {key: value for case in cases for key, value in case.outcomes.items()}},
         goal=tuple(_goal_facts(gold)),
         turns=tuple(
             TurnView(
-                _said(exchange, predicted[turn]),
-                tuple(fact for case in cases for fact in case.facts(turn)),
+                _utterances(*turn), tuple(fact for case in cases for fact in case.facts[number])
             )
-            for turn, exchange in enumerate(gold.exchanges)
+            for number, turn in enumerate(turns)
         ),
-        reasons=tuple(reason for case in cases for reason in case.reasons()),
+        reasons=tuple(reason for case in cases for reason in case.reasons),
     )
 
 
-class _Case:
-    """A dialogue in one track; this one has nothing to say (a track of texts)."""
-
-    def __init__(self, gold: Dialogue, predicted: Sequence[Predicted]) -> None:
-        self.pairs = list(zip(gold.exchanges, predicted, strict=True))
-        self.gold, self.predicted = gold, predicted
-
-    def outcomes(self) -> dict[str, bool | None]:
-        return {}
-
-    def facts(self, turn: int) -> Iterator[Fact]:
-        yield from ()
-
-    def reasons(self) -> Iterator[Reason]:
-        yield from ()
-
-
-def _case(track: str, scores: AnyScores, gold: Dialogue, predicted: Sequence[Predicted]) -> _Case:
+def _case(
+    scores: TrackScores, gold: Dialogue, predicted: Sequence[Predicted], turns: Turns
+) -> _Case | None:
+    """Return what is said of a dialogue in a track, None for texts, of which there is nothing."""
     if isinstance(scores, StateScores):
-        return _StateCase(gold, predicted, f"dst.{scores.joint}")
+        return _state_case(turns, f"dst.{scores.joint}")
+    if isinstance(scores, NluScores):
+        return _act_case("nlu.f1", list(scores.acts(gold, predicted)))
     if isinstance(scores, PolicyScores):
-        acts = [frozenset(acts) for acts in scores.acts(gold, predicted)]
-        sides = [
-            (said, frozenset(e.system.acts)) for said, e in zip(acts, gold.exchanges, strict=True)
-        ]
-        return _ActCase(gold, predicted, "policy.f1", {"system acts": sides})
+        pairs = zip(scores.acts(gold, predicted), gold.exchanges, strict=True)
+        return _act_case(
+            "policy.f1", [{"system": (frozenset(a), frozenset(e.system.acts))} for a, e in pairs]
+        )
     if isinstance(scores, SimulatorScores):
-        return _UserCase(gold, predicted)
+        return _user_case(turns)
     if isinstance(scores, EndToEndScores):
-        return _EndToEndCase(gold, predicted, scores)
-    if track == NLU.name:
-        return _ActCase(gold, predicted, "nlu.f1", _nlu_sides(gold, predicted))
-    return _Case(gold, predicted)
+        return _end_to_end_case(gold, predicted, scores)
+    return None
 
 
-Sides = dict[str, list[tuple[frozenset[Act], frozenset[Act]]]]
-"""What acts are of → predicted and gold acts of each exchange."""
+ActPair = tuple[frozenset[Act], frozenset[Act]]
+"""Predicted and gold acts of a turn."""
 
 
-def _nlu_sides(gold: Dialogue, predicted: Sequence[Predicted]) -> Sides:
-    def acts(of: Iterable[Act] | None) -> frozenset[Act]:
-        return frozenset(map(comparable, of or ()))
+def _act_case(outcome: str, turns: Sequence[dict[str, ActPair]]) -> _Case:
+    """Return acts that were missed, or found where there are none; `turns` have them by side."""
+    sides = list(dict.fromkeys(side for turn in turns for side in turn))
+    return _Case(
+        {outcome: all(mine == gold for turn in turns for mine, gold in turn.values())},
+        [
+            [fact for side, acts in turn.items() for fact in _act_facts(side, *acts)]
+            for turn in turns
+        ],
+        [
+            reason
+            for side in sides
+            for number, turn in enumerate(turns)
+            for reason in _act_reasons(outcome, number, *turn[side])
+        ],
+    )
 
-    pairs = list(zip(gold.exchanges, predicted, strict=True))
-    sides: Sides = {"user acts": [(acts(p.user_acts), acts(e.user.acts)) for e, p in pairs]}
-    if any(said.system_acts_nlu is not None for said in predicted):
-        sides["system acts"] = [(acts(p.system_acts_nlu), acts(e.system.acts)) for e, p in pairs]
-    return sides
 
-
-class _ActCase(_Case):
-    """Acts that were missed, or found where there are none."""
-
-    def __init__(
-        self, gold: Dialogue, predicted: Sequence[Predicted], outcome: str, sides: Sides
-    ) -> None:
-        super().__init__(gold, predicted)
-        self._outcome, self._sides = outcome, sides
-
-    def outcomes(self) -> dict[str, bool | None]:
-        right = all(p == g for turns in self._sides.values() for p, g in turns)
-        return {self._outcome: right}
-
-    def facts(self, turn: int) -> Iterator[Fact]:
-        for side, turns in self._sides.items():
-            predicted, gold = turns[turn]
-            if predicted & gold:
-                yield Fact(f"{side}, right", _listed(predicted & gold))
-            if gold - predicted:
-                yield Fact(f"{side}, {MISSING}", _listed(gold - predicted))
-            if predicted - gold:
-                yield Fact(f"{side}, {SPURIOUS}", _listed(predicted - gold))
-
-    def reasons(self) -> Iterator[Reason]:
-        for turns in self._sides.values():
-            for turn, (predicted, gold) in enumerate(turns):
-                yield from _act_reasons(self._outcome, turn, predicted - gold, gold - predicted)
+def _act_facts(side: str, predicted: frozenset[Act], gold: frozenset[Act]) -> Iterator[Fact]:
+    for label, acts in (
+        ("right", predicted & gold),
+        (MISSING, gold - predicted),
+        (SPURIOUS, predicted - gold),
+    ):
+        if acts:
+            yield Fact(f"{side} acts, {label}", _listed(acts))
 
 
 def _act_reasons(
-    outcome: str, turn: int, spurious: frozenset[Act], missing: frozenset[Act]
+    outcome: str, turn: int, predicted: frozenset[Act], gold: frozenset[Act]
 ) -> Iterator[Reason]:
-    rest = sorted(spurious)
-    for act in sorted(missing):
+    rest = sorted(predicted - gold)
+    for act in sorted(gold - predicted):
         # Of the same kind with another value: one mistake, not two.
         other = next((o for o in rest if o[:3] == act[:3]), None)
-        scope = act.domain
         if other is None:
-            yield Reason(f"{MISSING_ACT}:{act.intent}", outcome, scope, turn, f"{act} is missing")
+            code, text = f"{MISSING_ACT}:{act.intent}", f"{act} is missing"
         else:
             rest.remove(other)
+            code = f"{WRONG_ACT_VALUE}:{act.slot}"
             text = f"{act[0]} {act[1]} {act[2]} is “{other.value}” instead of “{act.value}”"
-            yield Reason(f"{WRONG_ACT_VALUE}:{act.slot}", outcome, scope, turn, text)
+        yield Reason(code, outcome, act.domain, turn, text)
     for act in rest:
         code = f"{SPURIOUS_ACT}:{act.intent}"
         yield Reason(code, outcome, act.domain, turn, f"{act} was not said")
 
 
-class _StateCase(_Case):
-    """Slots in which the predicted state is not the gold one."""
+def _state_case(turns: Turns, outcome: str) -> _Case:
+    """Return the slots in which the predicted state is not the gold one."""
+    wrong = [
+        list(differences(turn.state or {}, exchange.system.first_query)) for exchange, turn in turns
+    ]
+    pairs = [(exchange, of) for (exchange, _), of in zip(turns, wrong, strict=True)]
+    return _Case(
+        {outcome: not any(wrong)},
+        [list(_state_facts(exchange, of)) for exchange, of in pairs],
+        [
+            _state_reason(outcome, number, exchange, difference)
+            for number, (exchange, of) in enumerate(pairs)
+            for difference in of
+        ],
+    )
 
-    def __init__(self, gold: Dialogue, predicted: Sequence[Predicted], outcome: str) -> None:
-        super().__init__(gold, predicted)
-        self._outcome = outcome
-        self._differences = [
-            list(differences(said.state or {}, exchange.system.first_query))
-            for exchange, said in self.pairs
-        ]
 
-    def outcomes(self) -> dict[str, bool | None]:
-        return {self._outcome: not any(self._differences)}
-
-    def facts(self, turn: int) -> Iterator[Fact]:
-        exchange, _ = self.pairs[turn]
-        if selects(exchange):
-            yield Fact("the user refers", "to what was chosen before (a Select turn)")
-        wrong = {(of.domain, of.slot) for of in self._differences[turn]}
-        for domain, slots in exchange.system.first_query.items():
-            right = [f"{s}={v}" for s, v in slots.items() if v and (domain, s) not in wrong]
-            if right:
-                yield Fact("state, right", "; ".join(right), domain)
-        for of in self._differences[turn]:
-            if not of.predicted:
-                yield Fact(MISSING, f"{of.slot}={of.gold}", of.domain)
-            elif not of.gold:
-                yield Fact(SPURIOUS, f"{of.slot}={of.predicted}", of.domain)
-            else:
-                yield Fact(WRONG, f"{of.slot}={of.predicted} instead of {of.gold}", of.domain)
-
-    def reasons(self) -> Iterator[Reason]:
-        for turn, of_turn in enumerate(self._differences):
-            for of in of_turn:
-                yield self._reason(turn, of)
-
-    def _reason(self, turn: int, of: Difference) -> Reason:
-        exchange, _ = self.pairs[turn]
-        where = f"{of.domain} {of.slot}"
-        if is_spelling(of):
-            code, text = SPELLING, f"{where} is “{of.predicted}”, gold has “{of.gold}”"
-        elif is_chosen_name(of, exchange.system.first_selected):
-            code = CHOSEN_NAME
-            text = f"{where} is “{of.predicted}”, which the system has chosen; gold has nothing"
-        elif not of.predicted:
-            code, text = MISSING_SLOT, f"{where} lacks “{of.gold}”"
+def _state_facts(exchange: Exchange, wrong: Sequence[Difference]) -> Iterator[Fact]:
+    if selects(exchange):
+        yield Fact("the user refers", "to what was chosen before (a Select turn)")
+    places = {(of.domain, of.slot) for of in wrong}
+    for domain, slots in exchange.system.first_query.items():
+        right = [f"{s}={v}" for s, v in slots.items() if v and (domain, s) not in places]
+        if right:
+            yield Fact("state, right", "; ".join(right), domain)
+    for of in wrong:
+        if not of.predicted:
+            yield Fact(MISSING, f"{of.slot}={of.gold}", of.domain)
         elif not of.gold:
-            code, text = SPURIOUS_SLOT, f"{where} is “{of.predicted}”, gold has nothing"
+            yield Fact(SPURIOUS, f"{of.slot}={of.predicted}", of.domain)
         else:
-            code, text = WRONG_SLOT, f"{where} is “{of.predicted}” instead of “{of.gold}”"
-        return Reason(f"{code}:{of.slot}", self._outcome, of.domain, turn, text)
+            yield Fact(WRONG, f"{of.slot}={of.predicted} instead of {of.gold}", of.domain)
 
 
-class _UserCase(_ActCase):
-    """Lines of the user's state that differ, and acts."""
+def _state_reason(outcome: str, turn: int, exchange: Exchange, of: Difference) -> Reason:
+    where = f"{of.domain} {of.slot}"
+    if of.is_spelling:
+        code, text = SPELLING, f"{where} is “{of.predicted}”, gold has “{of.gold}”"
+    elif of.is_chosen_name(exchange.system.first_selected):
+        code = CHOSEN_NAME
+        text = f"{where} is “{of.predicted}”, which the system has chosen; gold has nothing"
+    elif not of.predicted:
+        code, text = MISSING_SLOT, f"{where} lacks “{of.gold}”"
+    elif not of.gold:
+        code, text = SPURIOUS_SLOT, f"{where} is “{of.predicted}”, gold has nothing"
+    else:
+        code, text = WRONG_SLOT, f"{where} is “{of.predicted}” instead of “{of.gold}”"
+    return Reason(f"{code}:{of.slot}", outcome, of.domain, turn, text)
 
-    def __init__(self, gold: Dialogue, predicted: Sequence[Predicted]) -> None:
-        sides: Sides = {
-            "user acts": [
-                (frozenset(p.user_acts or ()), frozenset(e.user.acts))
-                for e, p in zip(gold.exchanges, predicted, strict=True)
-            ]
-        }
-        super().__init__(gold, predicted, "sim.f1", sides)
 
-    def outcomes(self) -> dict[str, bool | None]:
-        later = self.pairs[1:]
-        joint = all(said.user_state == exchange.user.state for exchange, said in later)
-        return {"sim.joint": joint if later else None, **super().outcomes()}
-
-    def reasons(self) -> Iterator[Reason]:
-        for turn, (exchange, said) in enumerate(self.pairs):
-            if turn:
-                yield from _line_reasons(turn, said.user_state or (), exchange.user.state)
-        yield from super().reasons()
+def _user_case(turns: Turns) -> _Case:
+    """Return lines of the user's state that differ, and acts."""
+    acts = _act_case(
+        "sim.f1",
+        [
+            {"user": (frozenset(turn.user_acts or ()), frozenset(exchange.user.acts))}
+            for exchange, turn in turns
+        ],
+    )
+    later = list(enumerate(turns))[1:]
+    joint = all(turn.user_state == exchange.user.state for _, (exchange, turn) in later)
+    reasons = [
+        reason
+        for number, (exchange, turn) in later
+        for reason in _line_reasons(number, turn.user_state or (), exchange.user.state)
+    ]
+    outcomes = {"sim.joint": joint if later else None, **acts.outcomes}
+    return _Case(outcomes, acts.facts, [*reasons, *acts.reasons])
 
 
 def _line_reasons(turn: int, predicted: Goal, gold: Goal) -> Iterator[Reason]:
@@ -258,32 +225,25 @@ def _line_reasons(turn: int, predicted: Goal, gold: Goal) -> Iterator[Reason]:
         yield Reason(f"{code}:{theirs.slot}", "sim.joint", theirs.domain, turn, text)
 
 
-class _EndToEndCase(_Case):
-    """What is wrong with the venues, trips and answers that a dialogue comes to."""
+def _end_to_end_case(
+    gold: Dialogue, predicted: Sequence[Predicted], scores: EndToEndScores
+) -> _Case:
+    """Return what is wrong with the venues, trips and answers that a dialogue comes to."""
+    judged = scores.judgement(gold, predicted)
+    success = judged.success if judged.inform else None
+    return _Case(
+        {"e2e.inform": judged.inform, "e2e.success": success},
+        [list(_system_facts(turn)) for turn in predicted],
+        judged.reasons(),
+    )
 
-    def __init__(
-        self, gold: Dialogue, predicted: Sequence[Predicted], scores: EndToEndScores
-    ) -> None:
-        super().__init__(gold, predicted)
-        self._judged = scores.judgement(gold, predicted)
 
-    def outcomes(self) -> dict[str, bool | None]:
-        judged = self._judged
-        return {
-            "e2e.inform": judged.inform,
-            "e2e.success": judged.success if judged.inform else None,
-        }
-
-    def facts(self, turn: int) -> Iterator[Fact]:
-        said = self.predicted[turn]
-        if said.system_acts is not None:
-            yield Fact("system acts", _listed(said.system_acts))
-        for domain, names in (said.selected or {}).items():
-            if names:
-                yield Fact("selected", ", ".join(names), domain)
-
-    def reasons(self) -> Iterator[Reason]:
-        yield from self._judged.reasons()
+def _system_facts(turn: Predicted) -> Iterator[Fact]:
+    if turn.system_acts is not None:
+        yield Fact("system acts", _listed(turn.system_acts))
+    for domain, names in (turn.selected or {}).items():
+        if names:
+            yield Fact("selected", ", ".join(names), domain)
 
 
 def _goal_facts(gold: Dialogue) -> Iterator[Fact]:
@@ -294,13 +254,13 @@ def _goal_facts(gold: Dialogue) -> Iterator[Fact]:
         yield Fact(f"{line.subgoal} {what}", value, line.domain)
 
 
-def _said(exchange: Exchange, predicted: Predicted) -> tuple[Utterance, ...]:
-    user, system = exchange.user.utterance, exchange.system.utterance
-    said = [Utterance("user", user)]
-    if predicted.response is not None:
-        said.append(Utterance("system", predicted.response))
-    said.append(Utterance("reference", system))
-    return tuple(said)
+def _utterances(exchange: Exchange, predicted: Predicted) -> tuple[Utterance, ...]:
+    response = predicted.response
+    return (
+        Utterance("user", exchange.user.utterance),
+        *(() if response is None else (Utterance("system", response),)),
+        Utterance("reference", exchange.system.utterance),
+    )
 
 
 def _listed(acts: Iterable[Act]) -> str:

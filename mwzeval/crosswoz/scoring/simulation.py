@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from mwzeval.crosswoz import NAME as BENCHMARK
 from mwzeval.crosswoz import SCORING_REVISION
+from mwzeval.crosswoz.checks import DEFAULT_OPTIONS, Options
 from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, parse_act
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple, goal_to_json
@@ -34,8 +35,8 @@ from mwzeval.crosswoz.log import (
     log_lines,
     natural_mix,
 )
-from mwzeval.crosswoz.predictions.checking import DEFAULT_OPTIONS, Options
-from mwzeval.crosswoz.predictions.tracks import (
+from mwzeval.crosswoz.scoring.success import NOT_DONE, NOT_FINISHED, Judgement, judge, spelled
+from mwzeval.crosswoz.tracks import (
     END_TO_END,
     RESPONSE,
     SELECTED,
@@ -45,7 +46,6 @@ from mwzeval.crosswoz.predictions.tracks import (
     USER_ACTS,
     USER_RESPONSE,
 )
-from mwzeval.crosswoz.scoring.success import NOT_DONE, NOT_FINISHED, Judgement, judge, spelled
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance

@@ -23,8 +23,7 @@ from mwzeval.crosswoz.corpus.names import (
     NEARBY,
     NO,
     NOTHING,
-    PRICE_SLOTS,
-    RATING,
+    NUMBER_SLOTS,
     SERVICES,
     TICKET,
     VENUE_DOMAINS,
@@ -71,7 +70,6 @@ MEANINGS = {
 """Each kind of reason, and what it means (docs/crosswoz.md has the same)."""
 
 
-NUMBERS = PRICE_SLOTS | {RATING}
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 SEPARATORS = re.compile(r"[,;、/]")
 """Signs that stand between several phone numbers, where others put a blank."""
@@ -104,9 +102,9 @@ def is_fact(slot: str, told: str | tuple[str, ...], held: object) -> bool:
     if is_nothing(held):
         return False
     text = told if isinstance(told, str) else " ".join(told)
-    if slot in NUMBERS:
+    if slot in NUMBER_SLOTS:
         return _number(slot, text) == float(str(held))
-    return _plain(text) == _plain(str(held))
+    return plain(text) == plain(str(held))
 
 
 def _number(slot: str, text: str) -> float | None:
@@ -116,7 +114,8 @@ def _number(slot: str, text: str) -> float | None:
     return float(match[0]) if match else None
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text in one width, without case, blanks and separators."""
     return SEPARATORS.sub("", comparable_text(text))
 
 
@@ -125,12 +124,12 @@ REFERENCE = re.compile(r"id=([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a sub-goal in the end; `slot` is the one concerned, if one is."""
+    """What is wrong with a slot of a sub-goal in the end."""
 
     code: str
     subgoal: int
     domain: str
-    slot: str | None
+    slot: str
     text: str
 
 
@@ -156,9 +155,15 @@ class Judgement:
             loses_inform = fault.code in INFORM_CODES
             if loses_inform != self.inform:
                 outcome = "e2e.inform" if loses_inform else "e2e.success"
-                code = f"{fault.code}:{fault.slot}" if fault.slot else fault.code
+                code = f"{fault.code}:{fault.slot}"
                 text = f"sub-goal {fault.subgoal}: {fault.text}"
                 yield Reason(code, outcome, fault.domain, None, text)
+
+
+Lines = Sequence[tuple[SemanticTuple, SemanticTuple]]
+"""Lines of a sub-goal: as they are wanted, and with their last values."""
+Found = Iterator[tuple[str, str, str]]
+"""Code, slot and text of faults."""
 
 
 def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
@@ -171,101 +176,87 @@ def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
     """
     if [line[:3] for line in goal] != [line[:3] for line in outcome]:
         raise ValueError("an outcome has the lines of its goal")
-    return Judgement(tuple(_Case(goal, outcome, database).faults()))
+    subgoals: dict[int, list[tuple[SemanticTuple, SemanticTuple]]] = {}
+    for wanted, final in zip(goal, outcome, strict=True):
+        subgoals.setdefault(wanted.subgoal, []).append((wanted, final))
+    chosen = {
+        number: database.named(lines[0][0].domain, name)
+        for number, lines in subgoals.items()
+        if (name := _name_of(lines)) is not None
+    }
+    faults = []
+    for number, lines in subgoals.items():
+        domain = lines[0][0].domain
+        if domain not in VENUE_DOMAINS:
+            found = _trip_faults(domain, lines, chosen, database)
+        elif number not in chosen:
+            found = iter([(NO_VENUE, NAME, "no venue was named")])
+        elif (venue := chosen[number]) is None:
+            text = f"the database has no “{_name_of(lines)}”"
+            found = iter([(UNKNOWN_VENUE, NAME, text)])
+        else:
+            found = _venue_faults(venue, lines, chosen, database)
+        faults += [Fault(code, number, domain, slot, text) for code, slot, text in found]
+    return Judgement(tuple(faults))
 
 
-class _Case:
-    def __init__(self, goal: Goal, outcome: Goal, database: Database) -> None:
-        self._database = database
-        self._subgoals: dict[int, list[tuple[SemanticTuple, SemanticTuple]]] = {}
-        for wanted, final in zip(goal, outcome, strict=True):
-            self._subgoals.setdefault(wanted.subgoal, []).append((wanted, final))
-        self._chosen = {
-            number: chosen
-            for number, lines in self._subgoals.items()
-            if (chosen := self._entity(lines)) is not None
-        }
-
-    def _entity(self, lines: Sequence[tuple[SemanticTuple, SemanticTuple]]) -> Entity | None:
-        name = _name_of(lines)
-        return None if name is None else self._database.named(lines[0][0].domain, name)
-
-    def faults(self) -> Iterator[Fault]:
-        for number, lines in self._subgoals.items():
-            domain = lines[0][0].domain
-            find = self._venue_faults if domain in VENUE_DOMAINS else self._trip_faults
-            for code, slot, text in find(number, domain, lines):
-                yield Fault(code, number, domain, slot, text)
-
-    def _venue_faults(
-        self, number: int, domain: str, lines: Sequence[tuple[SemanticTuple, SemanticTuple]]
-    ) -> Iterator[tuple[str, str | None, str]]:
-        name = _name_of(lines)
-        if name is None:
-            yield NO_VENUE, NAME, "no venue was named"
-            return
-        venue = self._chosen.get(number)
-        if venue is None:
-            yield UNKNOWN_VENUE, NAME, f"the database has no “{name}”"
-            return
-        for wanted, final in lines:
-            if wanted.slot == NAME and wanted.refers:
-                yield from self._nearby_faults(wanted, venue)
-            elif wanted.value:
-                if not self._satisfies(venue, final):
-                    held = spelled(venue.record.get(_record_slot(final.slot)))
-                    text = f"“{name}” has {held}, asked for is {spelled(final.value)}"
-                    yield WRONG_CONSTRAINT, final.slot, text
-            elif wanted.slot != NAME:
-                yield from _answer_faults(final, venue.record)
-
-    def _nearby_faults(
-        self, wanted: SemanticTuple, venue: Entity
-    ) -> Iterator[tuple[str, str | None, str]]:
-        source = self._referred(wanted)
-        domain = wanted.domain
-        # The lists of the database are symmetric, save that hotels list no hotels.
-        if source is None or venue.name not in (source.record.get(NEARBY[domain]) or ()):
-            near = "an unknown venue" if source is None else f"“{source.name}”"
-            yield NOT_NEARBY, NAME, f"“{venue.name}” is not near {near}"
-
-    def _satisfies(self, venue: Entity, final: SemanticTuple) -> bool:
-        slot, value = final.slot, final.value
-        if slot.startswith(SERVICE_PREFIX):
-            if value != YES:
-                return True
-            slot, value = SERVICES, slot.removeprefix(SERVICE_PREFIX)
-        text = value if isinstance(value, str) else " ".join(value)
-        return venue in self._database.query(final.domain, {slot: text})
-
-    def _trip_faults(
-        self, _: int, domain: str, lines: Sequence[tuple[SemanticTuple, SemanticTuple]]
-    ) -> Iterator[tuple[str, str | None, str]]:
-        ends = {}
-        for wanted, final in lines:
-            if wanted.slot not in (DEPARTURE, DESTINATION):
-                continue
-            if not final.value or final.refers or not isinstance(final.value, str):
-                yield NO_END, wanted.slot, "the end of the trip was not named"
-                continue
-            ends[wanted.slot] = final.value
-            venue = self._referred(wanted)
-            if venue is not None and not _same(final.value, venue.name):
-                text = f"the trip has “{final.value}”, the venue is “{venue.name}”"
-                yield OTHER_END, wanted.slot, text
-        records = self._database.trip_facts(domain, ends)
-        for wanted, final in lines:
-            if not wanted.value and wanted.slot in records:
-                yield from _answer_faults(final, {final.slot: records[wanted.slot]})
-
-    def _referred(self, line: SemanticTuple) -> Entity | None:
-        match = REFERENCE.search(str(line.value))
-        return self._chosen.get(int(match[1])) if match else None
+def _venue_faults(
+    venue: Entity, lines: Lines, chosen: Mapping[int, Entity | None], database: Database
+) -> Found:
+    for wanted, final in lines:
+        if wanted.slot == NAME and wanted.refers:
+            source = _referred(wanted, chosen)
+            # The lists of the database are symmetric, save that hotels list no hotels.
+            near = source.record.get(NEARBY[wanted.domain]) if source is not None else None
+            if venue.name not in (near or ()):
+                place = "an unknown venue" if source is None else f"“{source.name}”"
+                yield NOT_NEARBY, NAME, f"“{venue.name}” is not near {place}"
+        elif wanted.value:
+            if not _satisfies(venue, final, database):
+                held = spelled(venue.record.get(_record_slot(final.slot)))
+                text = f"“{venue.name}” has {held}, asked for is {spelled(final.value)}"
+                yield WRONG_CONSTRAINT, final.slot, text
+        elif wanted.slot != NAME:
+            yield from _answer_faults(final, venue.record)
 
 
-def _answer_faults(
-    final: SemanticTuple, record: Mapping[str, object]
-) -> Iterator[tuple[str, str | None, str]]:
+def _satisfies(venue: Entity, final: SemanticTuple, database: Database) -> bool:
+    slot, value = final.slot, final.value
+    if slot.startswith(SERVICE_PREFIX):
+        if value != YES:
+            return True
+        slot, value = SERVICES, slot.removeprefix(SERVICE_PREFIX)
+    text = value if isinstance(value, str) else " ".join(value)
+    return venue in database.query(final.domain, {slot: text})
+
+
+def _trip_faults(
+    domain: str, lines: Lines, chosen: Mapping[int, Entity | None], database: Database
+) -> Found:
+    ends = {}
+    for wanted, final in lines:
+        if wanted.slot not in (DEPARTURE, DESTINATION):
+            continue
+        if not final.value or final.refers or not isinstance(final.value, str):
+            yield NO_END, wanted.slot, "the end of the trip was not named"
+            continue
+        ends[wanted.slot] = final.value
+        venue = _referred(wanted, chosen)
+        if venue is not None and comparable_text(final.value) != comparable_text(venue.name):
+            text = f"the trip has “{final.value}”, the venue is “{venue.name}”"
+            yield OTHER_END, wanted.slot, text
+    facts = database.trip_facts(domain, ends)
+    for wanted, final in lines:
+        if not wanted.value and wanted.slot in facts:
+            yield from _answer_faults(final, facts)
+
+
+def _referred(line: SemanticTuple, chosen: Mapping[int, Entity | None]) -> Entity | None:
+    match = REFERENCE.search(str(line.value))
+    return chosen.get(int(match[1])) if match else None
+
+
+def _answer_faults(final: SemanticTuple, record: Mapping[str, object]) -> Found:
     slot, value = final.slot, final.value
     held = record.get(_record_slot(slot))
     if not value:
@@ -277,7 +268,7 @@ def _answer_faults(
         yield WRONG_VALUE, slot, text
 
 
-def _name_of(lines: Sequence[tuple[SemanticTuple, SemanticTuple]]) -> str | None:
+def _name_of(lines: Lines) -> str | None:
     for wanted, final in lines:
         if wanted.slot == NAME:
             is_name = bool(final.value) and isinstance(final.value, str)
@@ -288,10 +279,6 @@ def _name_of(lines: Sequence[tuple[SemanticTuple, SemanticTuple]]) -> str | None
 
 def _record_slot(slot: str) -> str:
     return SERVICES if slot.startswith(SERVICE_PREFIX) else slot
-
-
-def _same(first: str, second: str) -> bool:
-    return comparable_text(first) == comparable_text(second)
 
 
 def spelled(value: object) -> str:

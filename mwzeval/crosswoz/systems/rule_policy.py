@@ -22,37 +22,31 @@ from mwzeval.crosswoz.corpus.acts import (
     general,
     ordered,
 )
-from mwzeval.crosswoz.corpus.database import DEPARTURE_MARK, DESTINATION_MARK, Database, Entity
+from mwzeval.crosswoz.corpus.database import Database, Entity
 from mwzeval.crosswoz.corpus.dialogues import State
 from mwzeval.crosswoz.corpus.names import (
-    CAR_PLATE,
-    CAR_TYPE,
-    DEPARTURE_STATION,
-    DESTINATION_STATION,
-    DISHES,
     LIST_SLOTS,
     METRO,
     NAME,
-    NEARBY,
+    NEARBY_SLOTS,
     NO,
     NOTHING,
     SERVICES,
+    SEVERAL_ITEMS,
     TAXI,
     TRAFFIC_DOMAINS,
     VENUE_DOMAINS,
     YES,
 )
-from mwzeval.crosswoz.systems.policy_vector import DISH_TAGS, UNITS
+from mwzeval.crosswoz.corpus.ontology import TOLD
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+from mwzeval.crosswoz.systems.sl_policy import MARKS, UNITS, items_of
 
 RECOMMENDED = 3
 """The most names that one turn recommends."""
 LISTED = 3
 """The most values that one turn gives of a list, such as venues nearby."""
 REPLIES = {"thank": "welcome", "bye": "bye", "greet": "greet"}
-TRAFFIC_SLOTS = {METRO: (DEPARTURE_STATION, DESTINATION_STATION), TAXI: (CAR_TYPE, CAR_PLATE)}
-_NEARBY = frozenset(NEARBY.values())
-_LISTS = LIST_SLOTS | {SERVICES}
 
 
 class _Offer(NamedTuple):
@@ -156,7 +150,7 @@ class RuleSystem:
             self._tracker.state[domain] = less
             acts = [no_offer, Act(INFORM, domain, NAME, found[0].name)]
             for slot, item in given_up:
-                if slot not in _NEARBY and slot != NAME:
+                if slot not in NEARBY_SLOTS and slot != NAME:
                     asked = SERVICE_PREFIX + item if slot == SERVICES else slot
                     acts += told(domain, asked, found[0])
             return _Offer(tuple(less.values()), found[0], False), acts
@@ -167,12 +161,11 @@ class RuleSystem:
         if not found:
             return []
         asked = {slot for of, slot in self._tracker.requests if of == domain}
-        slots = [slot for slot in TRAFFIC_SLOTS[domain] if slot in asked]
+        slots = [slot for slot in TOLD[domain] if slot in asked]
         if domain == TAXI:
             return [Act(INFORM, domain, slot, str(found[0].record[slot])) for slot in slots]
         stations = {entity.name[:4]: entity.record.get(METRO) for entity in found}
-        marks = {DEPARTURE_STATION: DEPARTURE_MARK, DESTINATION_STATION: DESTINATION_MARK}
-        return [Act(INFORM, domain, slot, stations.get(marks[slot]) or NOTHING) for slot in slots]
+        return [Act(INFORM, domain, slot, stations.get(MARKS[slot]) or NOTHING) for slot in slots]
 
 
 def told(domain: str, slot: str, venue: Entity) -> list[Act]:
@@ -183,8 +176,8 @@ def told(domain: str, slot: str, venue: Entity) -> list[Act]:
         return [Act(INFORM, domain, slot, YES if has else NO)]
     value = record.get(slot)
     if slot in LIST_SLOTS:
-        items = [item for item in value or () if slot != DISHES or item not in DISH_TAGS]
-        return [Act(INFORM, domain, slot, item) for item in items[:LISTED] or [NOTHING]]
+        items = items_of(slot, value)[:LISTED]
+        return [Act(INFORM, domain, slot, item) for item in items or [NOTHING]]
     text = NOTHING if value is None else f"{value}{UNITS.get(slot, '')}"
     return [Act(INFORM, domain, slot, text)]
 
@@ -195,10 +188,10 @@ def _least(slots: Mapping[str, str]) -> Iterator[Sequence[tuple[str, str]]]:
         (slot, item)
         for slot, value in slots.items()
         if value
-        for item in (value.split() if slot in _LISTS and slot not in _NEARBY else (value,))
+        for item in (value.split() if slot in SEVERAL_ITEMS else (value,))
     ]
-    ordinary = [unit for unit in units if unit[0] not in _NEARBY]
-    nearby = [unit for unit in units if unit[0] in _NEARBY]
+    ordinary = [unit for unit in units if unit[0] not in NEARBY_SLOTS]
+    nearby = [unit for unit in units if unit[0] in NEARBY_SLOTS]
     for size in range(1, len(ordinary) + 1):
         yield from combinations(ordinary, size)
     if nearby:
@@ -210,7 +203,7 @@ def _least(slots: Mapping[str, str]) -> Iterator[Sequence[tuple[str, str]]]:
 def _without(slots: Mapping[str, str], given_up: Iterable[tuple[str, str]]) -> dict[str, str]:
     less = dict(slots)
     for slot, item in given_up:
-        kept = less[slot].split() if slot in _LISTS and slot not in _NEARBY else [less[slot]]
+        kept = less[slot].split() if slot in SEVERAL_ITEMS else [less[slot]]
         kept.remove(item)
         less[slot] = " ".join(kept)
     return less

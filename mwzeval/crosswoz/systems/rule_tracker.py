@@ -6,7 +6,7 @@ Source: Zhu et al., TACL 2020, section 4.2; the rules are those of the public co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mwzeval.crosswoz.corpus.acts import INFORM, NO_OFFER, RECOMMEND, REQUEST, SELECT, Act
@@ -105,24 +105,6 @@ def current_domain(user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) ->
         if acts:
             return Counter(act.domain for act in acts).most_common(1)[0][0]
     return None
-
-
-def track(
-    dialogue_acts: Iterable[tuple[Iterable[Act], Iterable[Act]]],
-    resets: Iterable[Mapping[str, Mapping[str, str]] | None],
-) -> list[State]:
-    """Return the states after each turn of (user acts, system acts before them).
-
-    `resets` says for each turn what the state is set to before it; None leaves it.
-    """
-    tracker = RuleTracker()
-    states = []
-    for (user_acts, system_acts), reset in zip(dialogue_acts, resets, strict=True):
-        if reset is not None:
-            tracker.state = {domain: dict(slots) for domain, slots in reset.items()}
-        tracker.update(user_acts, system_acts)
-        states.append({domain: dict(slots) for domain, slots in tracker.state.items()})
-    return states
 
 
 def _selects(act: Act) -> bool:

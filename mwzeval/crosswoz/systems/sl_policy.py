@@ -1,30 +1,220 @@
 """The policy of the paper: a small network that learned what the wizards said ("SL policy").
 
-Source: Zhu et al., TACL 2020, section 4.3; the situations in which it acts on a corpus are those of
-the public training code. It is trained with PyTorch (`sl_training.py`); to speak it needs none.
+It sees a situation as 328 zeros and ones, and says one number for each kind of act. Source: Zhu et
+al., TACL 2020, section 4.3; the vector, the vocabularies, the way back to values and the situations
+in which it acts on a corpus are those of the public code, with a database that does not leak. It is
+trained with PyTorch (`models/sl.py`); to speak it needs none.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.corpus.acts import GENERAL, Act, Acts
-from mwzeval.crosswoz.corpus.database import Database, Entity
+from mwzeval.crosswoz.corpus.acts import (
+    GENERAL,
+    INFORM,
+    NO_OFFER,
+    RECOMMEND,
+    SEPARATOR,
+    Act,
+    Acts,
+    parse_act,
+)
+from mwzeval.crosswoz.corpus.database import (
+    DEPARTURE_MARK,
+    DESTINATION_MARK,
+    Database,
+    Entity,
+)
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, State
 from mwzeval.crosswoz.corpus.file_shapes import checked_acts
-from mwzeval.crosswoz.systems.policy_vector import Vector, Vocabulary, lexicalized
+from mwzeval.crosswoz.corpus.folds import read_vocabulary
+from mwzeval.crosswoz.corpus.names import (
+    DEPARTURE_STATION,
+    DESTINATION_STATION,
+    DISHES,
+    LIST_SLOTS,
+    METRO,
+    NO,
+    NOTHING,
+    PRICE_SLOTS,
+    RATING,
+    SERVICES,
+    STATE_SLOTS,
+    TAXI,
+    YES,
+)
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
-from mwzeval.neural.state import Arrays, read_arrays, refused, write_arrays
+from mwzeval.files.downloads import DataRoot
+from mwzeval.neural.state import read_arrays, refused, write_arrays
 
+Vector = NDArray[np.float32]
+Weights = Mapping[str, NDArray[np.float32]]
+NUMBERED = (INFORM, RECOMMEND)
+"""Intents whose values are replaced by numbers: the first name, the second, and so on."""
+NUMBER = re.compile("[0-9]{1,9}")
+RESULT_COUNTS = (0, 1, 4)
+"""The largest number of results of each bucket but the last."""
+USER_FILES = ("usr_da_voc.json", "crosswoz/usr_da_voc.json", "extra/usr_da_voc.json")
+SYSTEM_FILES = ("sys_da_voc.json", "crosswoz/sys_da_voc.json", "extra/sys_da_voc.json")
+DISH_TAGS = frozenset(
+    {"当地口味", "老字号", "其他", "美食林风味", "特色小吃", "美食林臻选"}
+    | {"深夜营业", "名人光顾", "四合院"}
+)
+"""Entries among a restaurant's dishes that are no dishes (local taste, old brand, others, …)."""
+MARKS = {DEPARTURE_STATION: DEPARTURE_MARK, DESTINATION_STATION: DESTINATION_MARK}
+UNITS = {**dict.fromkeys(PRICE_SLOTS, "元"), RATING: "分"}
+_FLAGS = tuple((domain, slot) for domain, slots in STATE_SLOTS.items() for slot in slots)
 PAPER_ENDS = 2
 """(odd) From this exchange on the paper's evaluation takes every turn for the last one: it counts
 the fields of a dialogue (6) instead of its messages."""
+MODEL_FILE = "policy.safetensors"
+KIND = "CrossWOZ policy"
+LAYERS = ("first", "second", "output")
+
+
+def delexicalized(acts: Iterable[Act]) -> list[str]:
+    """Return acts without what they inform: the n-th value of a slot is the number n."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    found = []
+    for act in acts:
+        if act.intent in NUMBERED:
+            kind = act[:3]
+            seen[kind] += 1
+            found.append(SEPARATOR.join((*kind, str(seen[kind]))))
+        else:
+            found.append(SEPARATOR.join(act))
+    return found
+
+
+def lexicalized(acts: Iterable[str], domain: str | None, results: Sequence[Entity]) -> Acts:
+    """Return de-lexicalised system acts with the values of the current domain's query.
+
+    (odd) A number larger than the number of results drops an Inform, although it counts values of
+    the first result; so does a value that is not there. Acts of other domains are dropped. (odd)
+    What the database has as unknown is spelled `None`, as in `None元`.
+    """
+    found: list[Act] = []
+    for act in map(parse_act, acts):
+        if act.intent in (GENERAL, NO_OFFER):
+            found.append(act)
+        elif act.domain == domain and NUMBER.fullmatch(act.value):
+            value = _value(act, int(act.value), results)
+            if value is not None:
+                found.append(act._replace(value=value))
+    return tuple(found)
+
+
+def _value(act: Act, number: int, results: Sequence[Entity]) -> str | None:
+    if act.domain == METRO:
+        mark = MARKS.get(act.slot, "")
+        stations = (str(e.record.get(METRO)) for e in results if e.name.startswith(mark))
+        return next(stations, NOTHING)
+    if number > (1 if act.domain == TAXI and results else len(results)):
+        return None
+    if act.intent == RECOMMEND:
+        return results[number - 1].name
+    record = results[0].record
+    if act.service is not None:
+        return YES if act.service in (record.get(SERVICES) or ()) else NO
+    value: Any = record.get(act.slot)
+    if act.slot in LIST_SLOTS:
+        items = items_of(act.slot, value)
+        return items[number - 1] if number <= len(items) else None
+    return f"{value}{UNITS.get(act.slot, '')}"
+
+
+def items_of(slot: str, value: Sequence[str] | None) -> list[str]:
+    """Return the items of a list of the database, without what is no dish among dishes."""
+    return [item for item in value or () if slot != DISHES or item not in DISH_TAGS]
+
+
+def multi_hot(rows: Sequence[Sequence[int]], width: int) -> Vector:
+    """Return an array with ones at the places that each row names."""
+    array = np.zeros((len(rows), width), dtype=np.float32)
+    for number, ones in enumerate(rows):
+        array[number, ones] = 1
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The de-lexicalised acts of users and systems that a policy knows, each sorted."""
+
+    user: tuple[str, ...]
+    system: tuple[str, ...]
+
+    @cached_property
+    def _numbers(self) -> tuple[dict[str, int], dict[str, int]]:
+        user, system = ({act: n for n, act in enumerate(acts)} for acts in (self.user, self.system))
+        return user, system
+
+    @property
+    def size(self) -> int:
+        """The length of the vector of a situation (328 with the public vocabularies)."""
+        return len(self.user) + len(self.system) + len(_FLAGS) + len(RESULT_COUNTS) + 2
+
+    def situation(
+        self,
+        user_acts: Iterable[Act],
+        system_acts: Iterable[Act],
+        state: Mapping[str, Mapping[str, str]],
+        results: int,
+        *,
+        ends: bool,
+    ) -> list[int]:
+        """Return the places of the ones in the vector of a situation, ascending.
+
+        These are the `user_acts`, the `system_acts` before them, which slots of the `state` are
+        filled, how many `results` the query of the current domain has, and whether the dialogue
+        `ends` with this turn.
+        """
+        user, system = self._numbers
+        ones = {user[act] for act in delexicalized(user_acts) if act in user}
+        offset = len(user)
+        ones |= {offset + system[act] for act in delexicalized(system_acts) if act in system}
+        offset += len(system)
+        ones |= {offset + i for i, (domain, slot) in enumerate(_FLAGS) if state[domain][slot]}
+        offset += len(_FLAGS)
+        ones.add(offset + sum(results > most for most in RESULT_COUNTS))
+        if ends:
+            ones.add(offset + len(RESULT_COUNTS) + 1)
+        return sorted(ones)
+
+    def actions(self, system_acts: Iterable[Act]) -> list[int]:
+        """Return the numbers of the acts that a system says; those it does not know are left out"""
+        _, numbers = self._numbers
+        return sorted({numbers[act] for act in delexicalized(system_acts) if act in numbers})
+
+    def vectors(self, situations: Sequence[Sequence[int]]) -> Vector:
+        """Return one row of zeros and ones per situation."""
+        return multi_hot(situations, self.size)
+
+    @classmethod
+    def mined(cls, dialogues: Iterable[Dialogue]) -> Vocabulary:
+        """Return the vocabulary of all acts that dialogues hold."""
+        user: set[str] = set()
+        system: set[str] = set()
+        for dialogue in dialogues:
+            for exchange in dialogue.exchanges:
+                user.update(delexicalized(exchange.user.acts))
+                system.update(delexicalized(exchange.system.acts))
+        return cls(tuple(sorted(user)), tuple(sorted(system)))
+
+
+def load_vocabulary(root: DataRoot) -> Vocabulary:
+    """Return the public vocabulary, which was mined from the train fold. Raises `DataError`."""
+    user, system = (root.require(*places) for places in (USER_FILES, SYSTEM_FILES))
+    return Vocabulary(read_vocabulary(user), read_vocabulary(system))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +244,17 @@ def policy_turns(
     paper's evaluation did: in all turns but the first two.
     """
     tracker = RuleTracker()
-    said: Acts = ()
+    before: Acts = ()
     last = len(dialogue.exchanges) - 1
     for number, exchange in enumerate(dialogue.exchanges):
-        tracker.update(exchange.user.acts, said)
+        user_acts = exchange.user.acts
+        tracker.update(user_acts, before)
         tracker.state = {d: dict(slots) for d, slots in exchange.system.last_query.items()}
-        results = current_results(database, tracker)
+        found = database.query(tracker.domain, tracker.state.get(tracker.domain or "", {}))
         ends = number >= PAPER_ENDS if paper_compatible else number == last
-        situation = vocabulary.situation(
-            exchange.user.acts, said, tracker.state, len(results), ends=ends
-        )
-        said = exchange.system.acts
-        yield PolicyTurn(tuple(situation), tracker.domain, results, said)
-
-
-def current_results(database: Database, tracker: RuleTracker) -> tuple[Entity, ...]:
-    """Return what the current domain's constraints find; nothing without a current domain."""
-    domain = tracker.domain
-    return database.query(domain, tracker.state.get(domain, {})) if domain is not None else ()
-
-
-MODEL_FILE = "policy.safetensors"
-KIND = "CrossWOZ policy"
-LAYERS = ("first", "second", "output")
-Weights = Mapping[str, NDArray[np.float32]]
-
-
-def shapes(vocabulary: Vocabulary, hidden: int) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array of weights: two hidden layers, one logit per act."""
-    widths = (vocabulary.size, hidden, hidden, len(vocabulary.system))
-    found: dict[str, tuple[int, ...]] = {}
-    for layer, width, next_width in zip(LAYERS, widths[:-1], widths[1:], strict=True):
-        found |= {f"{layer}.weight": (next_width, width), f"{layer}.bias": (next_width,)}
-    return found
+        situation = vocabulary.situation(user_acts, before, tracker.state, len(found), ends=ends)
+        before = exchange.system.acts
+        yield PolicyTurn(tuple(situation), tracker.domain, found, before)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,11 +283,8 @@ class SlPolicy:
 
     def save(self, path: str | Path, about: Any = None) -> None:
         """Write the policy; `about` is kept with it."""
-        description = {
-            "user": list(self.vocabulary.user),
-            "system": list(self.vocabulary.system),
-            "training": about,
-        }
+        user, system = list(self.vocabulary.user), list(self.vocabulary.system)
+        description = {"user": user, "system": system, "training": about}
         write_arrays(path, KIND, self.weights, description)
 
     @classmethod
@@ -133,35 +298,36 @@ class SlPolicy:
         arrays, about = read_arrays(file, KIND)
         try:
             vocabulary = Vocabulary(checked_acts(about["user"]), checked_acts(about["system"]))
+            hidden = len(arrays["first.bias"])
         except (LookupError, TypeError, ValueError) as error:
-            raise refused(file, f"the description of the policy is damaged ({error})") from None
-        return cls(vocabulary, checked_weights(arrays, vocabulary, file))
+            raise refused(file, f"the policy is damaged ({error})") from None
+        found = {name: array.shape for name, array in arrays.items()}
+        if found != shapes(vocabulary, hidden):
+            raise refused(file, "the weights do not have the shapes of a policy of its vocabulary")
+        if not all(a.dtype == np.float32 and np.isfinite(a).all() for a in arrays.values()):
+            raise refused(file, "the weights are not all finite numbers of 32 bits")
+        return cls(vocabulary, arrays)
 
 
-def checked_weights(arrays: Arrays, vocabulary: Vocabulary, file: str | Path) -> Weights:
-    """Return weights of the right names, shapes and kind. Raises `InputError` for others."""
-    bias = arrays.get("first.bias")
-    hidden = len(bias) if bias is not None and bias.ndim == 1 else 0
-    expected = shapes(vocabulary, hidden)
-    found = {name: array.shape for name, array in arrays.items()}
-    if found != expected or any(array.dtype != np.float32 for array in arrays.values()):
-        raise refused(file, "the weights do not have the shapes of a policy of its vocabulary")
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise refused(file, "the weights are not all finite")
-    return arrays
+def shapes(vocabulary: Vocabulary, hidden: int) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array of weights: two hidden layers, one logit per act."""
+    widths = (vocabulary.size, hidden, hidden, len(vocabulary.system))
+    found: dict[str, tuple[int, ...]] = {}
+    for layer, width, next_width in zip(LAYERS, widths[:-1], widths[1:], strict=True):
+        found |= {f"{layer}.weight": (next_width, width), f"{layer}.bias": (next_width,)}
+    return found
 
 
 def predicted_acts(
     policy: SlPolicy, dialogue: Dialogue, database: Database, *, paper_compatible: bool = False
 ) -> list[Acts]:
     """Return what a `policy` says in each of the system turns that `policy_turns` yields."""
-    turns = list(
-        policy_turns(dialogue, database, policy.vocabulary, paper_compatible=paper_compatible)
-    )
-    spoken = policy.acts([turn.situation for turn in turns])
+    vocabulary = policy.vocabulary
+    turns = list(policy_turns(dialogue, database, vocabulary, paper_compatible=paper_compatible))
+    predicted = policy.acts([turn.situation for turn in turns])
     return [
         lexicalized(acts, turn.domain, turn.results)
-        for turn, acts in zip(turns, spoken, strict=True)
+        for turn, acts in zip(turns, predicted, strict=True)
     ]
 
 
@@ -172,7 +338,7 @@ class SlSystem:
         self._policy = policy
         self._database = database
         self._tracker = RuleTracker()
-        self._said: Acts = ()
+        self._acts: Acts = ()
 
     @property
     def state(self) -> State:
@@ -181,13 +347,12 @@ class SlSystem:
 
     def answer(self, user_acts: Iterable[Act]) -> Acts:
         """Return what the system says."""
-        heard = tuple(user_acts)
-        self._tracker.update(heard, self._said)
-        results = current_results(self._database, self._tracker)
+        heard, tracker = tuple(user_acts), self._tracker
+        tracker.update(heard, self._acts)
+        found = self._database.query(tracker.domain, tracker.state.get(tracker.domain or "", {}))
         leaves = any(act.intent == GENERAL and act.domain in ("thank", "bye") for act in heard)
-        situation = self._policy.vocabulary.situation(
-            heard, self._said, self._tracker.state, len(results), ends=leaves
-        )
+        vocabulary = self._policy.vocabulary
+        situation = vocabulary.situation(heard, self._acts, tracker.state, len(found), ends=leaves)
         (acts,) = self._policy.acts([situation])
-        self._said = lexicalized(acts, self._tracker.domain, results)
-        return self._said
+        self._acts = lexicalized(acts, tracker.domain, found)
+        return self._acts

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,9 +27,8 @@ from mwzeval.crosswoz.corpus.acts import (
 from mwzeval.crosswoz.corpus.database import TAXI_RECORD, Database
 from mwzeval.crosswoz.corpus.names import DOMAINS, HOTEL, NOTHING, SERVICES, VENUE_DOMAINS
 from mwzeval.crosswoz.protocols import USER, Side
+from mwzeval.crosswoz.systems.templates import ATTRIBUTE, SUBJECT, Sentences
 
-Sentences = Mapping[str, Sequence[str]]
-"""Key of a kind of act → its sentences, as in the public files of manual templates."""
 REMEMBERED = 2**14
 PART = re.compile("[^，。？！?!~～…]+[，。？！?!~～…]*")
 MARK = re.compile("[，。？！]")
@@ -37,7 +36,6 @@ ENDINGS = "。，,.？?！!；;~～… "
 LONGEST = 4
 """The most parts between marks that one template is looked for in."""
 PLACEHOLDER = re.compile(r"\[([^\[\]]*)\]")
-SUBJECT, ATTRIBUTE = "主体", "属性"
 Reading = tuple[Act, ...]
 Readings = tuple[Reading, ...]
 

@@ -39,9 +39,14 @@ from mwzeval.crosswoz.corpus.names import (
 )
 from mwzeval.crosswoz.corpus.normalization import comparable, comparable_text
 from mwzeval.crosswoz.corpus.ontology import ACT_SLOTS
-from mwzeval.crosswoz.corpus.paper_figures import OF_CORPUS, OF_DATABASE
-from mwzeval.crosswoz.corpus.statistics import corpus_statistics, database_statistics
-from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
+from mwzeval.crosswoz.corpus.statistics import (
+    PAPER,
+    PAPER_DATABASE,
+    corpus_statistics,
+    database_statistics,
+    fold_statistics,
+    statistics_document,
+)
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded, public_files
 from mwzeval.scores.sheets import to_text
@@ -76,8 +81,7 @@ def test_statistics_are_the_golden_ones(name: str) -> None:
     assert set(found) == set(golden)
     for scope, of_scope in found.items():
         for ours, theirs in NAMES.items():
-            value = getattr(of_scope, ours)
-            assert value == pytest.approx(golden[scope][theirs], abs=1e-12), (scope, ours)
+            assert of_scope[ours] == pytest.approx(golden[scope][theirs], abs=1e-12), (scope, ours)
 
 
 @pytest.mark.integration
@@ -91,9 +95,9 @@ def test_slots_and_values_are_those_of_a_count_over_the_plain_file(name: str) ->
         if intent in ("Inform", "Request", "Recommend")
     ]
     found = corpus_statistics(fold(name).dialogues.values())["all"]
-    assert found.slots == len({(domain, slot) for domain, slot, _ in said}) == 72
-    assert found.values == len({value for *_, value in said} - {""})
-    assert found.slot_values == len({each for each in said if each[2]})
+    assert found["slots"] == len({(domain, slot) for domain, slot, _ in said}) == 72
+    assert found["values"] == len({value for *_, value in said} - {""})
+    assert found["slot_values"] == len({each for each in said if each[2]})
 
 
 @pytest.mark.integration
@@ -102,19 +106,19 @@ def test_the_database_is_that_of_table_3() -> None:
     recomputed = published["recomputed_from_database"]
     for domain, of in database_statistics(fold().tables).items():
         name = TABLES[domain]
-        assert of.entities == published["entities"][name]
-        services = f"+{of.services} ({of.services} binary services)" if of.services else ""
-        assert f"{of.slots}{services}" == str(published["slots"][name])
+        assert of["entities"] == published["entities"][name]
+        services = f"+{of['services']} ({of['services']} binary services)" if of["services"] else ""
+        assert f"{of['slots']}{services}" == str(published["slots"][name])
         for near in ("attractions", "restaurants", "hotels"):
             mean = recomputed[f"avg_nearby_{near}"][name]
-            assert getattr(of, f"nearby_{near}") == pytest.approx(mean, abs=5e-4)
+            assert of[f"nearby_{near}"] == pytest.approx(mean, abs=5e-4)
 
 
 @pytest.mark.integration
 def test_the_slots_of_all_domains_are_those_of_table_1() -> None:
     of_venues = database_statistics(fold().tables).values()
     of_traffic = len([slot for domain in TRAFFIC_DOMAINS for slot in ACT_SLOTS[domain]])
-    assert sum(each.slots + each.services for each in of_venues) + of_traffic == 72
+    assert sum(each["slots"] + each["services"] for each in of_venues) + of_traffic == 72
 
 
 PAPER_NAMES = {
@@ -134,16 +138,16 @@ PAPER_NAMES = {
 def test_the_figures_of_the_paper_are_the_printed_ones() -> None:
     tables = paper()
     for fold_name, column in (("train", "train"), ("val", "valid"), ("test", "test")):
-        of_fold = OF_CORPUS[fold_name]["all"]
+        of_fold = PAPER[fold_name]["all"]
         by_name = {PAPER_NAMES.get(name): figure for name, figure in of_fold.items()}
         assert by_name.items() >= tables["table6_splits"][column].items()
-    assert OF_CORPUS["train"]["all"]["slots"] == first_table(tables, "slots")
-    assert OF_CORPUS["train"]["all"]["values"] == first_table(tables, "values")
+    assert PAPER["train"]["all"]["slots"] == first_table(tables, "slots")
+    assert PAPER["train"]["all"]["values"] == first_table(tables, "values")
     for goal_type in GOAL_TYPES:
-        for name, figure in OF_CORPUS["train"][goal_type].items():
+        for name, figure in PAPER["train"][goal_type].items():
             printed = tables["table7_train_by_goal_type"][PAPER_NAMES[name]]
             assert figure == printed[goal_type], (goal_type, name)
-    for domain, figures_of in OF_DATABASE.items():
+    for domain, figures_of in PAPER_DATABASE.items():
         for name, figure in figures_of.items():
             if name.startswith("nearby"):
                 assert figure == tables["table3_database"][f"avg_{name}"][TABLES[domain]]
@@ -179,7 +183,7 @@ def test_an_invented_town_stands_beside_no_paper() -> None:
 def test_a_venue_with_a_blank_service_does_not_have_it() -> None:
     hotel = ["客栈", {"名称": "客栈", "酒店设施": ["暖气", "  "], "周边酒店": [], "地铁": "东站"}]
     found = database_statistics({**TOWN, "酒店": [hotel]})["酒店"]
-    assert (found.entities, found.slots, found.services) == (1, 1, 1)
+    assert [found[name] for name in ("entities", "slots", "services")] == [1, 1, 1]
 
 
 @pytest.mark.integration

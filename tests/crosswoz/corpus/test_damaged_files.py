@@ -15,18 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.folds import Gold, load_gold, read_dialogues, read_vocabulary
 from mwzeval.crosswoz.corpus.names import HOTEL
-from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
-from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.predictions.tracks import GOLD_PREVIOUS_STATE, TRACKS
+from mwzeval.crosswoz.corpus.statistics import fold_statistics, statistics_document
 from mwzeval.crosswoz.scoring.baselines import gold_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.simulation import evaluate_simulation
-from mwzeval.crosswoz.systems.policy_vector import Vocabulary
-from mwzeval.crosswoz.systems.sl_policy import policy_turns
+from mwzeval.crosswoz.systems.sl_policy import Vocabulary, policy_turns
 from mwzeval.crosswoz.systems.template_reader import spellings
 from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
+from mwzeval.crosswoz.tracks import GOLD_PREVIOUS_STATE, TRACKS
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.downloads import embedded
 from mwzeval.scores.sheets import to_text

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.folds import FOLDS, Gold, load_gold
-from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.simulation import evaluate_simulation, validate_simulation

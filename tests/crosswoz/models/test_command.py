@@ -20,11 +20,11 @@ from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold, load_gol
 from mwzeval.crosswoz.models.nlu import JointNlu, Utterance, train_tagger
 from mwzeval.crosswoz.models.sclstm import load_sclstm, train_sclstm
 from mwzeval.crosswoz.models.sl import train_policy
-from mwzeval.crosswoz.protocols import SYSTEM, USER, SeededRng
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.settings import NluSettings, PolicySettings, SclstmSettings
 from mwzeval.crosswoz.speakers import TrainedNlu, nlu_named, system_named
-from mwzeval.crosswoz.systems.policy_vector import Vocabulary
+from mwzeval.crosswoz.systems.sl_policy import Vocabulary
 from mwzeval.crosswoz.systems.templates import load_templates
 from mwzeval.errors import DependencyError, InputError, UsageError
 from tests.crosswoz.logs import read_log
@@ -107,7 +107,7 @@ def test_each_side_speaks_with_the_nlg_and_understands_with_the_nlu(
             spoken = turn["user_response"], turn["response"]
             if generator is not None:
                 acts_of = ((USER, user_acts), (SYSTEM, system_acts))
-                words_of = [generator.say(acts, side, SeededRng(0)) for side, acts in acts_of]
+                words_of = [generator.say(acts, side, Rng(0)) for side, acts in acts_of]
                 assert spoken == tuple(text or "" for text in words_of)
             understood = tuple(listener.understand(spoken[0], said[-3:], USER))
             assert tuple(agent.answer(understood)) == system_acts
@@ -265,7 +265,7 @@ def test_generators_are_trained_speak_are_scored_and_simulated(
     nlg = load_sclstm(folder, beam=2)
     for name, dialogue in load_gold("sample").fold.dialogues.items():
         for said, exchange in zip(plain[name], dialogue.exchanges, strict=True):
-            words = nlg.say(exchange.user.acts, "user", SeededRng(0))
+            words = nlg.say(exchange.user.acts, "user", Rng(0))
             assert said["user_response"] == (words or "")
     scores = evaluate(str(file), load_gold("sample")).report().scores
     assert {"nlg.bleu4", "nlg.missing_values", "nlg.slot_errors"} <= {s.name for s in scores}
@@ -278,7 +278,7 @@ def test_generators_are_trained_speak_are_scored_and_simulated(
     nlg = load_sclstm(folder)
     for turn in dialogues[0]["acts"]:
         acts = parse_acts(turn["user_acts"])
-        assert turn["user_response"] == (nlg.say(acts, "user", SeededRng(0)) or "")
+        assert turn["user_response"] == (nlg.say(acts, "user", Rng(0)) or "")
     with pytest.raises(UsageError, match="understands templates alone"):
         simulate(*spoken)
     with pytest.raises(UsageError, match='unknown NLG "template"'):

@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold
 from mwzeval.crosswoz.corpus.normalization import comparable
 from mwzeval.crosswoz.models.bert import BertNetwork, load_bert, load_nlu, train_bert
 from mwzeval.crosswoz.models.nlu import (
-    KIND,
-    MODEL_FILE,
     JointNlu,
     Labels,
     Utterance,
@@ -29,8 +24,8 @@ from mwzeval.crosswoz.models.nlu import (
 )
 from mwzeval.crosswoz.settings import NluSettings
 from mwzeval.errors import InputError, UsageError
-from mwzeval.neural.state import read_arrays, write_arrays
-from mwzeval.neural.training import CHECKPOINT_FILE, Point, Watch
+from mwzeval.neural.training import Watch
+from tests.crosswoz.models.tiny_bert import tiny_bert
 from tests.crosswoz.real_data import fold
 
 pytestmark = pytest.mark.integration
@@ -60,28 +55,6 @@ def act_f1(nlu: JointNlu, dialogues: Sequence[Dialogue]) -> float:
     return 2 * common / both
 
 
-def tiny_bert(folder: Path) -> Path:
-    """Make a random BERT of a few thousand weights, with a vocabulary of the characters here."""
-    transformers = pytest.importorskip("transformers")
-    characters = sorted({c for d in some() for u, _ in utterances(d) for c in u.text.lower()})
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    words = [*special, *(char for char in characters if not char.isspace()), "|"]
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("\n".join(dict.fromkeys(words)), encoding="utf-8")
-    tokenizer = transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt"))
-    tokenizer.save_pretrained(folder)
-    config = transformers.BertConfig(
-        vocab_size=len(dict.fromkeys(words)),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=128,
-    )
-    transformers.BertModel(config).save_pretrained(folder)
-    return folder
-
-
 def trainers(tmp_path: Path, kind: str) -> tuple[Train, Callable[[Path], JointNlu]]:
     if kind == "characters":
         return train_tagger, load_tagger
@@ -93,30 +66,6 @@ def trainers(tmp_path: Path, kind: str) -> tuple[Train, Callable[[Path], JointNl
         return train_bert(dialogues, body, folder, settings, watch)
 
     return train, load_bert
-
-
-@pytest.mark.parametrize("kind", ["characters", "bert"])
-def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path, kind: str) -> None:
-    train, load = trainers(tmp_path, kind)
-    curve: list[Point] = []
-    nlu = train(some(), tmp_path / "whole", SMALL, curve.append)
-    assert [point.epoch for point in curve] == [1, 2, 3]
-    losses = [point.loss or 0 for point in curve]
-    assert losses[-1] < losses[0]
-
-    def interrupt(point: Point) -> None:
-        if point.epoch == 2:
-            raise Interrupted
-
-    with pytest.raises(Interrupted):
-        train(some(), tmp_path / "parts", SMALL, interrupt)
-    train(some(), tmp_path / "parts", SMALL, None)
-    whole, parts = (tmp_path / name / MODEL_FILE for name in ("whole", "parts"))
-    assert whole.read_bytes() == parts.read_bytes()
-    said = [utterance for utterance, _ in utterances(some()[0])]
-    assert load(tmp_path / "whole").predict(said) == nlu.predict(said)
-    alone = [nlu.understand(u.text, u.context, u.side) for u in said]
-    assert alone == nlu.predict(said)
 
 
 @pytest.mark.parametrize("kind", ["characters", "bert"])
@@ -165,63 +114,6 @@ def test_predictions_have_the_form_of_a_file(tmp_path: Path) -> None:
         turns = predicted[dialogue.name]
         assert [turn["turn"] for turn in turns] == list(range(len(dialogue.exchanges)))
         assert all(set(turn) == {"turn", "user_acts", "system_acts_nlu"} for turn in turns)
-
-
-def test_other_settings_and_folders_are_refused(tmp_path: Path) -> None:
-    train_tagger(some(1), tmp_path / "model", SMALL)
-    other = partial(train_tagger, some(1), tmp_path / "model")
-    with pytest.raises(UsageError, match="model"):
-        other(NluSettings(embedding=8, hidden=8, epochs=1))
-    (tmp_path / "model" / CHECKPOINT_FILE).unlink()
-    with pytest.raises(UsageError, match="model"):
-        other(SMALL)
-    with pytest.raises(InputError):
-        train_tagger([], tmp_path / "new", SMALL)
-    with pytest.raises(UsageError, match="dropout"):
-        NluSettings(dropout=2.0)
-
-
-@pytest.mark.parametrize("kind", ["characters", "bert"])
-def test_half_a_surrogate_pair_is_not_learned(tmp_path: Path, kind: str) -> None:
-    train, _ = trainers(tmp_path, kind)
-    (dialogue,) = some(1)
-    exchange = dialogue.exchanges[0]
-    for user in (
-        replace(exchange.user, utterance="去\ud800\ud800"),
-        replace(exchange.user, acts=(Act("Inform", "餐馆", "名称", "\udfff"),)),
-    ):
-        odd = replace(dialogue, exchanges=(replace(exchange, user=user),))
-        with pytest.raises(InputError, match=f'dialogue "{odd.name}", turn 0'):
-            train([dialogue, odd], tmp_path / "new", SMALL, None)
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_damaged_state_of_training_is_refused(tmp_path: Path) -> None:
-    train_tagger(some(1), tmp_path / "model", SMALL)
-    file = tmp_path / "model" / CHECKPOINT_FILE
-    content = file.read_bytes()
-    for damaged in (content[:-100], b"", b"x" * 100, content.replace(b"weight:", b"wright:")):
-        file.write_bytes(damaged)
-        with pytest.raises(InputError, match=CHECKPOINT_FILE):
-            train_tagger(some(1), tmp_path / "model", SMALL)
-
-
-def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
-    train_tagger(some(1), tmp_path / "model", SMALL)
-    file = tmp_path / "model" / MODEL_FILE
-    file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(InputError):
-        load_tagger(tmp_path / "model")
-    train_tagger(some(1), tmp_path / "other", SMALL)
-    arrays, about = read_arrays(tmp_path / "other" / MODEL_FILE, KIND)
-    damages: list[dict[str, Any]] = [{"classes": ["a"]}, {"tags": [[]]}, {"settings": 1}]
-    damages += [{"characters": about["characters"][1:]}, {"tags": about["tags"][::2]}]
-    damages += [{"tags": [*about["tags"][:-1], about["tags"][-2]]}]
-    damages += [{"tags": [*about["tags"][1:], "B-a"]}, {"tags": [*about["tags"][:-1], "B-a"]}]
-    for odd in damages:
-        write_arrays(file, KIND, arrays, {**about, **odd})
-        with pytest.raises(InputError, match=MODEL_FILE):
-            load_tagger(file)
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])

@@ -29,7 +29,7 @@ from mwzeval.crosswoz.models.sclstm import (
     tokens_of,
 )
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
-from mwzeval.crosswoz.scoring.slot_errors import redundant, venue_names
+from mwzeval.crosswoz.scoring.text_scores import redundant, venue_names
 from mwzeval.crosswoz.systems.templates import turns_of
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold

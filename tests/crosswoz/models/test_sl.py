@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.models.sl import train_policy
 from mwzeval.crosswoz.settings import PolicySettings
 from mwzeval.crosswoz.simulation import Setting, simulate
-from mwzeval.crosswoz.systems.policy_vector import Vocabulary, delexicalized, load_vocabulary
 from mwzeval.crosswoz.systems.sl_policy import (
     SlPolicy,
     SlSystem,
+    Vocabulary,
+    delexicalized,
+    load_vocabulary,
     policy_turns,
     predicted_acts,
-    shapes,
 )
-from mwzeval.errors import InputError, UsageError
 from mwzeval.files.downloads import DataRoot
-from mwzeval.neural.state import read_arrays, write_arrays
-from mwzeval.neural.training import CHECKPOINT_FILE, KIND, Point
+from mwzeval.neural.training import Point
 from tests.crosswoz.real_data import database, figures, fold
-from tests.crosswoz.world import DATABASE
 from tests.places import shared
 
 pytestmark = pytest.mark.integration
@@ -123,42 +119,6 @@ def test_its_dialogues_finish_about_as_often_as_the_golden_ones(trained: SlPolic
     assert summary.macro == pytest.approx(sum(golden.values()) / len(golden), abs=0.08)
 
 
-def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    expected = small(tmp_path / "whole")
-    for epoch in (1, 3):
-        folder = tmp_path / f"stopped-{epoch}"
-        with pytest.raises(KeyboardInterrupt):
-            small(folder, stop_after=epoch)
-        assert SlPolicy.load(folder).vocabulary.system == vocabulary().system  # the best so far
-        resumed = small(folder)
-        for name, array in expected.weights.items():
-            assert np.array_equal(resumed.weights[name], array)
-        for file in ("policy.safetensors", CHECKPOINT_FILE):
-            assert (folder / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
-
-
-def test_a_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
-    small(tmp_path)
-    before = (tmp_path / CHECKPOINT_FILE).read_bytes()
-    with pytest.raises(UsageError):
-        small(tmp_path, PolicySettings(hidden=12, epochs=4, seed=3))
-    assert (tmp_path / CHECKPOINT_FILE).read_bytes() == before
-    (tmp_path / CHECKPOINT_FILE).unlink()
-    with pytest.raises(UsageError):
-        small(tmp_path)
-
-
-def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        small(tmp_path, stop_after=1)
-    file = tmp_path / CHECKPOINT_FILE
-    arrays, about = read_arrays(file, KIND)
-    for lacking in ("exp_avg:first.bias", "weight:output.weight", "generator"):
-        write_arrays(file, KIND, {n: a for n, a in arrays.items() if n != lacking}, about)
-        with pytest.raises(InputError, match=CHECKPOINT_FILE):
-            small(tmp_path)
-
-
 def test_a_policy_comes_back_from_its_file(tmp_path: Path, trained: SlPolicy) -> None:
     trained.save(tmp_path / "policy.safetensors")
     for place in (tmp_path, tmp_path / "policy.safetensors"):
@@ -166,50 +126,3 @@ def test_a_policy_comes_back_from_its_file(tmp_path: Path, trained: SlPolicy) ->
         assert loaded.vocabulary.system == trained.vocabulary.system
         situations = [[1, 2, 300], [5, 323], []]
         assert loaded.acts(situations) == trained.acts(situations)
-
-
-@pytest.mark.parametrize("odd", [[["a"]], ["a"], ["a+b+c+d"] * 2, "abcd", None])
-def test_a_policy_with_a_damaged_vocabulary_is_refused(tmp_path: Path, odd: Any) -> None:
-    known = Vocabulary(("a+b+c+d",), ("e+f+g+h",))
-    weights = {name: np.ones(shape, dtype=np.float32) for name, shape in shapes(known, 3).items()}
-    file = tmp_path / "policy.safetensors"
-    for about in ({"user": odd, "system": ["e+f+g+h"]}, {"user": ["a+b+c+d"], "system": odd}, odd):
-        write_arrays(file, "CrossWOZ policy", weights, about)
-        with pytest.raises(InputError, match=file.name):
-            SlPolicy.load(file)
-
-
-@pytest.mark.parametrize("wrong", ["shape", "name", "kind", "infinite", "vocabulary"])
-def test_a_file_that_is_no_policy_is_refused(tmp_path: Path, wrong: str) -> None:
-    known = Vocabulary(("a+b+c+d",), ("e+f+g+h", "i+j+k+l"))
-    weights = {name: np.ones(shape, dtype=np.float32) for name, shape in shapes(known, 3).items()}
-    file = tmp_path / "policy.safetensors"
-    SlPolicy(known, weights).save(file)
-    assert SlPolicy.load(file).acts([[0]]) == [["e+f+g+h", "i+j+k+l"]]
-    if wrong == "shape":
-        weights["second.bias"] = np.ones(4, dtype=np.float32)
-    elif wrong == "name":
-        weights["third.bias"] = weights.pop("second.bias")
-    elif wrong == "kind":
-        weights["second.bias"] = np.ones(3, dtype=np.float64)
-    elif wrong == "infinite":
-        weights["second.bias"][0] = np.inf
-    else:
-        known = Vocabulary((), ())
-    SlPolicy(known, weights).save(file)
-    with pytest.raises(InputError):
-        SlPolicy.load(file)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"hidden": 0}, {"learning_rate": 0.0}, {"epochs": True}, {"seed": -1}]
-)
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong))):
-        PolicySettings(**wrong)  # type: ignore[arg-type]
-
-
-def test_without_dialogues_there_is_nothing_to_learn(tmp_path: Path) -> None:
-    known = Vocabulary(("a+b+c+d",), ("e+f+g+h",))
-    with pytest.raises(InputError, match="training"):
-        train_policy([], [], DATABASE, known, tmp_path)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from mwzeval.cli import main
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, dialogue_from_json
 from mwzeval.crosswoz.models.trade import (
     END,
     FILLED,
-    KIND,
     MODEL_FILE,
     PADDING,
     SLOTS,
@@ -30,13 +30,11 @@ from mwzeval.crosswoz.models.trade import (
     TradeTracker,
     train_trade,
 )
-from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.settings import TradeSettings
-from mwzeval.errors import InputError, UsageError
-from mwzeval.neural.state import DESCRIPTION, FORMAT, read_arrays, write_arrays
-from mwzeval.neural.training import CHECKPOINT_FILE, Point, reproducible
+from mwzeval.errors import InputError
+from mwzeval.neural.training import reproducible
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import DEPENDENT, small_gold, write_world
 from tests.places import read_json
@@ -89,22 +87,6 @@ def test_ten_real_dialogues_are_learned_by_heart(tmp_path: Path) -> None:
     assert [tracker.track(dialogue) for dialogue in dialogues] == list(map(states, dialogues))
 
 
-def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    _, curve = train_trade(DIALOGUES, DIALOGUES, tmp_path / "whole", SMALL)
-
-    def interrupt(point: Point) -> None:
-        if point.epoch == 2:
-            raise Interrupted
-
-    with pytest.raises(Interrupted):
-        train_trade(DIALOGUES, DIALOGUES, tmp_path / "parts", SMALL, interrupt)
-    _, again = train_trade(DIALOGUES, DIALOGUES, tmp_path / "parts", SMALL)
-    assert again == curve
-    for file in (MODEL_FILE, CHECKPOINT_FILE):
-        whole, parts = (tmp_path / name / file for name in ("whole", "parts"))
-        assert whole.read_bytes() == parts.read_bytes()
-
-
 def test_gold_states_of_what_is_tracked_are_not_looked_at(learned: TradeTracker) -> None:
     blind = json.loads(json.dumps(DEPENDENT))
     for message in blind["messages"][1::2]:
@@ -143,55 +125,6 @@ def test_half_a_surrogate_pair_is_refused(learned: TradeTracker, tmp_path: Path)
     with pytest.raises(InputError, match='dialogue "odd"'):
         train_trade([with_words("\udfff")], DIALOGUES, tmp_path / "new", SMALL)
     assert not (tmp_path / "new").exists()
-
-
-def test_other_settings_and_dialogues_are_refused(tmp_path: Path) -> None:
-    trained(tmp_path)
-    for settings in (replace(SMALL, hidden=9), replace(SMALL, characters=False)):
-        with pytest.raises(UsageError):
-            trained(tmp_path, settings)
-    for training, validation in ((DIALOGUES[:1], DIALOGUES), (DIALOGUES, DIALOGUES[:1])):
-        with pytest.raises(UsageError):
-            train_trade(training, validation, tmp_path, SMALL)
-    with pytest.raises(InputError):
-        train_trade([], [], tmp_path, SMALL)
-
-
-def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
-    trained(tmp_path)
-    file = tmp_path / MODEL_FILE
-    arrays, about = read_arrays(file, KIND)
-    words = about["words"]
-    damages: list[dict[str, Any]] = [
-        {"words": words[:-1]},  # another vocabulary
-        {"words": [*words, "新"]},
-        {"words": [*words[:-1], words[0]]},
-        {"words": None},
-        {"settings": {}},
-        {"settings": {**about["settings"], "hidden": 9}},
-        {"settings": {**about["settings"], "dropout": "much"}},
-    ]
-    for damage in damages:
-        write_arrays(file, KIND, arrays, {**about, **damage})
-        with pytest.raises(InputError, match=MODEL_FILE):
-            TradeTracker.load(tmp_path)
-    half = {**about, "words": [*words[:-1], "\ud800"]}
-    described = json.dumps({"format": FORMAT, "kind": KIND, "about": half})
-    file.write_bytes(save(arrays, metadata={DESCRIPTION: described}))
-    with pytest.raises(InputError, match=MODEL_FILE) as found:
-        TradeTracker.load(tmp_path)
-    assert len(str(found.value)) < 600  # without the description, which may be long
-    write_arrays(file, KIND, arrays, {**about, "settings": {**about["settings"], "hidden": 40_000}})
-    with pytest.raises(InputError, match=MODEL_FILE):  # no 100 GB of weights
-        TradeTracker.load(tmp_path)
-    name = next(iter(arrays))
-    for odd in (np.full_like(arrays[name], np.nan), arrays[name][:-1]):
-        write_arrays(file, KIND, {**arrays, name: odd}, about)
-        with pytest.raises(InputError, match=MODEL_FILE):
-            TradeTracker.load(file)
-    write_arrays(file, "CrossWOZ character tagger", arrays, about)
-    with pytest.raises(InputError, match="character tagger"):
-        TradeTracker.load(file)
 
 
 OPTIONS = ("--epochs", "2", "--hidden", "8", "--batch-size", "4")

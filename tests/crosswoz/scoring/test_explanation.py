@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mwzeval.benchmark import benchmark_named
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.folds import Gold
-from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
 from mwzeval.crosswoz.scoring.success import MEANINGS

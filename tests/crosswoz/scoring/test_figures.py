@@ -13,9 +13,9 @@ import pytest
 from mwzeval.comparison.runs import across
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
-from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
+from mwzeval.crosswoz.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE
 from tests.crosswoz.real_data import figures, fold
 from tests.places import shared
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
-from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_exchanges, gold_file
 from mwzeval.crosswoz.scoring.end_to_end_scores import (
     outcome_of,

@@ -14,19 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.acts import Act, Acts, is_said, lowered, turn_key
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.folds import load_gold
 from mwzeval.crosswoz.corpus.normalization import pieces_of, words_of
-from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng, SeededRng, Side
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng, Side
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
-from mwzeval.crosswoz.scoring.slot_errors import redundant, value_counts, venue_names
 from mwzeval.crosswoz.scoring.text_scores import (
     NlgScorer,
-    References,
     as_compared,
+    redundant,
+    value_counts,
+    venue_names,
 )
 from mwzeval.crosswoz.systems.templates import Mode, Templates, load_templates, turns_of
 from mwzeval.statistics.bootstrap import Sums
@@ -39,7 +40,7 @@ SIDES: dict[Side, str] = {USER: "usr", SYSTEM: "sys"}
 
 @cache
 def scorer(side: Side) -> NlgScorer:
-    return NlgScorer.of(fold().dialogues, side)
+    return NlgScorer(fold().dialogues, side)
 
 
 @cache
@@ -64,7 +65,7 @@ def sums_of_templates(side: Side, rng: Rng, mode: Mode) -> Sums:
 
 
 def bleu_of_templates(side: Side, seed: int, mode: Mode) -> float:
-    return float(scorer(side).bleu4(sums_of_templates(side, SeededRng(seed), mode))[0])
+    return float(scorer(side).bleu4(sums_of_templates(side, Rng(seed), mode))[0])
 
 
 @pytest.mark.integration
@@ -120,7 +121,7 @@ def test_templates_score_as_in_the_golden_runs(side: Side, mode: Mode, expected:
 @pytest.mark.parametrize("side", SIDES)
 def test_rows_of_dialogues_alone_are_those_of_all_together(side: Side) -> None:
     some = dict(list(sample().items())[:6])
-    scored = NlgScorer.of(some, side)
+    scored = NlgScorer(some, side)
     texts = {n: [turn.utterance[::-1] for turn in turns_of(d, side)] for n, d in some.items()}
     together = scored.rows(texts)
     for name, said in texts.items():
@@ -141,9 +142,9 @@ def test_references_have_values_as_they_are_written() -> None:
     dialogue = next(iter(sample().values()))
     turn = replace(dialogue.exchanges[0].system, acts=NAMES[:1], utterance=written)
     exchange = replace(dialogue.exchanges[0], system=turn)
-    references = References.of([replace(dialogue, exchanges=(exchange,))], SYSTEM)
-    assert references.filled(NAMES[:1]) == (written,)
-    assert references.filled(NAMES[1:]) == ("推荐乙",)
+    of_turn = NlgScorer({"1": replace(dialogue, exchanges=(exchange,))}, SYSTEM)
+    assert of_turn.references(NAMES[:1]) == (written,)
+    assert of_turn.references(NAMES[1:]) == ("推荐乙",)
     assert as_compared(lowered_text, NAMES[:1]) == lowered_text
 
 
@@ -247,6 +248,6 @@ def test_a_sentence_of_the_values_alone_has_no_errors(acts: list[Act], between: 
 
 def test_manual_templates_say_what_they_should() -> None:
     manual = {"Recommend+餐馆+名称": ["去[Recommend+餐馆+名称]"], "Inform+酒店+价格": ["故宫旁"]}
-    said = Templates.from_json({}, manual).sentence((*NAMES, PRICE), SeededRng(0)) or ""
+    said = Templates.from_json({}, manual).sentence((*NAMES, PRICE), Rng(0)) or ""
     assert value_counts(said, (*NAMES, PRICE)) == (3, 1)
     assert redundant(said, (*NAMES, PRICE), VENUES) == 1

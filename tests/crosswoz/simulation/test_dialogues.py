@@ -24,7 +24,7 @@ from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
 from mwzeval.crosswoz.corpus.names import DOMAINS, GOAL_TYPES, NOTHING
 from mwzeval.crosswoz.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.log import check_log, log_lines
-from mwzeval.crosswoz.protocols import Rng, SeededRng, Side
+from mwzeval.crosswoz.protocols import Rng, Side
 from mwzeval.crosswoz.simulation import Setting, Summary, planned_goals, simulate
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.user import RuleSimulator
@@ -255,7 +255,7 @@ def test_every_goal_type_gets_its_number_and_the_natural_mix_comes_first(tmp_pat
     )
     _, dialogues = read_log(tmp_path / "log.jsonl")
     kinds = [dialogue["goal_type"] for dialogue in dialogues]
-    rng = (SeededRng(f"5/goal/{number}") for number in range(10_000))
+    rng = (Rng(f"5/goal/{number}") for number in range(10_000))
     natural = [goal_type(GoalGenerator(DATABASE).goal(draw)) for draw in rng]
     seen: Counter[str] = Counter()
     first_passed_over = next(

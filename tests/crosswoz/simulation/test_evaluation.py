@@ -11,13 +11,13 @@ import pytest
 from mwzeval.comparison import compare
 from mwzeval.comparison.runs import across
 from mwzeval.conversation.trajectory import header, json_line
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, NOTHING
 from mwzeval.crosswoz.goals import GoalGenerator
 from mwzeval.crosswoz.log import is_simulation
-from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.protocols import SeededRng
+from mwzeval.crosswoz.protocols import Rng
 from mwzeval.crosswoz.scoring.simulation import (
     MACRO,
     NATURAL,
@@ -193,7 +193,7 @@ def simulated(folder: Path, system: Any, count: int = 60) -> ScoredSimulation:
     with path.open("w", encoding="utf-8") as stream:
         stream.write(json_line(header("crosswoz", "0", {"system": system.__name__})))
         for number in range(count):
-            goal = goals.goal(SeededRng(f"goal/{number}"))
+            goal = goals.goal(Rng(f"goal/{number}"))
             stream.write(setting.simulate(goal, number, 0).line())
     return evaluate_simulation(path, Gold(fold()))
 

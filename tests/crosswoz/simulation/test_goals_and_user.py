@@ -16,7 +16,7 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json, goal_to_json
 from mwzeval.crosswoz.corpus.names import DOMAINS, NAME, NOTHING, TRAFFIC_DOMAINS
 from mwzeval.crosswoz.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.protocols import SeededRng
+from mwzeval.crosswoz.protocols import Rng
 from mwzeval.crosswoz.user import RuleSimulator
 from mwzeval.errors import DataError
 from tests.crosswoz.real_data import database, figures, fold, vectors
@@ -30,7 +30,7 @@ def goals_of(is_real: bool) -> tuple[Goal, ...]:
     """Return goals about the real database, or a few about the tiny one."""
     generator = GoalGenerator(database() if is_real else DATABASE)
     numbers = range(GOALS if is_real else 2_000)
-    return tuple(generator.goal(SeededRng(f"statistics/{number}")) for number in numbers)
+    return tuple(generator.goal(Rng(f"statistics/{number}")) for number in numbers)
 
 
 @cache
@@ -157,7 +157,7 @@ def test_types_are_told_as_in_the_corpus_and_the_golden_goals() -> None:
 
 def test_the_same_seed_gives_the_same_goals() -> None:
     generator = GoalGenerator(DATABASE)
-    again = tuple(generator.goal(SeededRng(f"statistics/{number}")) for number in range(50))
+    again = tuple(generator.goal(Rng(f"statistics/{number}")) for number in range(50))
     assert again == goals_of(False)[:50]
 
 
@@ -170,7 +170,7 @@ def test_a_database_that_lacks_what_goals_need_is_refused() -> None:
 Item = TypeVar("Item")
 
 
-class FixedRng:
+class FixedRng(Rng):
     """The fixed source of chance with which the vectors were made."""
 
     def __init__(self, how: dict[str, Any]) -> None:
@@ -245,7 +245,7 @@ SYSTEM_ACTS = st.builds(
 
 @given(st.lists(st.lists(SYSTEM_ACTS, max_size=6), max_size=20), st.integers(0, 9))
 def test_no_sequence_of_system_acts_confuses_the_user(turns: list[list[Act]], seed: int) -> None:
-    user = RuleSimulator(GOAL, SeededRng(seed))
+    user = RuleSimulator(GOAL, Rng(seed))
     user.begin()
     for acts in turns:
         said = user.answer(acts)
@@ -255,7 +255,7 @@ def test_no_sequence_of_system_acts_confuses_the_user(turns: list[list[Act]], se
 
 def test_the_same_seed_says_the_same() -> None:
     def said(seed: int) -> list[object]:
-        user = RuleSimulator(GOAL, SeededRng(seed))
+        user = RuleSimulator(GOAL, Rng(seed))
         return [user.begin(), *(user.answer([]) for _ in range(9))]
 
     assert said(1) == said(1)
@@ -283,7 +283,7 @@ def test_what_is_offered_instead_is_taken_when_it_is_not_what_was_asked_for(
     slot: str, asked: str, offered: str, is_taken: bool
 ) -> None:
     goal = goal_from_json([[1, "餐馆", slot, asked, False], [1, "餐馆", "名称", "", False]])
-    user = RuleSimulator(goal, SeededRng(0))
+    user = RuleSimulator(goal, Rng(0))
     user.begin()
     instead = Act("Recommend", "餐馆", "名称", "甲"), Act("Inform", "餐馆", slot, offered)
     user.update([Act("NoOffer", "餐馆", "none", "none"), *instead])

@@ -11,14 +11,15 @@ import pytest
 
 from mwzeval.crosswoz.corpus.acts import Act, Acts, parse_acts
 from mwzeval.crosswoz.corpus.database import Entity
-from mwzeval.crosswoz.systems.policy_vector import (
+from mwzeval.crosswoz.systems.sl_policy import (
+    PolicyTurn,
     Vocabulary,
     delexicalized,
     lexicalized,
     load_vocabulary,
     multi_hot,
+    policy_turns,
 )
-from mwzeval.crosswoz.systems.sl_policy import PolicyTurn, policy_turns
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
 from tests.crosswoz.real_data import database, fold, vectors

@@ -13,7 +13,7 @@ from mwzeval.crosswoz.corpus.dialogues import Goal, State, empty_state, goal_fro
 from mwzeval.crosswoz.corpus.folds import Fold, load_gold
 from mwzeval.crosswoz.corpus.names import HOTEL, RESTAURANT
 from mwzeval.crosswoz.goals import GoalGenerator
-from mwzeval.crosswoz.protocols import SYSTEM, USER, SeededRng
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng
 from mwzeval.crosswoz.scoring.baselines import rule_tracker_file
 from mwzeval.crosswoz.scoring.success import judge
 from mwzeval.crosswoz.simulation import Setting, planned_goals
@@ -215,7 +215,7 @@ def test_the_system_answers_the_sample_as_recorded(sample: Fold) -> None:
 def test_the_user_goes_on_in_the_sample_as_recorded(sample: Fold) -> None:
     """Each turn from the gold state before it."""
     for name, turns in recorded("sim").items():
-        dialogue, rng = sample.dialogues[name], SeededRng(f"620/examples/sim/{name}")
+        dialogue, rng = sample.dialogues[name], Rng(f"620/examples/sim/{name}")
         for number, turn in enumerate(turns):
             user = RuleSimulator(dialogue.goal, rng)
             if number:
@@ -236,7 +236,7 @@ def test_templates_say_and_understand_the_sample_as_recorded(sample: Fold) -> No
     )
     understood = recorded("nlu")
     for name, turns in recorded("nlg").items():
-        rng, said = SeededRng(f"620/examples/nlg/{name}"), list[str]()
+        rng, said = Rng(f"620/examples/nlg/{name}"), list[str]()
         for number, (turn, exchange) in enumerate(
             zip(turns, sample.dialogues[name].exchanges, strict=True)
         ):

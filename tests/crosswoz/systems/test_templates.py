@@ -19,9 +19,16 @@ from mwzeval.crosswoz.corpus.acts import (
     spelled_key,
     turn_key,
 )
-from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NAME, SERVICES, VENUE_DOMAINS
-from mwzeval.crosswoz.goals import CONSTRAINED, REQUESTED, TRAFFIC_REQUESTS
-from mwzeval.crosswoz.protocols import SYSTEM, USER, SeededRng, Side
+from mwzeval.crosswoz.corpus.names import (
+    LIST_SLOTS,
+    NAME,
+    SERVICES,
+    TRAFFIC_DOMAINS,
+    VENUE_DOMAINS,
+)
+from mwzeval.crosswoz.corpus.ontology import TOLD
+from mwzeval.crosswoz.goals import CONSTRAINED, REQUESTED
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng, Side
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import (
     MODES,
@@ -76,7 +83,7 @@ def user_acts() -> list[Act]:
     acts = [act for act in acts if act.slot != SERVICES]
     acts += [Act("Inform", "酒店", "酒店设施-泳池", value) for value in ("是", "否")]
     acts += [Act("Request", "酒店", "酒店设施-泳池", ""), Act("Inform", "景点", "门票", "免费")]
-    for domain, slots in TRAFFIC_REQUESTS.items():
+    for domain, slots in ((domain, TOLD[domain]) for domain in TRAFFIC_DOMAINS):
         acts += [Act("Request", domain, slot, "") for slot in slots]
         acts += [Act("Inform", domain, slot, "甲") for slot in ("出发地", "目的地")]
     near = [(a, b) for a in VENUE_DOMAINS for b in VENUE_DOMAINS if (a, b) != ("酒店", "酒店")]
@@ -102,7 +109,7 @@ def system_turns() -> list[Acts]:
                 for slot in REQUESTED[domain]
                 if slot in LIST_SLOTS
             ]
-    for domain, slots in TRAFFIC_REQUESTS.items():
+    for domain, slots in ((domain, TOLD[domain]) for domain in TRAFFIC_DOMAINS):
         single += [Act("Inform", domain, slot, value) for slot in slots for value in ("甲", "无")]
     single += [Act("Inform", "酒店", "酒店设施-泳池", value) for value in ("是", "否")]
     single.append(Act("Inform", "景点", "门票", "免费"))
@@ -111,7 +118,7 @@ def system_turns() -> list[Acts]:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_our_own_sentences_say_whatever_simulators_and_policies_do(seed: int) -> None:
-    nlg, rng = TemplateNlg(load_templates()), SeededRng(seed)
+    nlg, rng = TemplateNlg(load_templates()), Rng(seed)
     turns: list[tuple[Side, Acts]] = [(USER, (act,)) for act in user_acts()]
     turns += [(SYSTEM, acts) for acts in system_turns()]
     for side, acts in turns:

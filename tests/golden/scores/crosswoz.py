@@ -9,17 +9,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mwzeval.crosswoz import META
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.folds import Gold, load_gold
-from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
 from mwzeval.crosswoz.protocols import as_acts
 from mwzeval.crosswoz.scoring.baselines import rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.simulation import evaluate_simulation
 from mwzeval.crosswoz.simulation import Setting, simulate
 from mwzeval.crosswoz.speakers import nlu_named, system_named
-from mwzeval.crosswoz.systems.policy_vector import delexicalized
+from mwzeval.crosswoz.systems.sl_policy import delexicalized
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+from mwzeval.crosswoz.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
 from tests.golden.recorded import Cases, Groups, by_signature
 from tests.places import ROOT, read_json
 

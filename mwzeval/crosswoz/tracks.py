@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-from mwzeval.errors import UsageError, unknown
 
 USER_ACTS, SYSTEM_ACTS_NLU = "user_acts", "system_acts_nlu"
 SYSTEM_ACTS, SYSTEM_ACTS_DELEX = "system_acts", "system_acts_delex"
@@ -54,28 +51,3 @@ JOINT_NAMES = {
 `predicted_history`: no gold state is ever seen, the words are (TRADE in the paper). `gold_acts`: no
 gold state either, but the user's gold acts of all turns so far. The three are not comparable.
 """
-
-
-def track_named(name: str) -> Track:
-    """Return a track by its name. Raises `UsageError` for an unknown one."""
-    track = TRACKS.get(name)
-    if track is None:
-        raise UsageError(unknown("track", name, TRACKS))
-    return track
-
-
-def check_conditioning(name: str) -> str:
-    """Return the name of a conditioning. Raises `UsageError` for an unknown one."""
-    if name not in JOINT_NAMES:
-        raise UsageError(unknown_conditioning(name))
-    return name
-
-
-def unknown_conditioning(name: str) -> str:
-    """Return what to say of a conditioning that there is not."""
-    return unknown("conditioning", name, JOINT_NAMES)
-
-
-def names_of(tracks: Iterable[Track]) -> str:
-    """Return tracks as a signature spells them."""
-    return "+".join(track.name for track in tracks)

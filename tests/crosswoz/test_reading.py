@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.cli import main
+from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.folds import Gold
-from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.errors import InputError, Problem, UsageError
@@ -53,7 +53,7 @@ def change(file: Plain, operation: str) -> Plain:
 
 
 def test_what_is_wrong_is_found_with_its_place() -> None:
-    lines = (Path(__file__).parent / "bad_predictions.tsv").read_text("utf-8").splitlines()[1:]
+    lines = (Path(__file__).with_name("bad_predictions.tsv")).read_text("utf-8").splitlines()[1:]
     failures = []
     for line in lines:
         track, operation, kind, dialogue, turn, key, names = line.split("\t")
@@ -145,7 +145,7 @@ def test_other_widths_cases_and_blanks_are_normalised_and_counted() -> None:
 
 
 def test_predictions_of_another_fold_are_recognised() -> None:
-    gold = Gold(GOLD.fold, {"train": frozenset({"77", "78"})})
+    gold = Gold(GOLD.fold, lambda: {"train": frozenset({"77", "78"})})
     (problem,) = [
         p for p in validate({"77": [], "78": []}, gold, Options(("nlu",))) if p.kind != "shape"
     ]

@@ -1,1 +1,0 @@
-"""Predictions as people write them: read, checked, and what they can be scored for."""
