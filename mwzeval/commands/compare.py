@@ -131,10 +131,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         intervals=arguments.table not in (None, NONE),
         **options,
     )
-    under = {
-        name: tuple(conditions(problem for run in runs for problem in warnings[run]))
-        for name, runs in systems.items()
-    }
+    found = {name: [p for run in runs for p in warnings[run]] for name, runs in systems.items()}
+    under = {name: tuple(conditions(problems)) for name, problems in found.items()}
     comparison = replace(comparison, conditions={name: of for name, of in under.items() if of})
     doubts = directions(comparison) if arguments.items else ()
     with warnings_behind(*warnings.values(), doubts, can_be_validated=not arguments.items):

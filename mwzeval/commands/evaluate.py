@@ -48,11 +48,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     below = [arguments.fail_below] if arguments.fail_below is not None else []
     scorer = benchmark.scorer(arguments)
     system, *baselines = score_files([*files, *below], arguments, benchmark, scorer).values()
-    worse = [
-        str(score)
-        for baseline in baselines
-        for score in worse_than(system.scored_table, baseline.scored_table, resampling)
-    ]
+    worse: list[str] = []
+    for baseline in baselines:
+        worse += map(str, worse_than(system.scored_table, baseline.scored_table, resampling))
     report = system.report(resampling if arguments.ci else None)
     show = None
     if arguments.format == PAGE:

@@ -70,11 +70,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     figures.check_format(format_name)
     systems = score_files(files_of(arguments), arguments, benchmark)
     with warnings_behind(*(system.warnings for system in systems.values())):
-        reports = {name: s.report(resampling_of(arguments)) for name, s in systems.items()}
-        shown = [
-            scored_system(name, reports[name], system.explain_all() if kind == REASONS else ())
-            for name, system in systems.items()
-        ]
+        shown = []
+        for name, system in systems.items():
+            explanations = system.explain_all() if kind == REASONS else ()
+            report = system.report(resampling_of(arguments))
+            shown.append(scored_system(name, report, explanations))
         how = {"format_name": format_name, "width": arguments.width}
         if kind == SCORES:
             names = headline_of(shown, benchmark.info.headline) or list(labels_of(shown))

@@ -78,10 +78,8 @@ def page(
     from mwzeval.report.html import to_html
     from mwzeval.report.systems import scored_system, title_of
 
-    shown = [
-        scored_system(name, report, system.explain_all())
-        for name, (report, system) in reported.items()
-    ]
+    scored = reported.items()
+    shown = [scored_system(name, report, of.explain_all()) for name, (report, of) in scored]
     return to_html(
         shown,
         title=title or title_of(shown),

@@ -38,13 +38,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     meta = reports[0].meta
     failed = failures(arguments.fail_under, scores, reports[0].aliases)
     warnings = [warning for report in reports for warning in report.warnings]
+    named = zip(shortest_ends(files), reports, strict=True)
     with warned(arguments, warnings):
         document = runs_document(
             scores,
-            runs={
-                name: report.metrics
-                for name, report in zip(shortest_ends(files), reports, strict=True)
-            },
+            runs={name: report.metrics for name, report in named},
             meta={**meta, "warnings": [plain_problem(warning.shared()) for warning in warnings]},
             words=benchmark.info.words,
         )

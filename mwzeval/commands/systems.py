@@ -89,10 +89,8 @@ def common_units_of(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[st
     from mwzeval.comparison.systems import check_comparable, common_units
 
     # Trials are explained one by one, so they are what is common.
-    tables = {
-        name: replace(system.scored_table, table=system.scored_table.trial_rows)
-        for name, system in systems.items()
-    }
+    scored = {name: system.scored_table for name, system in systems.items()}
+    tables = {name: replace(of, table=of.trial_rows) for name, of in scored.items()}
     check_comparable(tables)
     return common_units(tables, unit, units)
 
@@ -181,9 +179,8 @@ def check_without_items(arguments: argparse.Namespace, *others: str) -> None:
     """Raise `UsageError` if columns, or `others`, are named for files without scores of items."""
     for option in (*(f"{column}_column" for column in COLUMNS), *others):
         if getattr(arguments, option) is not None:
-            raise UsageError(
-                f"--{option.replace('_', '-')} is of files with scores of items: add --items"
-            )
+            named = option.replace("_", "-")
+            raise UsageError(f"--{named} is of files with scores of items: add --items")
 
 
 def are_items(file: str) -> bool:
@@ -228,8 +225,8 @@ def read_items(
     try:
         return items.read_items(files, columns)
     except InputError as error:
-        for file in {problem.file: None for problem in error.problems if problem.file in files}:
-            if known := benchmark_of(str(file)):
+        for file in dict.fromkeys(problem.file for problem in error.problems):
+            if file in files and (known := benchmark_of(str(file))):
                 message = (
                     f"this looks like a file of {known.info.title}, which has no scores of items: "
                     f"leave out --items, and it is scored (--benchmark {known.info.name})"

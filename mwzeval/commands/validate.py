@@ -58,14 +58,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 
 def _lines(file: str, problems: Sequence[Problem], failed: bool) -> Iterator[str]:
-    errors, warnings = (
-        [problem for problem in problems if problem.severity == severity]
-        for severity in ("error", "warning")
-    )
+    found = {what: [p for p in problems if p.severity == what] for what in ("error", "warning")}
+    errors, warnings = found.values()
     counts = [
         f"{count:,} {what}{'s' * (count > 1)}"
-        for what, found in (("error", errors), ("warning", warnings))
-        if (count := sum(problem.count for problem in found))
+        for what, of in found.items()
+        if (count := sum(problem.count for problem in of))
     ]
     can = "cannot" if failed else "can"
     yield f"{file} {can} be scored: {' and '.join(counts) or 'no problems'}"

@@ -686,12 +686,8 @@ def _caption(
             f"p > {comparison.level:g} after Holm's correction over all pairs of comparable "
             "systems."
         )
-    methods = dict.fromkeys(
-        METHODS[entry.interval.method].format(unit=unit)
-        for measure in measures
-        for entry in measure.systems
-        if entry.interval and not entry.has_few_runs
-    )
+    own = [e.interval for m in measures for e in m.systems if e.interval and not e.has_few_runs]
+    methods = dict.fromkeys(METHODS[interval.method].format(unit=unit) for interval in own)
     if methods and intervals != NONE:
         shown = "Brackets:" if intervals == ENDS else "±: half the width of"
         others = f"{unit}s and runs" if comparison.several_runs else f"{unit}s"

@@ -126,11 +126,8 @@ def worse_than(
     systems = {BASELINE: theirs, INPUT: ours}
     check_comparable(systems)
     comparison = compare(systems, resampling=resampling, level=LEVEL)
-    tested = [
-        (measure, difference.p_value)
-        for measure in comparison.measures
-        if (difference := measure.of(INPUT).difference) and difference.p_value is not None
-    ]
+    differences = [(measure, measure.of(INPUT).difference) for measure in comparison.measures]
+    tested = [(m, d.p_value) for m, d in differences if d and d.p_value is not None]
     if not tested:
         raise UsageError(
             f"--fail-below: fewer than {FEWEST_RUNS} seeds cannot be tested; test more seeds"

@@ -80,17 +80,13 @@ class _File:
 
 def directions(comparison: Comparison) -> list[Problem]:
     """Return a warning about each score whose name says that it is better when lower."""
-    words = set(LOWER.split())
-    return [
-        Problem(
-            "direction",
-            f"{shorten(measure.label)}: higher counts as better; if it is not, add "
-            f'--lower-is-better "{shorten(measure.name)}"',
-            "warning",
-        )
-        for measure in comparison.measures
-        if not (measure.lower_is_better or words.isdisjoint(re.split(r"[\W_]+", measure.name)))
-    ]
+    found, words = [], set(LOWER.split())
+    for measure in (measure for measure in comparison.measures if not measure.lower_is_better):
+        if not words.isdisjoint(re.split(r"[\W_]+", measure.name)):
+            option = f'if it is not, add --lower-is-better "{shorten(measure.name)}"'
+            message = f"{shorten(measure.label)}: higher counts as better; {option}"
+            found.append(Problem("direction", message, "warning"))
+    return found
 
 
 def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScores:

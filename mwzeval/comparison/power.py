@@ -334,7 +334,7 @@ def power_document(
         )
     usual = {*GOALS, *(len(pilot.scores) for pilot in pilots.values())}
     if in_corpus is not None:
-        usual = {*(number for number in usual if number < in_corpus), in_corpus}
+        usual = {min(number, in_corpus) for number in usual} | {in_corpus}
     items = sorted(goals or usual)
     trials = trials or (TRIALS if has_trials else (1,))
     first = next(iter(pilots.values()))

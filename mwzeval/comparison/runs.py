@@ -24,6 +24,9 @@ from mwzeval.scores.sheets import Cell, Document, Sheet, sheet
 from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import AcrossRuns, VarianceComponents, across_runs, variance_components
 
+NESTED = ("values", "variances")
+"""Keys of records that JSON alone has."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Across(Score):
@@ -140,10 +143,7 @@ def runs_document(
         heading=(f"{scored_data(meta)}: {size}", *filter(None, [meta.get("note")])),
         sheets=tuple(sheets),
         notes=notes if components else (),
-        records=tuple(
-            {key: value for key, value in record.items() if not isinstance(value, dict | list)}
-            for record in records
-        ),
+        records=tuple({key: of[key] for key in of if key not in NESTED} for of in records),
         plain={
             "schema": SCHEMA,
             "runs": [{"run": name, **metrics} for name, metrics in runs.items()],

@@ -121,11 +121,8 @@ def common_signature(signatures: Sequence[Signature], group: Group) -> Signature
 def _may_have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
     # They may if the goals were chosen differently, or if no signature says how they were, but the
     # goals are known.
-    chosen = {
-        dict(signature.choices).get(GOALS)
-        for scored in systems.values()
-        for signature in signatures_of(scored).values()
-    }
+    signatures = (m.signature for scored in systems.values() for m in scored.measures)
+    chosen = {dict(signature.choices).get(GOALS) for signature in signatures}
     are_known = all(scored.about for scored in systems.values())
     return len(chosen) > 1 or (None in chosen and are_known)
 
@@ -440,21 +437,18 @@ def _tested(
 ) -> tuple[str | None, tuple[ComparedSystem, ...], dict[Pair, float]]:
     """Return the test of a score, the systems with what it found, and the p values of pairs."""
     baseline = rows.baseline
-    pairs = [
-        (later, earlier)
-        for earlier, later in combinations(rows.runs, 2)
-        if earlier == baseline or measure.scope == WHOLE
-    ]
+    pairs = [(later, earlier) for earlier, later in combinations(rows.runs, 2)]
+    if measure.scope != WHOLE:
+        pairs = [pair for pair in pairs if pair[1] == baseline]
     resampled = rows.resampled(measure) if rows.several and (pairs or intervals) else {}
     values = {entry.system: entry.value for entry in systems}
     test: str | None = None
     tests: dict[Pair, Tested] = {}
     if resampled:
         test = HIERARCHICAL
-        tests = {
-            (system, other): _test_runs(resampled[system], resampled[other], rows.how.confidence)
-            for system, other in pairs
-        }
+        for pair in pairs:
+            system, other = (resampled[name] for name in pair)
+            tests[pair] = _test_runs(system, other, rows.how.confidence)
     elif measure.of_types:
         tests = rows.test_types(measure, values)
     elif pairs:

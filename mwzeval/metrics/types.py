@@ -150,13 +150,11 @@ class TypeCounts:
         """Return each score of all units and with each left out. Needs at least two units."""
         blocks = list(self._left_out())
         everything = self.sums()
-        return tuple(
-            Jackknife(
-                evaluate(score, everything).item(),
-                np.concatenate([evaluate(score, sums) for sums in blocks]),
-            )
-            for score in scores
-        )
+        found = []
+        for score in scores:
+            left_out = np.concatenate([evaluate(score, sums) for sums in blocks])
+            found.append(Jackknife(evaluate(score, everything).item(), left_out))
+        return tuple(found)
 
     def _left_out(self) -> Iterator[Sums]:
         """Yield what scores without each unit are functions of, some units at a time."""

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mwzeval.errors import MwzevalWarning, UsageError, shorten, unknown
@@ -221,11 +222,8 @@ def plot_scores(
         intervals: list[Interval] = []
         for axes, (name, group) in zip(panels, shown, strict=False):
             found = [by_place(system.scores).get((name, WHOLE)) for system in systems]
-            scores = {
-                row: score
-                for row, score in enumerate(found)
-                if score and systems[row].name in group.systems
-            }
+            rows = [row for row, system in enumerate(systems) if system.name in group.systems]
+            scores = {row: score for row in rows if (score := found[row])}
             _draw_scores(axes, scores, len(systems), group.setting, ticks, limits)
             intervals += [score.interval for score in scores.values() if score.interval]
         for axes in panels[len(shown) :]:
@@ -355,11 +353,8 @@ def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> b
         n_rows = [len(map_.rows) for map_ in maps]
         panels = list(figure.subplots(len(maps), 1, squeeze=False, height_ratios=n_rows).flat)
         for unit, lower_is_better in kinds:
-            shown = [
-                (axes, map_)
-                for axes, map_ in zip(panels, maps, strict=True)
-                if (map_.unit, map_.lower_is_better) == (unit, lower_is_better)
-            ]
+            like = [(of.unit, of.lower_is_better) == (unit, lower_is_better) for of in maps]
+            shown = list(compress(zip(panels, maps, strict=True), like))
             numbers = (number for _, map_ in shown for _, row in map_.rows for number in row)
             ends = whole_range(numbers, unit)
             images = [_draw_map(axes, map_, ends) for axes, map_ in shown]

@@ -71,12 +71,8 @@ def to_html(
         raise ValueError("a page needs at least one system")
     words = words or Words()
     kinds = kinds_of(systems)
-    methods = dict.fromkeys(
-        f"{100 * score.interval.confidence:g} % {score.interval.method}"
-        for system in systems
-        for score in system.scores
-        if score.interval is not None
-    )
+    intervals = [s.interval for system in systems for s in system.scores if s.interval]
+    methods = dict.fromkeys(f"{100 * of.confidence:g} % {of.method}" for of in intervals)
     alone = ", of each system by itself" * (len(systems) > 1)
     comparison = compared if isinstance(compared, Comparison) else None
     sentences: list[str] = []
@@ -276,12 +272,11 @@ class Panel(NamedTuple):
 
 def _references_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
     """Return the labels of references, by the prefix of their scores."""
-    return {
-        key: label
-        for system in systems
-        for key, label in system.references.items()
-        if any(score.name.startswith(f"{key}.") for score in system.scores)
-    }
+    found: dict[str, str] = {}
+    for system in systems:
+        prefixes = {score.name.split(".")[0] for score in system.scores if "." in score.name}
+        found |= {key: label for key, label in system.references.items() if key in prefixes}
+    return found
 
 
 def panels_of(

@@ -110,13 +110,8 @@ class Board:
     def figures(self) -> list[tuple[Row, str, Figure]]:
         """Return the figures of systems with their names, line by line as they are shown."""
         order = [column.name for column in self.columns]
-        found = [
-            (row, name, figure)
-            for row in self.rows
-            if row.kind != "reference"
-            for name, figure in row.figures.items()
-            if name in order
-        ]
+        systems = [row for row in self.rows if row.kind != "reference"]
+        found = [(row, n, of) for row in systems for n, of in row.figures.items() if n in order]
         return sorted(found, key=lambda item: order.index(item[1])) if self.transposed else found
 
     def record(self, row: Row, name: str, figure: Figure) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.errors import Problem
-from mwzeval.scores.explanation import Explanation, count_reasons
+from mwzeval.scores.explanation import Explanation, Reason, count_reasons
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import Group, Score, groups_of
 from mwzeval.scores.sheets import Sheet
@@ -107,24 +107,16 @@ class Kind:
 
 def kinds_of(systems: Sequence[ScoredSystem]) -> list[Kind]:
     """Return all kinds: outcomes in the order in which items have them, frequent codes first."""
-    order = dict.fromkeys(
-        outcome
-        for system in systems
-        for explanation in system.explanations
-        for named in explanation.outcomes.values()
-        for outcome in named
-    )
+    everything = [explanation for system in systems for explanation in system.explanations]
+    order = dict.fromkeys(o for e in everything for named in e.outcomes.values() for o in named)
     places = {outcome: place for place, outcome in enumerate(order)}
-    by_system = [
-        count_reasons(
-            system.explanations, lambda of: ((of.outcome, of.kind), (of.outcome, of.code))
-        )
-        for system in systems
-    ]
-    counts = {
-        key: tuple(of_system.get(key, 0) for of_system in by_system)
-        for key in dict.fromkeys(key for of_system in by_system for key in of_system)
-    }
+
+    def keys(reason: Reason) -> Iterator[tuple[str, str]]:
+        yield from ((reason.outcome, code) for code in (reason.kind, reason.code))
+
+    by_system = [count_reasons(system.explanations, keys) for system in systems]
+    found = dict.fromkeys(key for of_system in by_system for key in of_system)
+    counts = {key: tuple(of_system.get(key, 0) for of_system in by_system) for key in found}
 
     def rank(key: tuple[str, str]) -> tuple[int, str, int, str]:
         return places.get(key[0], len(places)), key[0], -sum(counts[key]), key[1]
@@ -132,6 +124,6 @@ def kinds_of(systems: Sequence[ScoredSystem]) -> list[Kind]:
     details: dict[tuple[str, str], list[Kind]] = {}
     for outcome, code in sorted(counts, key=rank):
         kind, _, detail = code.partition(":")
-        found = details.setdefault((outcome, kind), [])
-        found += [Kind(outcome, code, counts[outcome, code])] if detail else []
-    return [Kind(*key, counts[key], tuple(found)) for key, found in details.items()]
+        of_kind = details.setdefault((outcome, kind), [])
+        of_kind += [Kind(outcome, code, counts[outcome, code])] if detail else []
+    return [Kind(*key, counts[key], tuple(of_kind)) for key, of_kind in details.items()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple, TypeVar
 
 from mwzeval.errors import UsageError, printable, shorten, unknown
@@ -141,11 +141,8 @@ def count_reasons(
     explanations: Iterable[Explanation], keys: Callable[[Reason], Iterable[Key]]
 ) -> dict[Key, int]:
     """Return in how many units reasons with each of the `keys` occur, the most frequent first."""
-    counts = Counter(
-        key
-        for explanation in explanations
-        for key in {key for reason in explanation.reasons for key in keys(reason)}
-    )
+    of_units = ({key for reason in of.reasons for key in keys(reason)} for of in explanations)
+    counts = Counter(chain.from_iterable(of_units))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -225,11 +222,7 @@ def with_reason(
     known = {reason.code for explanation in explanations for reason in explanation.reasons}
     if code not in {*kinds, *known, *(each.partition(":")[0] for each in known)}:
         raise UsageError(unknown("reason", code, [*sorted(known), *kinds]))
-    return [
-        explanation
-        for explanation in explanations
-        if any(code in (reason.code, reason.kind) for reason in explanation.reasons)
-    ]
+    return [of for of in explanations if any(code in (r.code, r.kind) for r in of.reasons)]
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
@@ -271,12 +264,8 @@ def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
 
 def lost_to_other(pairs: Iterable[Pair]) -> list[LostToOther]:
     """Return what the first system lost and the second one kept, in the order of the pairs."""
-    return [
-        _lost(outcome, *pair)
-        for pair in pairs
-        for outcome, kept in _outcomes_of(pair).items()
-        if kept == (False, True)
-    ]
+    found = ((pair, _outcomes_of(pair)) for pair in pairs)
+    return [_lost(n, *pair) for pair, of in found for n in of if of[n] == (False, True)]
 
 
 def _outcomes_of(pair: Pair) -> dict[str, tuple[bool, bool]]:
@@ -289,20 +278,14 @@ def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
     reasons = tuple(reason for reason in mine.reasons if reason.outcome == outcome) or mine.reasons
     goal = tuple(fact for fact in theirs.goal if fact not in mine.goal)
     instead = [TurnOfOther(None, (), goal)] if goal else []
+    pair = mine, theirs
     places: dict[int, dict[Fact, None]] = {}
     for reason in reasons:
         for turn, facts in _differing(reason, mine, theirs):
             places.setdefault(turn, {}).update(dict.fromkeys(facts))
     for turn in sorted(places):
-        own, other = (
-            tuple(
-                text
-                for view in of.turns[turn : turn + 1]
-                for text in view.utterances
-                if text.speaker in (USER, SYSTEM)
-            )
-            for of in (mine, theirs)
-        )
+        said = ([t for view in of.turns[turn : turn + 1] for t in view.utterances] for of in pair)
+        own, other = (tuple(t for t in of if t.speaker in (USER, SYSTEM)) for of in said)
         other = tuple(text for text in other if text.speaker == SYSTEM or text not in own)
         instead.append(TurnOfOther(turn, other, tuple(places[turn]), own))
     return LostToOther(mine.unit, outcome, reasons, tuple(instead))
@@ -580,11 +563,9 @@ def _text(parts: Iterable[Sequence[_Line] | Sheet], look: Look) -> str:
 
 
 def _broken(line: _Line, look: Look) -> list[str]:
-    lines = [
-        text
-        for written in line.text.split("\n")
-        for text in broken(printable(written), _width(look), line.indent, line.then)
-    ]
+    lines: list[str] = []
+    for written in line.text.split("\n"):
+        lines += broken(printable(written), _width(look), line.indent, line.then)
     if line.label is not None:
         first, *others = lines or [""]
         return [f"    {padded(printable(line.label), 12)} {first.lstrip()}".rstrip(), *others]

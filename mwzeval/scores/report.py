@@ -251,11 +251,8 @@ def per_dialogue(report: Report) -> Document:
 
 def _heading(report: Report) -> Iterator[str]:
     meta = report.meta
-    covered = [
-        f"{count['scored']} of {count['of']} {what}"
-        for what, count in meta["coverage"].items()
-        if "of" in count
-    ]
+    counted = [(what, count) for what, count in meta["coverage"].items() if "of" in count]
+    covered = [f"{count['scored']} of {count['of']} {what}" for what, count in counted]
     yield f"{scored_data(meta)}: {', '.join(covered)}"
     if any("responses" in dict(score.signature.choices) for score in report.scores):
         found, turns = meta["responses"], meta["coverage"]["turns"]["scored"]

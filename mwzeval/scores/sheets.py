@@ -402,12 +402,8 @@ def to_frame(columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -
     Raises `DependencyError` when pandas (the extra `frames`) is not installed.
     """
     pandas = required("pandas", "frames", "a data frame needs pandas")
-    return pandas.DataFrame(
-        {
-            name: pandas.array([record[name] for record in records], dtype=dtype)
-            for name, dtype in columns.items()
-        }
-    )
+    values = {name: [record[name] for record in records] for name in columns}
+    return pandas.DataFrame({n: pandas.array(of, dtype=columns[n]) for n, of in values.items()})
 
 
 def plain_number(value: float) -> float | int:

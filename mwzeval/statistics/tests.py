@@ -93,10 +93,5 @@ def ranks(scores: Mapping[str, float], significant: Iterable[tuple[str, str]]) -
     for first, second in significant:
         high, low = (first, second) if scores[first] > scores[second] else (second, first)
         better[low].add(high)
-    return {
-        system: Place(
-            rank=1 + len(better[system]),
-            worst=len(scores) - sum(system in others for others in better.values()),
-        )
-        for system in scores
-    }
+    worse = {system: sum(system in others for others in better.values()) for system in scores}
+    return {name: Place(1 + len(better[name]), len(scores) - worse[name]) for name in scores}
