@@ -16,7 +16,7 @@ import pickle
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -300,11 +300,7 @@ def _gold(sources: Sequence[Sequence[Path]], corpus: str, fold: Fold) -> dict[st
             columns |= zip(AnnotatedTurn._fields, zip(*turns, strict=True), strict=False)
             gold[name] = {
                 "goal": {
-                    domain: {
-                        "informable": goal.informable,
-                        "requestable": sorted(goal.requestable),
-                        "booking": goal.booking,
-                    }
+                    domain: {**asdict(goal), "requestable": sorted(goal.requestable)}
                     for domain, goal in goals[name].items()
                 },
                 "booked": bookings,

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-import signal
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.conversation.trajectory import Planned
 from mwzeval.multiwoz.ceiling import gold_predictions
-from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold, read_tables
+from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.live.rule_agent import RuleAgent
-from mwzeval.multiwoz.live.understanding import Vocabulary
 from tests.places import read_json
 
 AGENTS = '''
-import json, os, signal, time
+import json, os, time
 from functools import cache
 from pathlib import Path
 from mwzeval.conversation.protocols import InfrastructureError
@@ -76,9 +68,6 @@ class Unreachable:
         self.dialogue = dialogue
     def __call__(self, messages):
         if self.dialogue == "smp0022" and not Path("up").exists():
-            if Path("deadly").exists():
-                Path("up").touch()
-                os.kill(os.getppid(), signal.SIGKILL)
             raise InfrastructureError("the server cannot be reached")
         return "yes"
 
@@ -210,85 +199,6 @@ def test_where_nothing_answers_nothing_is_written(
     assert main(call("openai:x", f"--agent-base-url {gone} --concurrency 2")) == 1
     assert "62 of 62" in capsys.readouterr().err
     assert Path("out.json").read_text(encoding="utf-8") == "before"
-
-
-@pytest.mark.integration
-def test_a_run_that_was_killed_goes_on() -> None:
-    Path("deadly").touch()
-    command = call("mine.py:Unreachable", "--dialogues 12 --jobs 2")
-    killed = subprocess.run([sys.executable, "-m", "mwzeval", *command], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert not Path("out.json").exists()
-    assert Path("up").exists()
-    predict("mine.py:Unreachable", "--dialogues 12 --jobs 3")
-    predict("mine.py:Unreachable", "--dialogues 12", "whole.json")
-    assert Path("out.json").read_bytes() == Path("whole.json").read_bytes()
-    run = Path("out.run.jsonl").read_bytes()
-    assert run == Path("whole.run.jsonl").read_bytes()
-    for size in (300, len(run) // 2, len(run) - 1):
-        Path("whole.run.jsonl").write_bytes(run[:size])
-        Path("whole.json").unlink()
-        predict("mine.py:Unreachable", "--dialogues 12", "whole.json")
-        assert Path("whole.json").read_bytes() == Path("out.json").read_bytes()
-        assert Path("whole.run.jsonl").read_bytes() == run
-
-
-class RuleServer:
-    """Answers as the rule agent does, whose dialogue it knows by the seed."""
-
-    def __init__(self, fold: GoldFold) -> None:
-        self._vocabulary = Vocabulary(read_tables(corpus_root("sample", None, offline=True)))
-        self._planned = {
-            planned.number: planned for planned in (Planned(n, None) for n in fold.dialogues)
-        }
-        self._agents: dict[int, RuleAgent] = {}
-        self._answers: dict[str, Mapping[str, Any]] = {}
-
-    def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        number, (_, *messages) = body["seed"], body["messages"]
-        request = json.dumps([number, messages])
-        if request not in self._answers:  # a request may come again
-            if number not in self._agents:
-                key = f"{self._planned[number].item}#1"
-                self._agents[number] = RuleAgent(self._vocabulary, 0, key)
-            answer = self._agents[number](messages)
-            self._answers[request] = {**answer, "content": answer.get("content") or None}
-        return self._answers[request]
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("context", ["gold", "own"])
-def test_behind_a_server_an_agent_is_what_it_is(
-    context: str,
-    fold: GoldFold,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    from tests.conversation.endpoint import server as chat
-
-    chat.shorten_waits(monkeypatch)
-    options = f"--dialogues 10 --context {context}"
-    predict("rule", options, "here.json")
-    server = chat.Server(RuleServer(fold), (429, "reset", 500, b"{", None) * 4)
-    with chat.serving(server):
-        Path("prices.json").write_text('{"rule": {"in": 2, "out": 3}}', "utf-8")
-        asked = f"{options} --agent-base-url {server.url} --send-seed --prices prices.json"
-        assert main(call("openai:rule", f"{asked} --concurrency 8", "there.json")) == 0
-        requests = len(server.bodies)
-    assert Path("there.json").read_bytes() == Path("here.json").read_bytes()
-    header, *lines = map(json.loads, Path("there.run.jsonl").read_text("utf-8").splitlines())
-    assert header["user"] == {"spec": "corpus", "context": context}
-    assert header["agent"]["prompt"]["sha"]
-    answers = [m for line in lines for m in line["messages"] if m["role"] == "assistant"]
-    assert len(answers) + 16 == requests
-    assert all(message["usage"]["in"] == 7 for message in answers)
-    used = f"{len(answers)} requests, {7 * len(answers):,} tokens in, {3 * len(answers):,} out"
-    told = capsys.readouterr().err
-    assert used in told
-    assert "16 made again" in told
-    usd = (2 * 7 + 3 * 3) * len(answers) / 1e6
-    (cost,) = re.findall(r"([\d.]+) USD", told)
-    assert float(cost) == pytest.approx(usd, rel=0.01)
 
 
 def test_which_dialogues_and_how_they_are_written(

@@ -12,7 +12,6 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database import Database
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
-from tests.places import shared
 
 Query = tuple[str, dict[str, str]]
 rules_ = st.sampled_from(RULES)
@@ -54,29 +53,6 @@ def test_answers_on_the_sample_equal_a_scan(query: Query, rules: Rules) -> None:
 def test_answers_on_a_table_with_gaps_equal_a_scan(query: Query, rules: Rules) -> None:
     expected = specification.venues(TOWN, *query, rules)
     assert Database(TOWN, rules).find(*query) == tuple(expected)
-
-
-@cache
-def real_tables() -> worlds.Tables:
-    return worlds.read_tables(shared("data", "multiwoz", "db"))
-
-
-@cache
-def real_database(rules: Rules) -> Database:
-    return Database(real_tables(), rules)
-
-
-@pytest.mark.integration
-def test_answers_on_the_real_database_equal_a_scan() -> None:
-    tables = real_tables()
-
-    @examples(300)
-    @given(worlds.queries(tables), rules_)
-    def check(query: Query, rules: Rules) -> None:
-        expected = specification.venues(tables, *query, rules)
-        assert real_database(rules).find(*query) == tuple(expected)
-
-    check()
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_format, file_of
 from mwzeval.errors import InputError
@@ -23,14 +23,10 @@ from mwzeval.output import warnings_behind, write_output, write_result
 if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
-OF_DATABASE = frozenset(
-    {
-        *("name", "address", "phone", "postcode", "area", "food", "pricerange", "type", "stars"),
-        *("entrancefee", "price", "trainid", "leaveat", "arriveby", "duration", "departure"),
-        *("destination", "day"),
-    }
-)
-"""Slots whose values are in the database; there are no columns of references or choices."""
+NOT_OF_DATABASE = frozenset({"parking", "internet", "openhours", "reference", "count"})
+"""What functions return that is not looked up in the database for a mention."""
+COLUMNS = {"mentions": "mentions", "not_in_database": "not in database", "unsure": "unsure"}
+"""Keys of the counts of a slot, and what stands above them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     written = json.dumps(filled, indent=1, ensure_ascii=False) + "\n"
     responses = [turn.response or "" for turns in checked.dialogues.values() for turn in turns]
     found = [turn for turns in delexicalized.values() for turn in turns]
-    table = _document(_account(responses, found))
+    table = _document(responses, found)
     with warnings_behind(checked.warnings):
         if arguments.output in STANDARD_OUTPUT:
             write_result(written, "json")
@@ -124,44 +120,30 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _account(responses: Iterable[str], turns: list[Delexicalized]) -> dict[str, Any]:
+def _document(responses: Iterable[str], turns: list[Delexicalized]) -> Document:
     """Return how many turns and mentions there are, by slot, the most frequent first.
 
     `not_in_database` counts values that the database does not have, of slots that it has; `unsure`
     those that could be read otherwise, or are misspelt names.
     """
-    mentions = [mention for turn in turns for mention in turn.mentions]
-    slots = Counter(mention.slot for mention in mentions)
-    unknown = Counter(mention.slot for mention in mentions if mention.value is None)
-    unsure = Counter(mention.slot for mention in mentions if not mention.sure)
-    return {
-        "turns": len(turns),
-        "with_mentions": sum(bool(turn.mentions) for turn in turns),
-        "with_placeholders": sum(bool(known_placeholders(response)) for response in responses),
-        "slots": {
-            slot: {
-                "mentions": times,
-                "not_in_database": unknown[slot] if slot in OF_DATABASE else None,
-                "unsure": unsure[slot],
-            }
-            for slot, times in sorted(slots.items(), key=lambda item: (-item[1], item[0]))
-        },
-    }
-
-
-COLUMNS = {"mentions": "mentions", "not_in_database": "not in database", "unsure": "unsure"}
-"""Keys of the counts of a slot, and what stands above them."""
-
-
-def _document(account: Mapping[str, Any]) -> Document:
+    from mwzeval.multiwoz.formats.functions import RETURNED
     from mwzeval.scores.sheets import Document, sheet
 
-    slots: Mapping[str, Mapping[str, int | None]] = account["slots"]
-    mentions = sum(counts["mentions"] or 0 for counts in slots.values())
-    heading = (
-        f"{account['with_mentions']} of {account['turns']} turns mention something: "
-        f"{mentions} mentions"
-    )
+    of_database = frozenset(RETURNED) - NOT_OF_DATABASE
+    mentions = [mention for turn in turns for mention in turn.mentions]
+    unknown = Counter(mention.slot for mention in mentions if mention.value is None)
+    unsure = Counter(mention.slot for mention in mentions if not mention.sure)
+    often = Counter(mention.slot for mention in mentions)
+    slots: dict[str, dict[str, int | None]] = {
+        slot: {
+            "mentions": times,
+            "not_in_database": unknown[slot] if slot in of_database else None,
+            "unsure": unsure[slot],
+        }
+        for slot, times in sorted(often.items(), key=lambda item: (-item[1], item[0]))
+    }
+    with_mentions = sum(bool(turn.mentions) for turn in turns)
+    heading = f"{with_mentions} of {len(turns)} turns mention something: {len(mentions)} mentions"
     rows = [
         [slot, *("" if counts[key] is None else str(counts[key]) for key in COLUMNS)]
         for slot, counts in slots.items()
@@ -171,5 +153,10 @@ def _document(account: Mapping[str, Any]) -> Document:
         sheets=(sheet("", ["", *COLUMNS.values()], rows),),
         notes=(),
         records=tuple({"slot": slot, **counts} for slot, counts in slots.items()),
-        plain=account,
+        plain={
+            "turns": len(turns),
+            "with_mentions": with_mentions,
+            "with_placeholders": sum(bool(known_placeholders(text)) for text in responses),
+            "slots": slots,
+        },
     )

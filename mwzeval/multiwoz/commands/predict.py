@@ -11,7 +11,6 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_data, add_prices
 from mwzeval.conversation.models import add_model_options, add_request_options
@@ -20,9 +19,6 @@ from mwzeval.conversation.trajectory import LiveFile, check_live, live_text
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, FOLDS, LEXICALIZED, SAMPLE, known_name
 from mwzeval.output import tell, warnings_behind
-
-if TYPE_CHECKING:
-    from mwzeval.conversation.usage import Prices
 
 RUN_ENDING = ".run.jsonl"
 """How the file beside the predictions ends, which has the messages."""
@@ -90,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from mwzeval.conversation.protocols import INFRASTRUCTURE
     from mwzeval.conversation.runs import run_as_asked
-    from mwzeval.conversation.usage import read_prices
+    from mwzeval.conversation.usage import AGENT, Accounts, read_prices, usage_text
     from mwzeval.files.reading import read_bytes
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.answering import CorpusSetting, predicted_turns
@@ -133,7 +129,12 @@ def run(arguments: argparse.Namespace) -> int:
     if empty:
         tell(f"{empty:,} of {len(responses):,} turns have no answer: their responses are empty")
     if not arguments.quiet:
-        _tell_used(held, prices)
+        usage = Findings()
+        sides = Accounts.of(held.dialogues, held.header, prices, usage).sides
+        with warnings_behind(usage.warnings, can_be_validated=False):
+            for account in sides:
+                if account.side == AGENT:
+                    tell(f"the model: {usage_text(account.total, account.usd(account.total))}")
         if predictions:
             tell(f"wrote {output}: {len(predictions):,} dialogues, {len(responses):,} turns")
             tell(f"next: {_next(arguments, fold, responses)}")
@@ -143,19 +144,6 @@ def run(arguments: argparse.Namespace) -> int:
         tell(f"failed: {what}; only these are held when it is called again ({file}){why}")
         return FAILED
     return 0
-
-
-def _tell_used(held: LiveFile, prices: Prices | None) -> None:
-    """Tell what the model of the agent has used and, at these prices, what that cost."""
-    from mwzeval.conversation.usage import AGENT, Accounts, usage_text
-    from mwzeval.scores.findings import Findings
-
-    findings = Findings()
-    sides = Accounts.of(held.dialogues, held.header, prices, findings).sides
-    with warnings_behind(findings.warnings, can_be_validated=False):
-        for account in sides:
-            if account.side == AGENT:
-                tell(f"the model: {usage_text(account.total, account.usd(account.total))}")
 
 
 def _next(arguments: argparse.Namespace, fold: str, responses: Sequence[str]) -> str:

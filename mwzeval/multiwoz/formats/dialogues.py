@@ -227,34 +227,26 @@ def _framed(turn: Mapping[str, Any], place: Place) -> list[State]:
         ):
             continue
         values, path = of_frame.get("slot_values", {}), f"{path}.state.slot_values"
-        if expect(values, OBJECT, "slot values are an object", place, path):
-            domain = _domain(service)
-            slots = state.setdefault(domain, {})
-            for key, listed in values.items():
-                _add_slot(slots, domain, key, listed, place, f"{path}.{key}")
+        if not expect(values, OBJECT, "slot values are an object", place, path):
+            continue
+        domain = _domain(service)
+        slots = state.setdefault(domain, {})
+        for key, listed in values.items():
+            at = place.at(f"{path}.{key}")
+            if isinstance(listed, LIST) and not listed:
+                continue
+            value = listed[0] if isinstance(listed, LIST) else listed
+            if not (
+                expect(key, str, SLOT_AND_VALUE, at) and expect(value, str, SLOT_AND_VALUE, at)
+            ):
+                continue
+            *prefix, slot = key.split("-", 1)
+            other = _domain(prefix[0]) if prefix else domain
+            if other != domain:
+                at.error("wrong-service", f'a slot of "{other}" stands in a frame of "{domain}"')
+            elif slots.setdefault(slot, value) != value:
+                at.error("repeated-key", f'"{domain}-{slot}" has two values in this turn')
     return [state] if state else []
-
-
-def _add_slot(
-    slots: dict[str, str], domain: str, key: Any, listed: Any, place: Place, path: str
-) -> None:
-    if isinstance(listed, LIST) and not listed:
-        return
-    value = listed[0] if isinstance(listed, LIST) else listed
-    if not (
-        expect(key, str, SLOT_AND_VALUE, place, path)
-        and expect(value, str, SLOT_AND_VALUE, place, path)
-    ):
-        return
-    service, hyphen, slot = key.partition("-")
-    if not hyphen:
-        service, slot = domain, key
-    if _domain(service) != domain:
-        message = f'a slot of "{_domain(service)}" stands in a frame of "{domain}"'
-        place.error("wrong-service", message, path)
-        return
-    if slots.setdefault(slot, value) != value:
-        place.error("repeated-key", f'"{domain}-{slot}" has two values in this turn', path)
 
 
 @lru_cache(maxsize=2**10)

@@ -90,7 +90,7 @@ class Conversation:
         """Return the turns of messages, each with the position of its answer."""
         for position, raw in enumerate(messages):
             place = Place(self._findings, self._dialogue, position)
-            path = _path(place)
+            path = f"{CONTENT}[{position}]"
             if expect(raw, OBJECT, "a message is an object", place, path):
                 message = read_message(raw, place, path)
                 if message is not None:
@@ -109,45 +109,40 @@ class Conversation:
         """Go on with a message at a position."""
         if message.role in INSTRUCTIONS:
             return
-        place = Place(self._findings, self._dialogue, position)
+        place = Place(self._findings, self._dialogue, position, f"{CONTENT}[{position}]")
         is_assistant = message.role == ASSISTANT_ROLE
         says_nothing = not (message.text or message.has_other)
         calls = [called for call in message.calls if (called := self._understood(call, place))]
         if message.calls and not is_assistant:
-            place.error("calls-of-others", "only the assistant calls functions", _path(place))
+            place.error("calls-of-others", "only the assistant calls functions")
         for result in message.results:
             self._note_result(result, place)
-        if message.results or is_assistant:
-            self._reopen()
+        if self._answer and (message.results or is_assistant):
+            # Something follows what was said, so that this was not the final answer.
+            self._answer[0].warning(
+                "not-final",
+                "what the assistant says before it calls functions or speaks again in the same "
+                "turn is not scored",
+                f"{self._answer[0].key}.content",
+            )
+            self._answer = None
         if message.is_user:
             self._close()
             self._begin = place, message.text
             if says_nothing:
-                place.error("empty-message", "the user says nothing", _path(place))
+                place.error("empty-message", "the user says nothing")
         elif is_assistant:
             if self._begin is None:
                 self._begin = place, ""
                 problem = "the conversation begins with the assistant: the first turn is the user's"
-                place.error("order", problem, _path(place))
+                place.error("order", problem)
             self.has_called = self.has_called or bool(message.calls)
             self._calls += calls
             if message.text:
                 self._answer = place, message.text
             elif says_nothing and not message.calls:
                 problem = "the assistant neither says nor calls anything"
-                place.error("empty-message", problem, _path(place))
-
-    def _reopen(self) -> None:
-        """Something follows what was said, so that this was not the final answer."""
-        if self._answer:
-            place, _ = self._answer
-            place.warning(
-                "not-final",
-                "what the assistant says before it calls functions or speaks again in the same "
-                "turn is not scored",
-                f"{_path(place)}.content",
-            )
-            self._answer = None
+                place.error("empty-message", problem)
 
     def _close(self) -> None:
         """End the turn that is open, if there is one."""
@@ -158,15 +153,9 @@ class Conversation:
         response = ""
         if self._answer is None:
             message = "the assistant gives no final answer in text to this message of the user"
-            place.error("no-answer", message, _path(place))
+            place.error("no-answer", message)
         else:
             place, response = self._answer
-        turn = {"response": response, **self._called_turn()}
-        self._turns.append((place.turn or 0, turn))
-        self._begin, self._answer, self._calls = None, None, []
-
-    def _called_turn(self) -> dict[str, Any]:
-        """Return the keys of a turn that its calls decide, in their order."""
         bookings = []
         for function, record in self._calls:
             domain, arguments = function.domain, record["arguments"]
@@ -182,8 +171,11 @@ class Conversation:
             }
             # Never changed, always made anew: turns keep what the state was.
             self._state = {**self._state, domain: {**known, **filled}}
-        calls = {"calls": [record for _, record in self._calls]} if self._calls else {}
-        return {"state": self._state, "bookings": bookings, **calls}
+        turn = {"response": response, "state": self._state, "bookings": bookings}
+        if self._calls:
+            turn["calls"] = [record for _, record in self._calls]
+        self._turns.append((place.turn or 0, turn))
+        self._begin, self._answer, self._calls = None, None, []
 
     def _understood(self, call: ToolCall, place: Place) -> tuple[Function, dict[str, Any]] | None:
         """Return the function of ours that a call stands for, and the call as turns keep it.
@@ -198,7 +190,15 @@ class Conversation:
                 message = f'the id "{shorten(call.id)}" was called before in this dialogue'
                 place.error("repeated-call", message, f"{call.path}.id")
             self._called.setdefault(call.id, record)
-        tool, arguments = self._tool(call, place), _decoded(call, place)
+        tool, name, known = None, call.name, self._tools.by_name
+        if expect(name, str, "a function's name is text", place, call.name_path):
+            tool = known.get(name)
+            if tool is None:
+                own = "a table of your own functions goes with --tools"
+                close = did_you_mean(name, known) or f" (known: {', '.join(known)}; {own})"
+                message = f'unknown function "{shorten(name)}"{close}'
+                place.error("unknown-function", message, call.name_path)
+        arguments = _decoded(call, place)
         if tool is None or arguments is None or tool.function is None:
             return None
         given = _arguments(tool, tool.function, arguments, call, place)
@@ -228,21 +228,6 @@ class Conversation:
         if problem:
             place.error(*problem, path)
         record["result"] = {"error": result.value} if result.is_error else result.value
-
-    def _tool(self, call: ToolCall, place: Place) -> Tool | None:
-        name, known = call.name, self._tools.by_name
-        if not expect(name, str, "a function's name is text", place, call.name_path):
-            return None
-        if name not in known:
-            own = "a table of your own functions goes with --tools"
-            close = did_you_mean(name, known) or f" (known: {', '.join(known)}; {own})"
-            message = f'unknown function "{shorten(name)}"{close}'
-            place.error("unknown-function", message, call.name_path)
-        return known.get(name)
-
-
-def _path(place: Place) -> str:
-    return f"{CONTENT}[{place.turn}]"
 
 
 def _decoded(call: ToolCall, place: Place) -> Any:

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.choices import INPUT_FORMATS
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import marks
 from mwzeval.multiwoz.predictions.reading import read_predictions
-from tests.multiwoz.formats.rendering import to_messages, to_sgd, to_unified
-from tests.places import ROOT, sample_predictions
+from tests.places import ROOT
 
 TURN = {"response": "a"}
 MESSAGE = {"role": "user", "content": "a"}
@@ -84,44 +82,6 @@ def test_an_input_of_another_format_than_said_is_refused(said: str) -> None:
     evaluator = Evaluator(success=True, corpus="sample", input_format=said)
     with pytest.raises(InputError, match=said):
         evaluator.evaluate({"smp0021": [TURN]})
-
-
-RENDERED = {
-    "mwzeval": lambda predictions: predictions,
-    "messages": to_messages,
-    "unified": to_unified,
-    "sgd": to_sgd,
-}
-
-
-@pytest.mark.parametrize(
-    "verb",
-    [
-        ["evaluate", "-s", "-o", "{folder}/report.json"],
-        ["explain"],
-        ["compare", "-s", "--samples", "50", "{other}"],
-    ],
-    ids=lambda verb: verb[0],
-)
-def test_verbs_show_the_same_of_predictions_in_every_format(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
-) -> None:
-    shown = []
-    other = tmp_path / "other.json"
-    other.write_text(json.dumps(sample_predictions("weak-tracker")))
-    for written in ("mwzeval", "unified"):
-        predictions = sample_predictions("no-phone")
-        for turns in predictions.values():
-            for turn in turns:
-                del turn["active_domains"]
-        (tmp_path / written).mkdir()
-        file = tmp_path / written / "in.json"
-        file.write_text(json.dumps(RENDERED[written](predictions)))
-        words = [word.format(folder=tmp_path, other=other) for word in verb]
-        corpus = ["--corpus", "sample", "--input-format", "auto"]
-        assert main([*words, str(file), *corpus]) == 0
-        shown.append(capsys.readouterr().out)
-    assert shown[0] == shown[1]
 
 
 @pytest.mark.parametrize(

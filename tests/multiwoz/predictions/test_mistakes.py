@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.errors import Problem
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -197,16 +194,3 @@ def test_parts_in_any_order_report_what_the_whole_does(name: str) -> None:
     for part in reversed(cut(predictions, [3, 30])):
         incremental.update(part)
     assert incremental.compute().to_dict()["meta"]["warnings"] == whole["meta"]["warnings"]
-
-
-@pytest.mark.parametrize("name", ["only the changes", "cut at 40 characters"])
-def test_strict_refuses_a_mistake(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, output = tmp_path / "odd.json", tmp_path / "report.json"
-    predictions = made(name, sample_predictions("good"), evaluator())
-    file.write_text(json.dumps(predictions), encoding="utf-8")
-    arguments = ["evaluate", "-s", "--strict", "-i", str(file), "-o", str(output)]
-    assert main(arguments) == 2
-    assert not output.exists()
-    assert main([argument for argument in arguments if argument != "--strict"]) == 0
