@@ -61,6 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken.json").write_text("{", encoding="utf-8")
     (folder / "mine.py").write_text(AGENT, encoding="utf-8")
     write(folder / "run.jsonl", [line(USED[0])])
+    write(folder / "endless.jsonl", [line(USED[0], turns=10**400)])
     live = [{"mwzeval_live": 1, "benchmark": "crosswoz"}, {"dialogue": "a", "acts": []}]
     turn = {"response": "hi", "state": {}, "active_domains": []}
     for name, values in (("live", live), ("turns", [{"mul0001": [turn]}])):
