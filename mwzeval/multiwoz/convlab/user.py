@@ -220,9 +220,9 @@ class AgendaUser:
         for domain, _ in heard:
             if domain in self._domains:
                 self.current_domain = domain
-        # Refusals come first.
-        for (domain, intent), pairs in sorted(heard.items(), key=_is_other):
-            self._follow(domain, intent, pairs)
+        refusals = [key for key in heard if "nooffer" in key[1] or "nobook" in key[1]]
+        for domain, intent in dict.fromkeys((*refusals, *heard)):
+            self._follow(domain, intent, heard[domain, intent])
         for (domain, intent), pairs in heard.items():
             # A name makes the choice, and a booking that is not wanted is refused.
             if ("inform" in intent or "recommend" in intent) and "name" in dict(pairs):
@@ -325,11 +325,6 @@ class AgendaUser:
                     for slot, value in slots.items():
                         self.agenda.push(intent, domain, slot, value)
                 return
-
-
-def _is_other(group: tuple[tuple[str, str], Pairs]) -> bool:
-    (_, intent), _ = group
-    return "nooffer" not in intent and "nobook" not in intent
 
 
 def _is_of_booking(domain: str, intent: str) -> bool:

@@ -153,14 +153,12 @@ def _booking_slots(domain: str, slots: Mapping[str, str], rules: Rules) -> dict[
     """Return the booking slots among others; one with `book` in front counts before one without."""
     found = {
         _slot(raw): value
-        for raw, value in sorted(slots.items(), key=_is_marked)
+        for raw, value in sorted(
+            slots.items(), key=lambda slot: normalize_slot(slot[0]).startswith("book")
+        )
         if _slot(raw) in BOOKING_SLOTS[domain]
     }
     return {slot: _value(slot, value, rules) for slot, value in found.items()}
-
-
-def _is_marked(slot: tuple[str, str]) -> bool:
-    return normalize_slot(slot[0]).startswith("book")
 
 
 def _slot(raw: str) -> str:

@@ -10,12 +10,12 @@ says nothing of how many there are, or of what is missing.
 
 from __future__ import annotations
 
-import itertools
 import json
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError
@@ -29,7 +29,7 @@ from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slot
 from mwzeval.multiwoz.predictions.reading import Booking, FunctionCall
 from mwzeval.multiwoz.schema import BOOKED_BY, LONG_SLOTS, NAMED_BY, NO_VALUES, OTHER_END
 from mwzeval.multiwoz.words.numbers import AMOUNTS, SPELLED, is_total
-from mwzeval.multiwoz.words.text import Mention, Shown, fold, shown
+from mwzeval.multiwoz.words.text import Mention, fold, shown
 from mwzeval.multiwoz.words.vocabulary import PATTERNS
 
 MOST_NESTED = 16
@@ -77,7 +77,7 @@ def returned_by(call: FunctionCall) -> Returned | None:
     is_whole, values = True, [call.result]
     if isinstance(call.result, str):
         is_whole, values = _parsed(call.result)
-    text = call.result if isinstance(call.result, str) else " ".join(_said(call.result))
+    text = call.result if isinstance(call.result, str) else " ".join(_texts(call.result))
     text = PATTERNS["escaped signs"].sub(" ", text)
     return Returned(
         call=call,
@@ -91,7 +91,7 @@ def returned_by(call: FunctionCall) -> Returned | None:
     )
 
 
-def _said(value: Any) -> Iterator[str]:
+def _texts(value: Any) -> Iterator[str]:
     """Yield all keys and values of a result, however deep they are."""
     waiting = [value]
     while waiting:
@@ -193,86 +193,6 @@ def _has_failed(value: Any) -> bool:
     return False
 
 
-class Made(NamedTuple):
-    """A booking that was made: what it calls the venue, and the venues of that name."""
-
-    domain: str
-    called: str
-    venues: tuple[str, ...]
-    returned: Returned | None
-
-
-class Log:
-    """What the calls of a dialogue have returned so far."""
-
-    def __init__(self, database: Database, facts: VenueFacts) -> None:
-        self.database = database
-        self.facts = facts
-        self.returned: list[Returned] = []
-        self.made: list[Made] = []
-        self.found: dict[str, list[Returned]] = {}
-        """Domain → what its find calls returned in the last turn that has any."""
-        self._named: Sequence[Mention] = ()
-        self._spoken_of: dict[str | None, tuple[str | None, list[str]]] = {}
-        self._records: dict[tuple[str, tuple[str, ...]], list[Record]] = {}
-
-    def add(self, calls: Sequence[FunctionCall], returned: Sequence[Returned | None]) -> None:
-        """Add the calls of the next turn."""
-        found: dict[str, list[Returned]] = {}
-        for call, result in zip(calls, returned, strict=True):
-            kind, _, domain = call.function.partition("_")
-            if kind == "book" and not (result and result.has_failed):
-                booking = Booking(domain, call.arguments)
-                booked = booked_by_calls([booking], self.database, self.facts).get(domain)
-                called, venues = (booked.venue or "", booked.venues) if booked else ("", ())
-                self.made.append(Made(domain, called, venues, result))
-            if result is None:
-                continue
-            self.returned.append(result)
-            if not result.is_booking:
-                found.setdefault(result.domain, []).append(result)
-            for record in result.records:
-                if name := record.get(NAMED_BY.get(result.domain, "name")):
-                    self._records.setdefault((result.domain, folded(name)), []).append(record)
-        self.found |= found
-
-    def name(self, names: Sequence[Mention]) -> None:
-        """Keep the venues that the next turn names, if any; else those named last are kept."""
-        if names:
-            self._named = names
-            self._spoken_of.clear()
-
-    def names_only_unknown(self, domain: str | None) -> bool:
-        """Tell whether what was named last of a domain is nothing that the database has."""
-        named = [name for name in self._named if name.domain == domain]
-        return bool(named) and not any(name.venues for name in named)
-
-    def spoken_of(self, domain: str | None) -> tuple[str | None, list[str]]:
-        """Return what the venues named last are called, and the domain if they are all of one.
-
-        Of a domain only those that the database does not have.
-        """
-        if domain not in self._spoken_of:
-            named = [
-                name
-                for name in self._named
-                if domain is None or (name.domain == domain and not name.venues)
-            ]
-            domains = {name.domain for name in named} | ({domain} if domain else set())
-            only = next(iter(domains)) if len(domains) == 1 else None
-            called: dict[str, None] = {}
-            for name in named if only else ():
-                names = [self.facts.name(str(only), venue) for venue in name.venues]
-                called |= dict.fromkeys(names or [name.text])
-            self._spoken_of[domain] = only, list(called)
-        return self._spoken_of[domain]
-
-    def values(self, domain: str, called: str, slot: str) -> list[str]:
-        """Return the values of a slot that tools have returned of a venue of this name."""
-        records = self._records.get((domain, folded(called)), ())
-        return [record[slot] for record in records if slot in record]
-
-
 @lru_cache(maxsize=2**14)
 def folded(name: str) -> tuple[str, ...]:
     """Return the words of a name or value without an article, as they are compared."""
@@ -303,11 +223,10 @@ def is_same(mention: Mention, value: str) -> bool:
 REFERENCE, BOOKING = "reference", "booking"
 OF_LOG = (REFERENCE, BOOKING, CHOICE)
 """Slots of claims that nothing but a log can judge."""
-
 BOOKABLE = (*BOOKED_BY, "taxi")
 
 
-class Said(NamedTuple):
+class SystemTurn(NamedTuple):
     """A turn of the system: its words, its state, what it mentions, and the calls made for it."""
 
     words: str
@@ -317,7 +236,7 @@ class Said(NamedTuple):
 
 
 def compare_with_log(
-    turns: Sequence[Said], judged: Sequence[Judged], database: Database, facts: VenueFacts
+    turns: Sequence[SystemTurn], judged: Sequence[Judged], database: Database, facts: VenueFacts
 ) -> tuple[LogClaim, ...]:
     """Return the claims of a dialogue that its log tells something about, turn by turn.
 
@@ -329,121 +248,172 @@ def compare_with_log(
     of_database: list[list[Judged]] = [[] for _ in turns]
     for claim in judged:
         of_database[claim.turn].append(claim)
-    log = Log(database, facts)
+    log = _Log(database, facts)
     claims: list[LogClaim] = []
     for number, turn in enumerate(turns):
-        log.add(turn.calls, returned[number])
-        names = [
+        log.go_on(number, turn, returned[number])
+        if turn.words:
+            claims += sorted(log.claims(of_database[number]), key=lambda claim: claim.mention.start)
+    return tuple(claims)
+
+
+class CalledBooking(NamedTuple):
+    """A booking made by a call: the name of its venue, and the venues of that name."""
+
+    domain: str
+    name: str
+    venues: tuple[str, ...]
+    returned: Returned | None
+
+
+class _Log:
+    """What the calls of a dialogue have returned so far, compared with its present turn."""
+
+    def __init__(self, database: Database, facts: VenueFacts) -> None:
+        self._database = database
+        self._facts = facts
+        self._returned: list[Returned] = []
+        self._bookings: list[CalledBooking] = []
+        self._found: dict[str, list[Returned]] = {}
+        """Domain → what its find calls returned in the last turn that has any."""
+        self._named_last: Sequence[Mention] = ()
+        self._names_last: dict[str | None, tuple[str | None, list[str]]] = {}
+        self._records: dict[tuple[str, tuple[str, ...]], list[Record]] = {}
+
+    def go_on(self, number: int, turn: SystemTurn, returned: Sequence[Returned | None]) -> None:
+        """Go on to the next turn: add its calls, and keep the venues that it names, if any."""
+        self._number, self._turn = number, turn
+        found: dict[str, list[Returned]] = {}
+        for call, result in zip(turn.calls, returned, strict=True):
+            kind, _, domain = call.function.partition("_")
+            if kind == "book" and not (result and result.has_failed):
+                booking = Booking(domain, call.arguments)
+                booked = booked_by_calls([booking], self._database, self._facts).get(domain)
+                name, venues = (booked.venue or "", booked.venues) if booked else ("", ())
+                self._bookings.append(CalledBooking(domain, name, venues, result))
+            if result is None:
+                continue
+            self._returned.append(result)
+            if not result.is_booking:
+                found.setdefault(result.domain, []).append(result)
+            for record in result.records:
+                if known_as := record.get(NAMED_BY.get(result.domain, "name")):
+                    self._records.setdefault((result.domain, folded(known_as)), []).append(record)
+        self._found |= found
+        self._named = [
             mention
             for mention in turn.mentions
             if mention.domain is not None and NAMED_BY.get(mention.domain) == mention.slot
         ]
-        log.name(names)
-        if turn.words:
-            of_turn = _Turn(number, turn, names, log).claims(of_database[number])
-            claims += sorted(of_turn, key=lambda claim: claim.mention.start)
-    return tuple(claims)
-
-
-class _Turn:
-    """Judges what one turn says by the log so far."""
-
-    def __init__(self, number: int, said: Said, names: Sequence[Mention], log: Log) -> None:
-        self._named = names
-        self._number = number
-        self._said = said
-        self._log = log
-
-    @cached_property
-    def _shown(self) -> Shown:
-        return shown(self._said.words)
-
-    @cached_property
-    def _text(self) -> str:
-        return self._shown.text
-
-    @cached_property
-    def _names(self) -> list[tuple[int, int, Mention]]:
-        """The names in the text as it is shown, with their places there."""
-        return [
-            (*self._shown.shown_at(mention.start, mention.end), mention) for mention in self._named
-        ]
+        if self._named:
+            self._named_last = self._named
+            self._names_last.clear()
 
     def claims(self, judged: Sequence[Judged]) -> Iterator[LogClaim]:
-        """Yield the claims of this turn."""
+        """Yield the claims of the present turn."""
         for claim in judged:
             if claim.mention.slot != CHOICE:
                 yield from self._value(claim)
-        if PATTERNS["cues of the log"].search(self._said.words):
-            yield from self._references()
-            yield from self._bookings()
-            yield from self._counts()
+        if PATTERNS["cues of the log"].search(self._turn.words):
+            self._shown = shown(self._turn.words)
+            self._text = self._shown.text
+            self._places = [
+                (*self._shown.shown_at(mention.start, mention.end), mention)
+                for mention in self._named
+            ]
+            yield from self._of_references()
+            yield from self._of_bookings()
+            yield from self._of_counts()
+
+    # Values of venues
 
     def _value(self, judged: Judged) -> Iterator[LogClaim]:
-        mention, log = judged.mention, self._log
-        slot = mention.slot
-        domain, called, offered = self._spoken_of(judged)
+        mention, slot = judged.mention, judged.mention.slot
+        domain, names, offered = self._about(judged)
         if domain is None:
             return
         known = judged.known and judged.agrees is not False
         if slot == NAMED_BY[domain]:
-            if log.values(domain, mention.value or mention.text, slot):
+            if self._values(domain, mention.value or mention.text, slot):
                 yield LogClaim(self._number, mention, True, (), known)
             return
-        listed = [log.values(domain, name, slot) for name in called]
+        listed = [self._values(domain, name, slot) for name in names]
+        once = tuple(dict.fromkeys(chain.from_iterable(listed)))
         if judged.agrees is not None and self._are_of_database(domain, slot, offered, listed):
             # The tools have the database's values: there is nothing else to compare it with.
-            yield LogClaim(self._number, mention, judged.agrees, _once(listed), known)
-        elif any(is_same(mention, value) for values in listed for value in values):
+            yield LogClaim(self._number, mention, judged.agrees, once, known)
+        elif any(is_same(mention, value) for value in once):
             yield LogClaim(self._number, mention, True, (), known)
         elif listed and len(listed) <= FEW and all(listed):
-            yield LogClaim(self._number, mention, False, _once(listed), known)
+            yield LogClaim(self._number, mention, False, once, known)
 
-    def _spoken_of(self, judged: Judged) -> tuple[str | None, list[str], tuple[str, ...]]:
-        """Return the domain that a value is of, what its venues are called, and which they are.
+    def _about(self, judged: Judged) -> tuple[str | None, list[str], tuple[str, ...]]:
+        """Return the domain that a value is of, the names of its venues, and the venues.
 
         Where the database could not tell, or what is on offer only stands for a venue that it does
         not have, it is that of what is named here, or was last.
         """
-        domain, log = judged.mention.domain, self._log
-        called = [log.facts.name(str(domain), venue) for venue in judged.offered]
-        if domain not in (*NAMED_BY, None) or (called and not log.names_only_unknown(domain)):
-            return domain if called else None, called, judged.offered
-        return *log.spoken_of(domain), ()
+        domain = judged.mention.domain
+        names = [self._facts.name(str(domain), venue) for venue in judged.offered]
+        last = [name for name in self._named_last if name.domain == domain]
+        only_unknown = bool(last) and not any(name.venues for name in last)
+        if domain not in (*NAMED_BY, None) or (names and not only_unknown):
+            return domain if names else None, names, judged.offered
+        if domain not in self._names_last:
+            # Of a domain only those that the database does not have.
+            named = [
+                name
+                for name in self._named_last
+                if domain is None or (name.domain == domain and not name.venues)
+            ]
+            domains = {name.domain for name in named} | ({domain} if domain else set())
+            only = next(iter(domains)) if len(domains) == 1 else None
+            called: dict[str, None] = {}
+            for name in named if only else ():
+                of_venues = [self._facts.name(str(only), venue) for venue in name.venues]
+                called |= dict.fromkeys(of_venues or [name.text])
+            self._names_last[domain] = only, list(called)
+        return *self._names_last[domain], ()
+
+    def _values(self, domain: str, name: str, slot: str) -> list[str]:
+        """Return the values of a slot that tools have returned of a venue of this name."""
+        records = self._records.get((domain, folded(name)), ())
+        return [record[slot] for record in records if slot in record]
 
     def _are_of_database(
         self, domain: str, slot: str, venues: Sequence[str], listed: Sequence[Sequence[str]]
     ) -> bool:
         """Tell whether tools returned values of each venue, and only those of the database."""
-        has = self._log.facts.has
         return bool(venues and all(listed)) and all(
-            (value := comparable(slot, text)) is not None and has(domain, venue, slot, value)
+            (value := comparable(slot, text)) is not None
+            and self._facts.has(domain, venue, slot, value)
             for venue, values in zip(venues, listed, strict=True)
             for text in values
         )
 
-    def _references(self) -> Iterator[LogClaim]:
-        mentions = [mention for mention in self._said.mentions if mention.slot == REFERENCE]
-        read = {place for m in self._said.mentions for place in range(m.start, m.end)}
+    # References
+
+    def _of_references(self) -> Iterator[LogClaim]:
+        mentions = [mention for mention in self._turn.mentions if mention.slot == REFERENCE]
+        read = {place for m in self._turn.mentions for place in range(m.start, m.end)}
         for match in PATTERNS["code"].finditer(self._text):
             start, end = self._shown.place(*match.span("code"))
             if read.isdisjoint(range(start, end)):
                 mentions.append(self._mention(match.start("code"), match.end("code"), REFERENCE))
         mentions.sort(key=lambda mention: mention.start)
-        bound = self._bound(mentions)
-        for mention, about in zip(mentions, bound, strict=True):
-            results = [r for r in self._log.returned if r.has_code(mention.text)]
+        for mention, about in zip(mentions, self._bound(mentions), strict=True):
+            results = [r for r in self._returned if r.has_code(mention.text)]
             domains = {result.domain for result in results if result.is_booking}
+            made = [booking for booking in self._bookings if booking.returned]
             others = [
-                made.returned
-                for made in self._log.made
-                if made.domain == about and made.returned and made.returned.records
+                booking
+                for booking in made
+                if booking.domain == about and booking.returned and booking.returned.records
             ]
             if results:
                 agrees = not (domains and about and about not in domains and others)
                 yield LogClaim(self._number, mention, agrees, () if agrees else _codes(others))
-            elif all(result.is_whole for result in self._log.returned if result.is_booking):
-                made = [made.returned for made in self._log.made if made.returned]
+            elif all(result.is_whole for result in self._returned if result.is_booking):
                 yield LogClaim(self._number, mention, False, _codes(made))
 
     def _bound(self, mentions: Sequence[Mention]) -> Iterator[str | None]:
@@ -452,15 +422,13 @@ class _Turn:
         What stands before a reference tells, or where nothing does, what stands after it.
         """
         after_it = False
-        for number, mention in enumerate(mentions):
-            start, end = self._shown.shown_at(mention.start, mention.end)
-            last = mentions[number - 1] if number else None
-            begin = self._shown.shown_at(last.start, last.end)[1] if last else 0
+        places = [self._shown.shown_at(mention.start, mention.end) for mention in mentions]
+        begins, untils = [0, *(end for _, end in places)], [start for start, _ in places[1:]]
+        for (start, end), begin, until in zip(
+            places, begins, [*untils, len(self._text)], strict=False
+        ):
             domains = set() if after_it else self._domains(begin, start)
             if not domains:
-                until = len(self._text)
-                if number + 1 < len(mentions):
-                    until = self._shown.shown_at(mentions[number + 1].start, 0)[0]
                 rest = SENTENCE.match(self._text, end, until)
                 domains = self._domains(end, rest.end() if rest else end)
                 after_it = bool(domains)
@@ -483,7 +451,14 @@ class _Turn:
             domain for domain in BOOKABLE if PATTERNS[f"bookings of {domain}s"].search(text)
         }
 
-    def _bookings(self) -> Iterator[LogClaim]:
+    def _names_from(self, begin: int) -> Iterator[tuple[int, int, Mention]]:
+        """Yield the names that begin at a place of the text or behind it."""
+        first = bisect_left(self._places, begin, key=lambda place: place[0])
+        return islice(self._places, first, None)
+
+    # Bookings
+
+    def _of_bookings(self) -> Iterator[LogClaim]:
         for sentence in SENTENCE.finditer(self._text):
             start, end = sentence.span()
             matches = list(PATTERNS["booked"].finditer(self._text, start, end))
@@ -500,89 +475,82 @@ class _Turn:
                 if match["passive"] and not to_user:
                     continue
                 name, until = self._booked_name(match.end())
-                agrees = self._is_made(domains, name)
-                called = tuple(f"{made.domain} {made.called}".strip() for made in self._log.made)
+                agrees = any(
+                    not domains or booking.domain in domains
+                    for booking in self._bookings
+                    if not name or (booking.domain == name.domain and _is_of(booking, name))
+                )
+                called = tuple(
+                    f"{booking.domain} {booking.name}".strip() for booking in self._bookings
+                )
                 mention = self._mention(match.start(), until, BOOKING, domains)
                 yield LogClaim(self._number, mention, agrees, () if agrees else called)
 
     def _booked_name(self, end: int) -> tuple[Mention | None, int]:
         """Return the name that follows on "booked", and where it ends."""
-        for start, after, name in self._names_from(end):
+        for start, after, name in islice(self._names_from(end), 1):
             if start - end <= 60 and PATTERNS["before a booked venue"].fullmatch(
                 self._text, end, start
             ):
                 return name, after
-            break
         return None, end
 
-    def _names_from(self, begin: int) -> Iterator[tuple[int, int, Mention]]:
-        """Yield the names that begin at a place of the text or behind it."""
-        first = bisect_left(self._names, begin, key=lambda name: name[0])
-        return itertools.islice(self._names, first, None)
+    # Counts
 
-    def _is_made(self, domains: set[str], name: Mention | None) -> bool:
-        """Tell whether what is said to be booked was booked by a call."""
-        made = (m for m in self._log.made if not domains or m.domain in domains)
-        return any(not name or (m.domain == name.domain and _is_called(m, name)) for m in made)
-
-    def _counts(self) -> Iterator[LogClaim]:
+    def _of_counts(self) -> Iterator[LogClaim]:
         for count in counts_in(self._text):
             counts = self._counted(count.noun)
-            if counts:
-                right = count.number in counts
-                if not right and count.of_own and count.number == len(self._named):
-                    continue  # those that are named here, of more
-                told = () if right else tuple(map(str, sorted(counts)))
-                mention = self._mention(count.start, count.end, CHOICE)
-                yield LogClaim(self._number, mention, right, told)
+            agrees = count.number in counts
+            if not counts or (
+                # Those that are named here, of more.
+                not agrees and count.of_own and count.number == len(self._named)
+            ):
+                continue
+            right = () if agrees else tuple(map(str, sorted(counts)))
+            mention = self._mention(count.start, count.end, CHOICE)
+            yield LogClaim(self._number, mention, agrees, right)
 
     def _counted(self, noun: str) -> set[int]:
         """Return how many there are of what was asked for last, by log and by database."""
-        log, now = self._log, {call.function for call in self._said.calls}
-        domains = domains_of(noun, log.found)
+        now = {call.function for call in self._turn.calls}
+        domains = domains_of(noun, self._found)
         if len(domains) > 1:
             domains = [domain for domain in domains if f"find_{domain}" in now] or domains[-1:]
         counts = set()
         for domain in domains:
-            if domain not in NAMED_BY:
-                continue
-            said = {
+            values = {
                 mention.slot: mention.value
-                for mention in self._said.mentions
+                for mention in self._turn.mentions
                 if mention.domain == domain and mention.value and mention.slot != NAMED_BY[domain]
             }
-            for result in log.found[domain]:
+            for result in self._found[domain]:
                 if result.count is not None:
                     counts.add(result.count)
-                asked = normalize_slots(result.call.arguments, log.database.rules)
-                for constraints in (asked, {**said, **asked}, self._said.state.get(domain, {})):
-                    counts.add(len(log.database.find(domain, constraints)))
+                asked = normalize_slots(result.call.arguments, self._database.rules)
+                for constraints in (asked, {**values, **asked}, self._turn.state.get(domain, {})):
+                    counts.add(len(self._database.find(domain, constraints)))
         return counts
 
     def _mention(self, start: int, end: int, slot: str, domains: Collection[str] = ()) -> Mention:
         first, last = self._shown.place(start, end)
         domain = next(iter(domains)) if len(domains) == 1 else None
-        return Mention(first, last, self._said.words[first:last], slot, domain)
+        return Mention(first, last, self._turn.words[first:last], slot, domain)
 
 
-def _once(listed: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value for values in listed for value in values))
-
-
-def _codes(returned: Sequence[Returned | None]) -> tuple[str, ...]:
+def _codes(bookings: Iterable[CalledBooking]) -> tuple[str, ...]:
     """Return the references of bookings, as far as tools call them so."""
     return tuple(
         record[REFERENCE]
-        for result in returned
-        if result
-        for record in result.records
+        for booking in bookings
+        if booking.returned
+        for record in booking.returned.records
         if REFERENCE in record
     )
 
 
-def _is_called(made: Made, name: Mention) -> bool:
+def _is_of(booking: CalledBooking, name: Mention) -> bool:
     """Tell whether a booking may be of a venue that is named; it is where that is unclear."""
-    if not made.called or not (made.venues and name.venues):
-        said, called = {*folded(name.text)}, {*folded(made.called)}
-        return not called or said <= called or called <= said
-    return not set(made.venues).isdisjoint(name.venues)
+    if not booking.name or not (booking.venues and name.venues):
+        named, booked = {*folded(name.text)}, {*folded(booking.name)}
+        return not booked or named <= booked or booked <= named
+    return not set(booking.venues).isdisjoint(name.venues)

@@ -47,7 +47,7 @@ from mwzeval.multiwoz.grounding.claims import (
     claims_of,
     with_named_venues,
 )
-from mwzeval.multiwoz.grounding.log import Said, compare_with_log
+from mwzeval.multiwoz.grounding.log import SystemTurn, compare_with_log
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.live.tools import DatabaseTools
@@ -285,7 +285,7 @@ class Judge:
         if not dialogue.transcript.has_calls:
             return ()
         turns = [
-            Said(exchange.agent, exchange.state, exchange.agent_mentions, exchange.calls)
+            SystemTurn(exchange.agent, exchange.state, exchange.agent_mentions, exchange.calls)
             for exchange in dialogue.transcript.exchanges
         ]
         return compare_with_log(turns, dialogue.grounded.judged, self.database, self.facts)

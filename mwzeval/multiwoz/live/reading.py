@@ -105,21 +105,21 @@ class ReadingContext:
         """Domain and slot, as acts call it, of what the user has asked for last."""
         self._rules = rules
 
-    def said(self, acts: Iterable[Act]) -> None:
-        """Go on with what the user has said."""
+    def add_user_acts(self, acts: Iterable[Act]) -> None:
+        """Go on with a turn of the user."""
         self.asked.clear()
-        for intent, raw, spoken, value in acts:
-            domain = raw.lower()
+        for intent, raw_domain, act_slot, value in acts:
+            domain = raw_domain.lower()
             if domain not in GOAL_SLOTS:
                 continue
             self.domain = domain
             if intent == "Request":
-                self.asked.add((domain, spoken))
-            slot = GOAL_SLOTS[domain].get(spoken.lower())
+                self.asked.add((domain, act_slot))
+            slot = GOAL_SLOTS[domain].get(act_slot.lower())
             if slot is not None and value != "?" and not value.startswith(_REFERRING):
                 normal = normalize_slot(slot)
-                told = self.state.setdefault(domain, {})
-                told[normal] = normalize_value(normal, value.lower(), self._rules)
+                slots = self.state.setdefault(domain, {})
+                slots[normal] = normalize_value(normal, value.lower(), self._rules)
 
     def spelled(self, domain: str, slot: str, value: str) -> str:
         """Return a value as the goal spells it, if that means the same."""
@@ -127,13 +127,13 @@ class ReadingContext:
         if wanted is None:
             return value
         normal = normalize_slot(slot)
-        said = normalize_value(normal, value.lower(), self._rules)
+        informed = normalize_value(normal, value.lower(), self._rules)
         for part in ("info", "fail_info", "book", "fail_book"):
             own = wanted.get(part, {}).get(slot)
             if own is None:
                 continue
-            wish = normalize_value(normal, own.lower(), self._rules)
-            if said in (wish, wish.removesuffix(STATION)):
+            constraint = normalize_value(normal, own.lower(), self._rules)
+            if informed in (constraint, constraint.removesuffix(STATION)):
                 return str(own)
         return value
 
@@ -590,13 +590,13 @@ class _TurnReader:
         """Return the acts of the turn: what is not there, what is, questions, bookings."""
         if self.sentences:
             self._read_values()
-        heard = [v for v in self.values if not (v.sentence.nothing or v.sentence.unavailable)]
+        values = [v for v in self.values if not (v.sentence.nothing or v.sentence.unavailable)]
         acts = [
             Act("NoOffer", domain.capitalize(), NONE, NONE)
             for domain in dict.fromkeys(self._without_venue())
         ]
-        for domain in dict.fromkeys(value.domain for value in heard):
-            acts += self._of_domain(domain, [value for value in heard if value.domain == domain])
+        for domain in dict.fromkeys(value.domain for value in values):
+            acts += self._of_domain(domain, [value for value in values if value.domain == domain])
         acts += (
             Act("Inform", domain.capitalize(), MENTION_SLOTS[domain][slot], value)
             for domain in SERVICES
@@ -642,18 +642,18 @@ class _TurnReader:
         likely = (*sentence.topics, *sentence.domains, *self.focus)
         return next((d for d in likely if d in NAMED_BY or d == "hospital"), "")
 
-    def _of_domain(self, domain: str, heard: Sequence[Value]) -> Iterator[Act]:
+    def _of_domain(self, domain: str, values: Sequence[Value]) -> Iterator[Act]:
         """Yield what is said of a domain: of one venue, or of several to choose from."""
         name = domain.capitalize()
         naming = "Id" if domain == "train" else "Name"
-        venues = list(dict.fromkeys(value.value for value in heard if value.slot == naming))
-        rest = [value for value in heard if value.slot not in (naming, "Choice")]
-        choices = (value.value for value in heard if value.slot == "Choice")
+        venues = list(dict.fromkeys(value.value for value in values if value.slot == naming))
+        rest = [value for value in values if value.slot not in (naming, "Choice")]
+        choices = (value.value for value in values if value.slot == "Choice")
         for choice in islice(choices, 1):
             yield Act("Inform", name, "Choice", choice)
         if len(venues) > 1:
             by_venue: dict[str, list[Value]] = {venue: [] for venue in venues}
-            named = {value.mention.start: value for value in heard if value.slot == naming}
+            named = {value.mention.start: value for value in values if value.slot == naming}
             mentions = [value.mention for value in named.values()]
             for value in rest:
                 for mention in self.statements.spoken_of(value.mention, mentions):
@@ -664,18 +664,18 @@ class _TurnReader:
             else:
                 yield from (Act("Select", name, naming, venue) for venue in chosen)
                 venues = []
-                of_some = {id(value) for values in by_venue.values() for value in values}
+                of_some = {id(value) for of_venue in by_venue.values() for value in of_venue}
                 rest = [value for value in rest if id(value) not in of_some]
         intent = "Recommend" if venues and domain != "train" else "Inform"
         yield from (Act(intent, name, naming, venue) for venue in venues)
         by_slot: dict[str, list[Value]] = {}
         for value in rest:
             by_slot.setdefault(value.slot, []).append(value)
-        for slot, values in by_slot.items():
-            different = list(dict.fromkeys(value.value for value in values))
+        for slot, found in by_slot.items():
+            different = list(dict.fromkeys(value.value for value in found))
             if len(different) == 1:
                 yield Act(intent, name, slot, different[0])
-            elif any(v.sentence.asks and has("agent chooses", v.sentence.low) for v in values):
+            elif any(v.sentence.asks and has("agent chooses", v.sentence.low) for v in found):
                 yield from (Act("Select", name, slot, value) for value in different)
             elif len(venues) == 1 or domain not in NAMED_BY:
                 # Said of one thing, the last counts: `not 10 but 12 pounds`.

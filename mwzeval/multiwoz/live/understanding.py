@@ -67,26 +67,10 @@ _ANSWERS: Mapping[str, frozenset[str]] = {
 _FAR = 4
 """So many words before a place may tell which end it is."""
 _STATION = ["train", "station"]
-_KINDS = (["type"], ["category"], ["kind"])
-_CLAUSES = re.compile(
-    r",| but | and (?=with |i |it |has |have |free |there |that |offers |includes )"
-)
 _FOUND_SLOTS = frozenset(
     {"name", "area", "food", "pricerange", "type", "place", "day", "internet", "parking"}
 )
 _NUMBERS = frozenset({"people", "stay", "stars"})
-_NAMED = frozenset({"called", "named", "want"})
-_CALLED = frozenset({"called", "named", "name", "at", "is"})
-_ALONE = frozenset({"myself", "alone"})
-_PARTY_BEFORE = (["party", "of"], ["group", "of"], ["table", "of"])
-_PARTY_BEHIND = (["of", "us"], ["in", "my"], ["in", "our"], ["in", "the"])
-_SAME_SLOTS = (
-    ("price", "pricerange"),
-    *(("day", "day"), ("date", "day")),
-    *((word, "people") for word in ("number", "group", "amount", "party", "people", "guests")),
-    ("", "area"),
-)
-"""How a phrase begins that is `the same as`, and the slot that it means."""
 _FEWEST_LETTERS = 5
 _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
 
@@ -200,12 +184,12 @@ class Vocabulary:
         `known_names` are venues that were named before, so that a short name of one will do.
         """
         done = 0
-        begins = self.gazetteer.begins
+        begins, spelled_out = self.gazetteer.begins, word_list("user words spelled out")
         for index, word in enumerate(tokens.words):
             if index < done:
                 continue
             span = self._known(tokens, index, known_names) if word in begins else None
-            if span is None and (word[0].isdigit() or word in _ALONE or word == "noon"):
+            if span is None and (word[0].isdigit() or word in spelled_out):
                 span = _number(tokens, index)
             if span is None and len(word) >= _FEWEST_LETTERS and word.isalpha():
                 span = self._misspelt(tokens, index, done)
@@ -223,10 +207,9 @@ class Vocabulary:
                 return Span("stars", ("0",), index, longest.after)
             if slot == "short":
                 named = tuple(value for value in values if value in known_names)
+                key = "user words calling" if longest.after - index > 1 else "user words naming"
                 before = tokens.words[max(0, index - 2) : index]
-                is_long = longest.after - index > 1
-                is_called = not (_CALLED if is_long else _NAMED).isdisjoint(before)
-                values = named or (values[:1] if is_called else ())
+                values = named or (() if word_list(key).isdisjoint(before) else values[:1])
                 slot = "name"
             if slot in _FOUND_SLOTS and values:
                 return Span(slot, values, index, longest.after)
@@ -253,10 +236,10 @@ def _number(tokens: Tokens, index: int) -> Span | None:
     if train is not None:
         digits = "".join(char for char in tokens.text[slice(*train)] if char.isdigit())
         return Span("trainid", (f"TR{digits}",), index, index + 1)
-    if word in _ALONE:
-        return Span("people", ("1",), index, index + 1)
     if word == "noon":
         return Span("time", ("12:00",), index, index + 1)
+    if word in word_list("user words spelled out"):
+        return Span("people", ("1",), index, index + 1)
     number = number_at(tokens, index)
     if number is not None and number.slot == "time":
         written = tokens.low[tokens.start(index) : number.end]
@@ -267,11 +250,11 @@ def _number(tokens: Tokens, index: int) -> Span | None:
     value = (str(int(word)) if len(word) < 4 else word,)
     if number is not None and number.slot in _NUMBERS:
         return Span(number.slot, value, index, number.token_end)
-    following = words[index + 1 : index + 4]
+    before, following = words[max(0, index - 2) : index], words[index + 1 : index + 3]
     are_people = (
-        not word_list("user words traveller").isdisjoint(following[:2])
-        or following[:2] in _PARTY_BEHIND
-        or words[max(0, index - 2) : index] in _PARTY_BEFORE
+        not word_list("user words traveller").isdisjoint(following)
+        or has("user party of", " ".join(before))
+        or has("user of party", " ".join(following))
     )
     return Span("people" if are_people else NUMBER, value, index, index + 1)
 
@@ -481,7 +464,8 @@ class _Reader:
         before = self.words[span.first - 1] if span.first else ""
         following = self.words[span.after : span.after + 2]
         if kind not in WORDS["hotel types"]:
-            is_new = before not in ("the", "that", "this", "my") or following[:1] in _KINDS
+            is_kind = following[:1] in (["type"], ["category"], ["kind"])
+            is_new = before not in ("the", "that", "this", "my") or is_kind
             return Constraint("attraction", "type", kind) if self.ride is None and is_new else None
         words = self.words[max(self.first, span.first - 3) : span.first]
         is_meant = not (
@@ -515,7 +499,7 @@ class _Reader:
         is_sure = has("user requires", self.low) and not has("user knows whether", self.low)
         if asks and "hotel" in self.state.offered and not is_sure:
             return None
-        clause = _CLAUSES.split(self._around(span)[0])[-1]
+        clause = cue("user next clause").split(self._around(span)[0])[-1]
         value = "no" if has("user negation", clause) and " pay" not in clause else "yes"
         value = DONTCARE if has("user does not care", clause) else value
         return Constraint("hotel", span.slot, value)
@@ -573,7 +557,8 @@ class _Reader:
         for match in self.same:
             other = meaning("user place", match["domain"]) if match["domain"] else None
             for phrase in filter(None, (match["what"], match["more"])):
-                slot = next((slot for begin, slot in _SAME_SLOTS if phrase.startswith(begin)))
+                alike = (slot for slot, cued in cues("user same as").items() if cued.match(phrase))
+                slot = next(alike, "area")
                 domain = self._domain(slot, self.first)
                 if domain == other or domain is None:
                     allowed = [domain for domain in SHARED[slot] if domain != other]

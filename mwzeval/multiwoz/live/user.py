@@ -87,7 +87,7 @@ NO_OFFER, CHOICE = "nooffer", "choice"
 _NO_VENUE, _ONE_VENUE = frozenset({"0", "zero", "no", "none"}), frozenset({"1", "one"})
 _OTHER_TIME = {"leaveAt": "arriveBy", "arriveBy": "leaveAt"}
 
-Said = Mapping[str, Sequence[str]]
+SlotValues = Mapping[str, Sequence[str]]
 """Slot → values that the system has informed of in one turn."""
 Reply = tuple[str, str]
 """Slot and value."""
@@ -113,8 +113,8 @@ class LiveUser:
         self._corrected: set[Act] = set()
         self._insisted: set[tuple[str, str]] = set()
         # Since something last came of the dialogue:
-        self._said: Counter[Act] = Counter()
-        self._heard: Counter[frozenset[Act]] = Counter()
+        self._acts: Counter[Act] = Counter()
+        self._system_turns: Counter[frozenset[Act]] = Counter()
         # Of the last message, and of this one:
         self._spoken_of: set[str] = set()
         self._replies: list[Act] = []
@@ -161,12 +161,12 @@ class LiveUser:
         subject = self._subject()
         if heard and subject is not None:
             turn = frozenset(heard)
-            self._heard[turn] += 1
-            if self._heard[turn] > PATIENCE:
+            self._system_turns[turn] += 1
+            if self._system_turns[turn] > PATIENCE:
                 self._give_up(subject)
         while self._messages <= MOST_MESSAGES and (active := self._subject()) is not None:
             acts = self._message(active)
-            if acts and all(self._said[act] < PATIENCE for act in acts):
+            if acts and all(self._acts[act] < PATIENCE for act in acts):
                 return self._speak(acts)
             self._give_up(active)
         self.is_done = True
@@ -192,8 +192,8 @@ class LiveUser:
             self._refused(active, "info")
         if "nobook" in intents and "booked" in active.wanted:
             self._refused(active, "book")
-        told = [act for act in acts if act.intent in TELLING]
-        self._learn(active, told)
+        informing = [act for act in acts if act.intent in TELLING]
+        self._learn(active, informing)
         replies = [
             answer_to(active, slot)
             for slot in dict.fromkeys(act.slot for act in acts if act.intent == REQUEST)
@@ -214,20 +214,20 @@ class LiveUser:
             self._insisted.add(key)
             self._markers.append(REPEAT)
             for slot in active.constraints if part == "info" else active.booking:
-                active.told.pop(slot, None)
+                active.stated.pop(slot, None)
         else:
             self._give_up(active)
         self._in_full.add(active.domain)
 
     def _learn(self, active: _ActiveDomain, acts: Sequence[Act]) -> None:
         """Take in values, put right what is against the goal, and see whether it is booked."""
-        said: dict[str, list[str]] = defaultdict(list)
+        informed: dict[str, list[str]] = defaultdict(list)
         for act in acts:
-            said[act.slot].append(act.value)
-        active.notice_venue(said)
-        wrong = active.against(said)
+            informed[act.slot].append(act.value)
+        active.notice_venue(informed)
+        wrong = active.against(informed)
         corrected = self._object(active, wrong)
-        if not corrected and active.take_answers(said):
+        if not corrected and active.take_answers(informed):
             self._progress()
         if "booked" not in active.wanted or not any(act.intent in BOOKING for act in acts):
             return
@@ -237,9 +237,9 @@ class LiveUser:
             self._give_up(active)
         else:
             booking = active.booking
-            # What the booking says of itself need not be told any more.
-            active.told.update({slot: wish for slot, wish in booking.items() if slot in said})
-            missing = active.untold(booking)
+            # What the booking says of itself need not be stated any more.
+            active.stated.update({slot: wish for slot, wish in booking.items() if slot in informed})
+            missing = active.unstated(booking)
             for slot in missing:
                 self._reply(active, slot, booking[slot])
             if not missing and not active.pending():
@@ -257,7 +257,7 @@ class LiveUser:
             correction = Act(INFORM, active.domain, slot, wish)
             if correction not in self._corrected:
                 corrected = True
-                if active.told.get(slot) == wish:
+                if active.stated.get(slot) == wish:
                     self._corrected.add(correction)
                     self._markers.append(CORRECT)
                 self._reply(active, slot, wish)
@@ -274,8 +274,8 @@ class LiveUser:
     # Patience
 
     def _progress(self) -> None:
-        self._said.clear()
-        self._heard.clear()
+        self._acts.clear()
+        self._system_turns.clear()
 
     def _give_up(self, active: _ActiveDomain) -> None:
         if active.given_up:
@@ -299,7 +299,7 @@ class LiveUser:
         return None
 
     def _open(self, active: _ActiveDomain) -> None:
-        """Draw the order in which a domain is told, and see where a taxi goes."""
+        """Draw the order of the constraints of a domain, and find out where a taxi goes."""
         if active.order is not None:
             return
         if active.domain == "taxi":
@@ -332,7 +332,7 @@ class LiveUser:
             # Questions, or the booking, as far as there are words.
             intent, slots = missing
             asks = intent == REQUEST
-            chosen = list(slots)[:room] if asks else active.untold(slots) or list(slots)
+            chosen = list(slots)[:room] if asks else active.unstated(slots) or list(slots)
             needed = (Act(intent, domain, slot, slots[slot]) for slot in chosen)
             acts = [act for act in needed if user_act(act) is not None]
         # Behind the replies: they may be about what was spoken of before.
@@ -342,38 +342,38 @@ class LiveUser:
         return acts
 
     def _speak(self, acts: Sequence[Act]) -> list[Act]:
-        """Say acts: note what is told by them, and put some of it shorter."""
+        """Return acts as the user says them; note the constraints that they state."""
         # Who is asked answers, however often.
-        if any(self._said[act] for act in acts if act not in self._replies):
+        if any(self._acts[act] for act in acts if act not in self._replies):
             self._markers.append(REPEAT)
-        said = list(dict.fromkeys(self._markers))
+        utterance = list(dict.fromkeys(self._markers))
         for act in acts:
             active = self._domains[act.domain]
-            self._said[act] += 1
+            self._acts[act] += 1
             shorter = act
             if act.intent == INFORM and active.wishes.get(act.slot) == act.value:
                 if act not in self._replies and act.domain not in self._in_full:
                     shorter = self._shortened(act)
-                active.told[act.slot] = act.value
+                active.stated[act.slot] = act.value
             active.spoken_of = True
             word = user_act(shorter)
             if word is not None:
-                said.append(word)
+                utterance.append(word)
         self.current_domain = acts[-1].domain
         self._spoken_of = {act.domain for act in acts}
-        return said
+        return utterance
 
     def _shortened(self, act: Act) -> Act:
-        """Refer to an equal value that was told of another domain, now and then."""
+        """Refer to an equal value that was stated of another domain, now and then."""
         same = SAME_VALUE.get(act.slot)
-        if same is None or act.slot in self._domains[act.domain].told:
+        if same is None or act.slot in self._domains[act.domain].stated:
             return act
         earlier = [
             active.domain
             for active in self._domains.values()
             if active.domain != act.domain
             and not active.given_up
-            and active.told.get(act.slot) == act.value
+            and active.stated.get(act.slot) == act.value
         ]
         if not earlier or self._draws.random() >= SAME:
             return act
@@ -394,10 +394,10 @@ class _ActiveDomain:
         self.spoken_of = False
         """Whether the user has said anything of this domain."""
         self.order: list[str] | None = None
-        """Slots of constraints in the order in which they are told; None before that is drawn."""
+        """Slots of constraints in the order in which they are stated; None before that is drawn."""
         self.places: dict[str, str] = {}
         """Where a taxi goes, as far as the goal leaves that to what else it wants."""
-        self.told: dict[str, str] = {}
+        self.stated: dict[str, str] = {}
         self.venue: str | None = None
         """The venue or train that was last named."""
         self.known: dict[str, Sequence[str]] = {}
@@ -429,38 +429,38 @@ class _ActiveDomain:
         return self.given_up or (missing_part(self.wanted) is None and not self.pending())
 
     def pending(self) -> list[str]:
-        """Return the slots of constraints that are still to be told, in their order."""
-        untold = self.untold(self.constraints)
-        return untold if self.order is None else [slot for slot in self.order if slot in untold]
+        """Return the slots of constraints that are still to be stated, in their order."""
+        unstated = self.unstated(self.constraints)
+        return unstated if self.order is None else [slot for slot in self.order if slot in unstated]
 
-    def untold(self, wishes: Mapping[str, str]) -> list[str]:
+    def unstated(self, wishes: Mapping[str, str]) -> list[str]:
         words = USER_SLOTS[self.domain]
         return [
-            slot for slot, wish in wishes.items() if slot in words and self.told.get(slot) != wish
+            slot for slot, wish in wishes.items() if slot in words and self.stated.get(slot) != wish
         ]
 
-    def notice_venue(self, said: Said) -> None:
+    def notice_venue(self, informed: SlotValues) -> None:
         """Note what is said of a venue; forget the answers of another than is spoken of now."""
         slot, before = self.identity, self.venue
-        named = [name for name in said.get(slot, ()) if name.lower() not in UNINFORMATIVE]
+        named = [name for name in informed.get(slot, ()) if name.lower() not in UNINFORMATIVE]
         if named and not (before and any(fits(self.domain, slot, name, before) for name in named)):
             self.venue = named[-1]
             self.known = {}
             if before is not None:
                 self.requests.update(dict.fromkeys(self.requests, UNANSWERED))
         if self.venue is not None:
-            self.known.update(said)
+            self.known.update(informed)
 
-    def against(self, said: Said) -> list[str]:
+    def against(self, informed: SlotValues) -> list[str]:
         wishes = self.wishes
         return [
             slot
-            for slot, values in said.items()
+            for slot, values in informed.items()
             if slot in wishes
             and not any(fits(self.domain, slot, value, wishes[slot]) for value in values)
         ]
 
-    def take_answers(self, said: Said) -> bool:
+    def take_answers(self, informed: SlotValues) -> bool:
         """Store answers; return whether anything is answered that was not.
 
         Another number in each turn for the same taxi brings a user no further.
@@ -468,7 +468,7 @@ class _ActiveDomain:
         requests = self.requests
         new = False
         for slot in requests:
-            value = said.get(slot, ("",))[-1]
+            value = informed.get(slot, ("",))[-1]
             # In quotes it counts as an answer, although it says that there is none.
             answer = f'"{value}"' if value in UNANSWERED_VALUES else value
             if value and requests[slot] != answer:
@@ -497,18 +497,18 @@ def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
     return slot, "dontcare"
 
 
-def choice_among(active: _ActiveDomain, told: Sequence[Act], draws: Draws) -> Reply | None:
-    """Return the choice among several that are offered: a wish, or when all is told, any.
+def choice_among(active: _ActiveDomain, acts: Sequence[Act], draws: Draws) -> Reply | None:
+    """Return the choice among several that are offered: of the goal, or any when all is stated.
 
     What is chosen is the venue that is spoken of from then on. None where there is no choice.
     """
-    offers = [act for act in told if act.intent == "select" and act.slot not in (CHOICE, NONE)]
+    offers = [act for act in acts if act.intent == "select" and act.slot not in (CHOICE, NONE)]
     if offers and offers[0].slot in active.wishes:
         return offers[0].slot, active.wishes[offers[0].slot]
     if active.pending():
         return None
     if not offers:
-        several = any(act.slot == CHOICE and act.value.lower() not in _ONE_VENUE for act in told)
+        several = any(act.slot == CHOICE and act.value.lower() not in _ONE_VENUE for act in acts)
         return (CHOICE, "any") if several and active.venue is None else None
     slot = offers[0].slot
     values = [act.value for act in offers if act.slot == slot]
@@ -547,20 +547,20 @@ def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | N
     return acts
 
 
-def fits(domain: str, slot: str, said: str, wanted: str) -> bool:
-    """Return whether a said value is the wanted one, or says nothing against it.
+def fits(domain: str, slot: str, value: str, wanted: str) -> bool:
+    """Return whether a value is the wanted one, or says nothing against it.
 
     Times of trains are limits. Spelling does not count: neither in names, nor in types and times.
     """
-    said, wanted = said.strip().lower(), wanted.strip().lower()
-    if said == wanted or said in UNINFORMATIVE or wanted in UNINFORMATIVE:
+    value, wanted = value.strip().lower(), wanted.strip().lower()
+    if value == wanted or value in UNINFORMATIVE or wanted in UNINFORMATIVE:
         return True
     column = normalize_slot(slot)
-    said, wanted = (normalize_value(column, value, "2023") for value in (said, wanted))
-    if said == wanted:
+    value, wanted = (normalize_value(column, text, "2023") for text in (value, wanted))
+    if value == wanted:
         return True
-    if slot == "name" and domain in VENUE_DOMAINS and fold(said) and fold(wanted):
-        return not name_forms(said, domain).isdisjoint(name_forms(wanted, domain))
+    if slot == "name" and domain in VENUE_DOMAINS and fold(value) and fold(wanted):
+        return not name_forms(value, domain).isdisjoint(name_forms(wanted, domain))
     if domain == "train" and slot in ("arriveBy", "leaveAt"):
-        return time_fits(slot, said, wanted) is not False
+        return time_fits(slot, value, wanted) is not False
     return False

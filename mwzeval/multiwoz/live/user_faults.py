@@ -353,7 +353,7 @@ class _Expressed:
         self.booked: set[str] = set()
 
     def say(self, text: str) -> None:
-        self._context.said(self._acts(self._note(text), frozenset(fold(text))))
+        self._context.add_user_acts(self._acts(self._note(text), frozenset(fold(text))))
 
     def hear(self, messages: AgentMessages) -> None:
         text = "\n".join(filter(None, _texts_of(messages)))

@@ -62,7 +62,7 @@ class UserInWords:
 
     def _say(self, acts: list[Act]) -> str:
         text = user_text(acts, self._rng)
-        self._context.said(acts)
+        self._context.add_user_acts(acts)
         self._said.append(acts)
         self._messages.append(user_message(text))
         return text

@@ -26,7 +26,7 @@ from mwzeval.multiwoz.grounding.claims import (
     claims_of,
     with_named_venues,
 )
-from mwzeval.multiwoz.grounding.log import Said, compare_with_log
+from mwzeval.multiwoz.grounding.log import SystemTurn, compare_with_log
 from mwzeval.multiwoz.grounding.scores import Words, booking_row, grounded_row
 from mwzeval.multiwoz.normalization import State, estimate_active_domains, normalize_states
 from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
@@ -311,7 +311,7 @@ class Scorer:
         if not any(dialogue.calls):
             return ()
         states = (turn.state for turn in dialogue.turns)
-        said = map(Said, dialogue.words, states, self.all_mentions(dialogue), dialogue.calls)
+        said = map(SystemTurn, dialogue.words, states, self.all_mentions(dialogue), dialogue.calls)
         return compare_with_log([*said], grounded.judged, self.database, self.grounding.facts)
 
     def words(self, dialogue: NormalizedDialogue) -> Words:

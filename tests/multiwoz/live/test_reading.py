@@ -49,7 +49,7 @@ def context(domain: str, said: str = "") -> ReadingContext:
     """Return the context of a user that has spoken of a domain; `said` are slots and values."""
     made = reader().context(begun(GOAL))
     told = [part.split("=") for part in said.split()]
-    made.said([Act("Inform", domain.capitalize(), slot, value) for slot, value in told])
+    made.add_user_acts([Act("Inform", domain.capitalize(), slot, value) for slot, value in told])
     made.domain = domain
     return made
 
@@ -150,7 +150,7 @@ def test_words_of_a_street_tell_no_domain() -> None:
     }
     of_town = AgentReader(TOWN | rows)
     made = of_town.context(begun(GOAL))
-    made.said([Act("Request", "Restaurant", "Addr", "?")])
+    made.add_user_acts([Act("Request", "Restaurant", "Addr", "?")])
     turn = AgentTurn((), "The address is Leisure Park, Clifton Way.")
     assert of_town.acts_of(turn, made) == [
         Act("Inform", "Restaurant", "Addr", "Leisure Park, Clifton Way")
@@ -159,7 +159,7 @@ def test_words_of_a_street_tell_no_domain() -> None:
 
 def test_what_is_asked_for_and_not_known_is_heard() -> None:
     made = context("restaurant")
-    made.said(
+    made.add_user_acts(
         [Act("Request", "Restaurant", "Phone", "?"), Act("Request", "Restaurant", "Addr", "?")]
     )
     text = "I do not have their phone number, and the address is 1 High Street."
@@ -171,7 +171,7 @@ def test_what_is_asked_for_and_not_known_is_heard() -> None:
 
 def test_what_is_asked_for_need_not_be_named_again() -> None:
     made = context("restaurant")
-    made.said([Act("Request", "Restaurant", "Phone", "?")])
+    made.add_user_acts([Act("Request", "Restaurant", "Phone", "?")])
     turn = AgentTurn((), "I'm sorry, but I don't have that information. Look it up online.")
     assert reader().acts_of(turn, made) == [Act("Inform", "Restaurant", "Phone", "unknown")]
 
@@ -232,7 +232,7 @@ def test_nothing_that_an_agent_says_raises_and_all_acts_are_known(
 ) -> None:
     goal = {"domain_ordering": domains, **{domain: GOAL[domain] for domain in domains}}
     made = reader().context(begun(goal))
-    made.said([Act("Inform", domains[0].capitalize(), "People", "2")])
+    made.add_user_acts([Act("Inform", domains[0].capitalize(), "People", "2")])
     acts = reader().acts_of(AgentTurn(tuple(of_turn), text), made)
     assert all(
         act.domain == "general" or act.slot.lower() in SYSTEM_SLOTS[act.domain.lower()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -135,15 +135,9 @@ def user(seed: int = 1, goal: dict[str, Any] = GOAL) -> UserInWords:
     return UserInWords(live, reader(), Random(seed))
 
 
-def dialogue_with(make: Callable[[], UserInWords], *answers: str) -> dict[str, Any]:
-    users: list[UserInWords] = []
-
-    def begun() -> UserInWords:
-        users.append(make())
-        return users[0]
-
-    converse(begun, lambda: Scripted(*answers))
-    report: dict[str, Any] = json.loads(json.dumps(users[0].report()))
+def dialogue_with(talking: UserInWords, *answers: str) -> dict[str, Any]:
+    converse(lambda: talking, lambda: Scripted(*answers))
+    report: dict[str, Any] = json.loads(json.dumps(talking.report()))
     return report
 
 
@@ -151,7 +145,7 @@ def test_a_user_gets_what_it_wants_in_words() -> None:
     wanted = {part: wish for part, wish in GOAL["restaurant"].items() if part != "fail_info"}
     goal = {"domain_ordering": ["restaurant"], "restaurant": wanted}
     report = dialogue_with(
-        lambda: user(goal=goal),
+        user(goal=goal),
         "Which area and what kind of food?",
         "Red Kettle serves chinese food in the north. Its phone number is 01223000002.",
         "For how many people, on what day and at what time?",
@@ -165,7 +159,7 @@ def test_a_user_gets_what_it_wants_in_words() -> None:
 
 
 def test_a_user_that_is_told_nothing_gives_up() -> None:
-    report = dialogue_with(user, "I see.")
+    report = dialogue_with(user(), "I see.")
     assert not report["complete"]
     assert report["token"] == "[GIVE UP]"
 
@@ -177,14 +171,14 @@ def test_the_same_seed_says_the_same() -> None:
         "How about Red Kettle?",
         "Hm.",
     )
-    assert dialogue_with(user, *answers) == dialogue_with(user, *answers)
-    assert dialogue_with(user, *answers) != dialogue_with(lambda: user(2), *answers)
+    assert dialogue_with(user(), *answers) == dialogue_with(user(), *answers)
+    assert dialogue_with(user(), *answers) != dialogue_with(user(2), *answers)
 
 
 @examples(60)
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=4))
 def test_no_words_break_a_user(answers: Sequence[str]) -> None:
-    assert dialogue_with(user, *answers)["token"] in ("[DONE]", "[GIVE UP]")
+    assert dialogue_with(user(), *answers)["token"] in ("[DONE]", "[GIVE UP]")
 
 
 class RuleSystemInWords:

@@ -110,18 +110,7 @@ def test_other_capitals_are_no_names(response: str) -> None:
     assert invented(response) == []
 
 
-@pytest.mark.parametrize(
-    ("response", "active", "domains"),
-    [
-        ("How about the Purple Frog?", ("hotel",), ["hotel"]),
-        ("How about the Purple Frog?", ("train", "attraction"), ["attraction"]),
-        ("How about the Purple Frog, a museum in the north?", ("hotel",), ["attraction"]),
-        ("How about the Purple Frog Hotel near the museum?", HERE, ["hotel"]),
-        ("How about the Purple Frog?", ("hotel", "restaurant"), [None]),
-        ("How about the Purple Frog?", ("taxi",), []),
-        ("How about the Purple Frog?", (), [None]),
-    ],
-)
+@tabled
 def test_the_domain_is_told_by_words_or_by_the_turn(
     response: str, active: tuple[str, ...], domains: list[str | None]
 ) -> None:
@@ -182,15 +171,7 @@ def test_a_total_is_the_price_of_up_to_eight_tickets(tickets: int, pence: int) -
     assert not is_total(ticket, 0)
 
 
-@pytest.mark.parametrize(
-    ("response", "landmarks"),
-    [
-        ("Blue Lantern is near the Purple Frog Hotel.", ["Purple Frog Hotel"]),
-        ("It is opposite the **Purple Frog Museum** and cheap.", ["Purple Frog Museum"]),
-        ("A short walk from Regency Gallery and the Purple Frog Hotel.", ["Purple Frog Hotel"]),
-        ("It is not far from Purple Frog, which is nice.", ["Purple Frog"]),
-    ],
-)
+@tabled
 def test_a_name_by_which_another_place_is_found_is_no_name_on_offer(
     response: str, landmarks: list[str]
 ) -> None:

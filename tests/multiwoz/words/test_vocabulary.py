@@ -11,15 +11,10 @@ import pytest
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
-from mwzeval.multiwoz.schema import DAYS, VENUE_DOMAINS
+from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from mwzeval.multiwoz.words.vocabulary import (
     LISTS,
-    NUMBER_WORDS,
     PATTERNS,
-    SPELLINGS,
-    WORD_SPELLINGS,
-    WORDS,
-    phrases,
 )
 from tests.places import ROOT
 
@@ -49,16 +44,6 @@ def test_a_broken_row_is_named(tmp_path: Path, row: str) -> None:
     table.write_text(f"# slot, value, spellings\n\narea\teast\teast, eastern\n{row}\n")
     with pytest.raises(DataError, match=r"spellings\.tsv, line 4: not 3 columns"):
         list(table_rows(table, 3))
-
-
-def test_lists_and_spellings() -> None:
-    assert {"gray", "grey"} < WORDS["car colours"]
-    assert phrases("parts of town")[0] == ("of", "the", "city")
-    assert tuple(SPELLINGS["day"]) == DAYS
-    assert "thurs" in SPELLINGS["day"]["thursday"]
-    assert SPELLINGS["food"]["pan asian"] == ["pan asian"]
-    assert WORD_SPELLINGS["theater"] == "theatre"
-    assert [NUMBER_WORDS[word] for word in ("zero", "twelve", "ninety")] == ["0", "12", "90"]
 
 
 def test_no_word_is_listed_twice() -> None:
