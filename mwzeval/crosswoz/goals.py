@@ -14,7 +14,7 @@ from typing import Any
 
 from mwzeval.crosswoz.corpus.acts import SERVICE_PREFIX
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple, Value
 from mwzeval.crosswoz.corpus.names import (
     ADDRESS,
     ATTRACTION,
@@ -43,7 +43,6 @@ from mwzeval.crosswoz.corpus.ontology import TOLD
 from mwzeval.crosswoz.protocols import Rng
 from mwzeval.errors import DataError
 
-Value = str | tuple[str, ...]
 MOST_SUBGOALS = 5
 VENUE_CHANCE = 0.8
 NAME_CHANCE = 0.1

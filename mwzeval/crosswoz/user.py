@@ -20,7 +20,7 @@ from mwzeval.crosswoz.corpus.acts import (
     general,
     ordered,
 )
-from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple, Value
 from mwzeval.crosswoz.corpus.names import (
     LIST_SLOTS,
     NAME,
@@ -31,7 +31,6 @@ from mwzeval.crosswoz.corpus.names import (
 )
 from mwzeval.crosswoz.protocols import Rng
 
-Value = str | tuple[str, ...]
 FIRST_TURN = (2, 3, 4), (30, 50, 20)
 """How many lines of the goal the first turn expresses, and how often."""
 LATER_TURNS = (1, 2, 3, 4), (40, 25, 15, 10)

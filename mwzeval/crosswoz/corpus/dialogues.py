@@ -18,6 +18,7 @@ LINE = (
     "texts, true or false"
 )
 Kind = TypeVar("Kind")
+Value = str | tuple[str, ...]
 State = dict[str, dict[str, str]]
 """Domain → slot → value, "" where nothing is asked; several items are joined by one space."""
 Selected = Mapping[str, tuple[str, ...]]
@@ -34,7 +35,7 @@ class SemanticTuple(NamedTuple):
     subgoal: int
     domain: str
     slot: str
-    value: str | tuple[str, ...]
+    value: Value
     expressed: bool
 
     @property
@@ -48,7 +49,7 @@ class SemanticTuple(NamedTuple):
         value = self.value
         return self.expressed and bool(value) and not (isinstance(value, str) and "id" in value)
 
-    def with_value(self, value: str | tuple[str, ...], *, expressed: bool = True) -> SemanticTuple:
+    def with_value(self, value: Value, *, expressed: bool = True) -> SemanticTuple:
         """Return the same line with another value."""
         return self._replace(value=value, expressed=expressed)
 

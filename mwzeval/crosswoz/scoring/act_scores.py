@@ -6,7 +6,6 @@ act counts once here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -20,6 +19,7 @@ from mwzeval.crosswoz.corpus.ontology import parts_of
 from mwzeval.crosswoz.protocols import SYSTEM, USER
 from mwzeval.crosswoz.reading import Predicted
 from mwzeval.crosswoz.scoring.scopes import (
+    ALL_AND_TYPES,
     GOLD,
     PREDICTED,
     RIGHT,
@@ -64,16 +64,16 @@ class ActScores(Generic[AnyAct]):
 
     def row(self, turns: Iterable[ActTurn[AnyAct]]) -> dict[str, float]:
         """Return the counts over the turns of a dialogue; what is 0 is left out."""
-        counts: Counter[tuple[str, str]] = Counter()
+        counts: dict[tuple[str, str], int] = {}
         for predicted, gold, scopes in turns:
             for kind, acts in ((RIGHT, predicted & gold), (PREDICTED, predicted), (GOLD, gold)):
                 if not acts:
                     continue
                 for scope in (WHOLE, *scopes):
-                    counts[kind, scope] += len(acts)
+                    counts[kind, scope] = counts.get((kind, scope), 0) + len(acts)
                 for act in acts:
                     for scope in self.scopes_of(act):
-                        counts[kind, scope] += 1
+                        counts[kind, scope] = counts.get((kind, scope), 0) + 1
         known, prefix = {WHOLE, *self.scopes}, self.prefix
         row = {f"{prefix}.{k}@{s}": float(n) for (k, s), n in counts.items() if s in known}
         # A dialogue counts for a score when it has gold acts.
@@ -200,7 +200,6 @@ class PolicyScores(TrackScores):
         yield from DELEXICALIZED_ACTS.measures("Policy delex act", without, sums, "policy.{}_delex")
 
 
-SCOPES = (WHOLE, *TYPE_SCOPES)
 JOINT = {
     "joint": ("Joint user state", "values+flags"),
     "joint_values": ("Joint user state, values only", "values"),
@@ -218,7 +217,7 @@ class SimulatorScores(TrackScores):
 
     main = ("sim.joint", "sim.joint_values", "sim.f1")
     columns = (
-        *(f"sim.{kind}@{s}" for s in SCOPES for kind in ("turns", "dialogues", *JOINT)),
+        *(f"sim.{kind}@{s}" for s in ALL_AND_TYPES for kind in ("turns", "dialogues", *JOINT)),
         *USER_ACTS.columns,
     )
 
@@ -247,6 +246,6 @@ class SimulatorScores(TrackScores):
         for variant, (label, compared) in JOINT.items():
             signature = sign("sim", {"lines": compared, "first_turn": "out"})
             name = f"sim.{variant}"
-            yield from rates(name, label, signature, sums, SCOPES, name, "sim.turns")
+            yield from rates(name, label, signature, sums, ALL_AND_TYPES, name, "sim.turns")
         signature = sign("sim", {"acts": "exact", "first_turn": "in"})
         yield from USER_ACTS.measures("User act", signature, sums)

@@ -9,12 +9,12 @@ tell. Simulated dialogues need none of this: their users say in their state what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mwzeval.crosswoz.corpus.acts import GENERAL, INFORM, RECOMMEND, REQUEST, SERVICE_PREFIX, Act
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, Goal, SemanticTuple, Value
 from mwzeval.crosswoz.corpus.names import (
     DEPARTURE,
     DESTINATION,
@@ -31,11 +31,11 @@ from mwzeval.crosswoz.corpus.names import (
 )
 from mwzeval.crosswoz.corpus.normalization import comparable_text
 from mwzeval.crosswoz.reading import Predicted
-from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign, TrackScores, rates
+from mwzeval.crosswoz.scoring.scopes import ALL_AND_TYPES, Sign, TrackScores, rates
 from mwzeval.crosswoz.scoring.success import Judgement, is_nothing, judge, plain
 from mwzeval.crosswoz.scoring.text_scores import TextScores
 from mwzeval.metrics.measure import Measure
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.score import WHOLE, Signature
 
 DENIALS = re.compile("没有|没|无|不提供|不含|不包|不支持|暂未|不具备|不是")
 """How a sentence says that there is no such thing."""
@@ -43,9 +43,7 @@ AFFIRMATIONS = re.compile("有|提供|是的|可以|支持|能")
 SENTENCES = re.compile(r"[。！？!?;；，,\n]")
 
 
-def told_in(
-    response: str, slot: str, held: object, *, asked: bool = False
-) -> str | tuple[str, ...]:
+def told_in(response: str, slot: str, held: object, *, asked: bool = False) -> Value:
     """Return the value that a response tells of a slot, as far as it is the database's `held`.
 
     "" when it does not: words that say something else are no answer. Services are told by a
@@ -70,8 +68,7 @@ def _service(response: str, service: str) -> str:
     name = comparable_text(service)
     for part in SENTENCES.split(response):
         if name in comparable_text(part):
-            rest = part.replace(service, "")
-            return NO if DENIALS.search(rest) else YES
+            return NO if DENIALS.search(part.replace(service, "")) else YES
     return ""
 
 
@@ -91,7 +88,6 @@ def _number(response: str, slot: str, held: float) -> str:
 
 
 OUTCOMES = {"inform": "Inform", "success": "Success"}
-SCOPES = (WHOLE, *TYPE_SCOPES)
 
 
 class EndToEndScores(TrackScores):
@@ -104,8 +100,7 @@ class EndToEndScores(TrackScores):
     def __init__(self, database: Database, texts: TextScores, *, by_acts: bool = False) -> None:
         self._database, self._texts, self.by_acts = database, texts, by_acts
         self.main = ("e2e.inform", "e2e.success", *texts.main)
-        outcomes = (f"e2e.{kind}@{scope}" for scope in SCOPES for kind in ("dialogues", *OUTCOMES))
-        self.columns = (*outcomes, *texts.columns)
+        self.columns = (*outcome_columns(ALL_AND_TYPES, *OUTCOMES), *texts.columns)
 
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
@@ -117,9 +112,8 @@ class EndToEndScores(TrackScores):
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the outcomes of one dialogue."""
         judged = self.judgement(gold, predicted)
-        kinds = {"dialogues": True, "inform": judged.inform, "success": judged.success}
         scopes = (WHOLE, gold.goal_type)
-        return {f"e2e.{kind}@{s}": float(value) for kind, value in kinds.items() for s in scopes}
+        return outcome_row(scopes, inform=judged.inform, success=judged.success)
 
     def judgement(self, gold: Dialogue, predicted: Sequence[Predicted]) -> Judgement:
         """Return what is wrong with what a dialogue comes to."""
@@ -129,13 +123,34 @@ class EndToEndScores(TrackScores):
         """Yield Inform, Success and BLEU-4, by goal type."""
         signature = sign("e2e", {"told": "acts" if self.by_acts else "text", "user": "corpus"})
         for kind, label in OUTCOMES.items():
-            name, whole = f"e2e.{kind}", "e2e.dialogues"
-            yield from rates(name, label, signature, sums, SCOPES, name, whole, is_outcome=True)
+            yield from outcome_rates(kind, label, signature, sums, ALL_AND_TYPES)
         yield from self._texts.measures(sign, sums)
 
 
+def outcome_columns(scopes: Iterable[str], *kinds: str) -> tuple[str, ...]:
+    """Return the columns of outcomes of dialogues, 0 or 1, by scope."""
+    return tuple(f"e2e.{kind}@{scope}" for scope in scopes for kind in ("dialogues", *kinds))
+
+
+def outcome_row(scopes: Iterable[str], **outcomes: bool) -> dict[str, float]:
+    """Return the numbers of a dialogue that belongs to some scopes."""
+    values = {"dialogues": True, **outcomes}
+    return {f"e2e.{kind}@{scope}": float(v) for kind, v in values.items() for scope in scopes}
+
+
+def outcome_rates(
+    kind: str,
+    label: str,
+    signature: Signature,
+    sums: Mapping[str, float],
+    scopes: Iterable[str],
+) -> Iterator[Measure]:
+    """Yield the share of dialogues with an outcome in percent, by scope."""
+    name = f"e2e.{kind}"
+    return rates(name, label, signature, sums, scopes, name, "e2e.dialogues", is_outcome=True)
+
+
 ENDS = (DEPARTURE, DESTINATION)
-Value = str | tuple[str, ...]
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from mwzeval.crosswoz.scoring.success import (
     WRONG_ACT_VALUE,
     WRONG_LINE,
     WRONG_SLOT,
+    spelled,
 )
 from mwzeval.scores.explanation import (
     MISSING,
@@ -58,7 +59,7 @@ def explain(
     return Explanation(
         unit=gold.name,
         outcomes={WHOLE: {key: value for case in cases for key, value in case.outcomes.items()}},
-        goal=tuple(_goal_facts(gold)),
+        goal=tuple(goal_facts(gold.goal_type, gold.goal)),
         turns=tuple(
             TurnView(
                 _utterances(*turn), tuple(fact for case in cases for fact in case.facts[number])
@@ -246,12 +247,14 @@ def _system_facts(turn: Predicted) -> Iterator[Fact]:
             yield Fact("selected", ", ".join(names), domain)
 
 
-def _goal_facts(gold: Dialogue) -> Iterator[Fact]:
-    yield Fact("goal type", gold.goal_type)
-    for line in gold.goal:
-        what = "wants" if line.value else "asks for"
-        value = f"{line.slot} = {_value(line.value)}" if line.value else line.slot
-        yield Fact(f"{line.subgoal} {what}", value, line.domain)
+def goal_facts(goal_type: str, goal: Goal, final_goal: Goal | None = None) -> Iterator[Fact]:
+    """Yield a goal line by line, with the last values of a final goal where they are others."""
+    yield Fact("goal type", goal_type)
+    for line, final in zip(goal, final_goal or goal, strict=True):
+        label = "wants" if line.value else "asks for"
+        value = f"{line.slot} = {spelled(line.value)}" if line.value else line.slot
+        last = f" → {spelled(final.value)}" if final.value != line.value else ""
+        yield Fact(f"{line.subgoal} {label}", f"{value}{last}", line.domain)
 
 
 def _utterances(exchange: Exchange, predicted: Predicted) -> tuple[Utterance, ...]:

@@ -23,6 +23,7 @@ from mwzeval.statistics.bootstrap import Sums
 SELECT_TURNS = "Select turns"
 """The scope of exchanges whose user refers to what was chosen before ("near the one …")."""
 TYPE_SCOPES = tuple(GOAL_TYPES)
+ALL_AND_TYPES = (WHOLE, *TYPE_SCOPES)
 Sign = Callable[[str, Mapping[str, object]], Signature]
 """Returns the signature of a metric with choices of its own."""
 RIGHT, PREDICTED, GOLD = "right", "predicted", "gold"

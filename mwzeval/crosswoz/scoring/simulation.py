@@ -35,6 +35,8 @@ from mwzeval.crosswoz.log import (
     log_lines,
     natural_mix,
 )
+from mwzeval.crosswoz.scoring.end_to_end_scores import outcome_columns, outcome_rates, outcome_row
+from mwzeval.crosswoz.scoring.explanation import goal_facts
 from mwzeval.crosswoz.scoring.success import NOT_DONE, NOT_FINISHED, Judgement, judge, spelled
 from mwzeval.crosswoz.tracks import (
     END_TO_END,
@@ -159,10 +161,8 @@ def evaluate_simulation(
         name: judge(each.goal, outcome_of(each, gold.database), gold.database)
         for name, each in dialogues.items()
     }
-    table = Table.from_rows(
-        tuple(_column(kind, scope) for scope in SCOPES for kind in ("dialogues", *OUTCOMES)),
-        list(_rows(dialogues, judgements)),
-    )
+    columns = outcome_columns(SCOPES, *OUTCOMES)
+    table = Table.from_rows(columns, list(_rows(dialogues, judgements)))
     choices = {
         "corpus": f"{gold.corpus}@{gold.fold.checksum}",
         "fold": "simulated",
@@ -208,42 +208,26 @@ def _rows(
     natural = natural_mix(dialogues)
     for index, (name, each) in enumerate(dialogues.items()):
         # Who never finished was not served, whatever was said until then.
-        kinds = {
-            "dialogues": True,
+        outcomes = {
             "finish_rate": each.finished,
             "inform": each.finished and judgements[name].inform,
             "success": each.finished and judgements[name].success,
         }
         scopes = [WHOLE, each.goal_type, *([NATURAL] if index < natural else [])]
-        yield name, {_column(k, s): float(v) for k, v in kinds.items() for s in scopes}
+        yield name, outcome_row(scopes, **outcomes)
 
 
 def _measures(sums: Mapping[str, float], signature: Signature) -> Iterator[Measure]:
-    scopes = [scope for scope in SCOPES if sums[_column("dialogues", scope)]]
-    types = tuple(scope for scope in scopes if scope in GOAL_TYPES)
+    types = [scope for scope in GOAL_TYPES if sums[f"e2e.dialogues@{scope}"]]
     for kind, label in OUTCOMES.items():
-        for scope in scopes:
-            yield Measure(
-                f"e2e.{kind}",
-                label,
-                signature,
-                partial(_mean_rate, kind, (scope,)),
-                scope=scope,
-                cases=_column("dialogues", scope),
-                outcome=_column(kind, scope),
-            )
+        yield from outcome_rates(kind, label, signature, sums, SCOPES)
         macro = partial(_mean_rate, kind, types)
         yield Measure(f"e2e.{kind}", label, signature, macro, scope=MACRO)
 
 
 def _mean_rate(kind: str, scopes: Sequence[str], sums: Sums) -> NDArray[np.float64]:
-    pairs = ((_column(kind, scope), _column("dialogues", scope)) for scope in scopes)
-    rates = [100 * sums[part] / sums[whole] for part, whole in pairs]
+    rates = [100 * sums[f"e2e.{kind}@{s}"] / sums[f"e2e.dialogues@{s}"] for s in scopes]
     return np.asarray(np.array(rates).mean(axis=0), dtype=np.float64)
-
-
-def _column(kind: str, scope: str) -> str:
-    return f"e2e.{kind}@{scope}"
 
 
 def explain(dialogue: LoggedDialogue, judged: Judgement) -> Explanation:
@@ -258,19 +242,10 @@ def explain(dialogue: LoggedDialogue, judged: Judgement) -> Explanation:
                 "e2e.success": judged.success if finished and judged.inform else None,
             }
         },
-        goal=tuple(_goal_facts(dialogue)),
+        goal=tuple(goal_facts(dialogue.goal_type, dialogue.goal, dialogue.final_goal)),
         turns=tuple(map(_turn, dialogue.turns)),
         reasons=tuple(judged.reasons() if finished else _not_finished(dialogue)),
     )
-
-
-def _goal_facts(dialogue: LoggedDialogue) -> Iterator[Fact]:
-    yield Fact("goal type", dialogue.goal_type)
-    for wanted, final in zip(dialogue.goal, dialogue.final_goal, strict=True):
-        what = f"{wanted.slot} = {spelled(wanted.value)}" if wanted.value else wanted.slot
-        came = f" → {spelled(final.value)}" if final.value != wanted.value else ""
-        label = "wants" if wanted.value else "asks for"
-        yield Fact(f"{wanted.subgoal} {label}", f"{what}{came}", wanted.domain)
 
 
 def _turn(raw: Mapping[str, Any]) -> TurnView:

@@ -6,7 +6,6 @@ system's first query, to the letter. `normalised` and `name_lenient` are ours.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -103,8 +102,8 @@ class StateScores(TrackScores):
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the counts of one dialogue."""
-        row: Counter[str] = Counter()
-        slots: Counter[tuple[str, str]] = Counter()
+        row: dict[str, float] = {}
+        slots: dict[str, list[int]] = {}
         for exchange, turn in zip(gold.exchanges, predicted, strict=True):
             state, target = turn.state or {}, exchange.system.first_query
             wrong = list(differences(state, target))
@@ -117,21 +116,28 @@ class StateScores(TrackScores):
             for scope in (WHOLE, *turn_scopes(gold, exchange)):
                 row[f"dst.dialogues@{scope}"] = 1
                 for kind in ("turns", *right):
-                    row[f"dst.{kind}@{scope}"] += 1
+                    key = f"dst.{kind}@{scope}"
+                    row[key] = row.get(key, 0) + 1
             for domain in {**target, **state}:
                 theirs, mine = target.get(domain, NO_SLOTS), state.get(domain, NO_SLOTS)
-                slots[domain, GOLD] += sum(map(bool, theirs.values()))
-                filled = [(slot, value) for slot, value in mine.items() if value]
-                slots[domain, PREDICTED] += len(filled)
-                slots[domain, RIGHT] += sum(theirs.get(slot) == value for slot, value in filled)
-        for (domain, kind), number in slots.items():
+                counts = slots.setdefault(domain, [0, 0, 0])
+                for slot, value in mine.items():
+                    if value:
+                        counts[0] += theirs.get(slot) == value
+                        counts[1] += 1
+                for value in theirs.values():
+                    if value:
+                        counts[2] += 1
+        for domain, counts in slots.items():
             own = (domain,) if domain in DOMAINS else ()
             for scope in (WHOLE, gold.goal_type, *own):
-                row[f"dst.slots_{kind}@{scope}"] += number
-                if kind == GOLD and number:
+                for kind, number in zip((RIGHT, PREDICTED, GOLD), counts, strict=True):
+                    key = f"dst.slots_{kind}@{scope}"
+                    row[key] = row.get(key, 0) + number
+                if counts[2]:
                     # A dialogue is behind a score when it has something to be found.
                     row[f"dst.slots_dialogues@{scope}"] = 1
-        return dict(row)
+        return row
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield the variants of joint accuracy, by goal type and for Select turns, and slot F1."""

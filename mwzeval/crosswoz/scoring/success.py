@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from mwzeval.crosswoz.corpus.acts import SERVICE_PREFIX
 from mwzeval.crosswoz.corpus.database import Database, Entity
-from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple, Value
 from mwzeval.crosswoz.corpus.names import (
     DEPARTURE,
     DESTINATION,
@@ -80,7 +80,7 @@ def is_nothing(held: object) -> bool:
     return held is None or held in ("", [], ())
 
 
-def is_fact(slot: str, told: str | tuple[str, ...], held: object) -> bool:
+def is_fact(slot: str, told: Value, held: object) -> bool:
     """Tell whether a told value is the database's `held`.
 
     Numbers may have a unit (`300元`, `4.5分`), 免费 (free) is 0; of a list some items are enough,
