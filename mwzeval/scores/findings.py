@@ -209,7 +209,8 @@ def expect(
     keys.
     """
     if isinstance(value, kind):
-        check_repeated(value, place)
+        if isinstance(value, RepeatedKeys):  # asked here, because a call takes longer
+            check_repeated(value, place)
         return True
     place.error("shape", f"{expected}, {found(value)}", key)
     return False
