@@ -1,7 +1,7 @@
 """Let an agent talk to a user about goals, and score what came of it.
 
 The agent is one that comes along, a model behind an endpoint (`openai:MODEL`), or code of your own:
-`package.module:Name` or `file.py:Name`, see docs/live.md and docs/models.md. A run that was
+`package.module:Name` or `file.py:Name`, see docs/live.md and docs/agents.md. A run that was
 interrupted goes on when the same command is called again.
 """
 

@@ -2,7 +2,7 @@
 
 On standard input and output, for a client that starts it; with --http for any number of clients and
 sessions at once. A session is a conversation: its name decides the references of its bookings. See
-docs/tools_server.md.
+docs/agents.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A task of one's own takes its goals from `multiwoz_dataset`. In the solver `multiwoz_user` our user
 talks to the model or to an agent, which calls `multiwoz_tools`; `task_success` is the scorer.
-`write_run` turns a log into the file that `mwzeval` reads. See docs/frameworks.md.
+`write_run` turns a log into the file that `mwzeval` reads. See docs/agents.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Live dialogues as an environment of verifiers: `vf-eval mwzeval-multiwoz`, and for training.
 
 `load_environment` makes it from options. verifiers finds the three classes through the module
-`mwzeval_multiwoz`, by the name of which the environment is called. See docs/frameworks.md.
+`mwzeval_multiwoz`, by the name of which the environment is called. See docs/agents.md.
 """
 
 from __future__ import annotations

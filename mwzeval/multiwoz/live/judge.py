@@ -11,7 +11,7 @@ finds, in this order,
   was said, the last counts, because that is what the user goes away with (`success`);
 * the last booking and its reference (`booking`).
 
-Definitions are in `docs/live.md`; next to them are the grounded scores of `docs/metrics.md`.
+Definitions are in `docs/live_reference.md`, those of the grounded scores in `docs/metrics.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The two modalities of live dialogues: rows, scores and explanations of each.
 
 Dialogues at the text level are judged by what is said and booked, those at the act level by their
-acts. A dialogue is a row of counts. Definitions are in `docs/live.md`.
+acts. A dialogue is a row of counts. Definitions are in `docs/live_reference.md`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Our verdicts against those of a project that had a language model read the dialogues.
 
-Each verdict on which the two differ is in docs/live_agreement.md, with who is right and why.
+Each verdict on which the two differ is in agreement.tsv, with who is right and why.
 """
 
 from __future__ import annotations
 
-import re
+import csv
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,8 @@ from tests.places import ROOT, read_json, shared
 
 pytestmark = pytest.mark.integration
 
-PAGE = ROOT / "docs" / "live_agreement.md"
-ROW = re.compile(
-    r"^\| (?P<dialogue>\w+) \| (?P<domain>\w+) \| (?P<verdict>\w+)"
-    r" \| (?P<theirs>[01]) \| (?P<ours>[01]) \| (?P<right>ours|theirs|either): \S.*\|$",
-    re.MULTILINE,
-)
+PAGE = ROOT / "docs" / "live_reference.md"
+TABLE = Path(__file__).with_name("agreement.tsv")
 Verdict = tuple[str, str, str, int, int]
 
 
@@ -48,14 +45,15 @@ def verdicts() -> list[Verdict]:
 
 
 def listed() -> dict[Verdict, str]:
-    rows = ROW.finditer(PAGE.read_text("utf-8"))
-    return {
-        (
-            *(row["dialogue"], row["domain"], row["verdict"]),
-            *(int(row["theirs"]), int(row["ours"])),
-        ): row["right"]
-        for row in rows
-    }
+    """Who is right (ours, theirs or either) about each verdict on which the two differ."""
+    with TABLE.open(encoding="utf-8") as lines:
+        return {
+            (
+                *(row["dialogue"], row["domain"], row["verdict"]),
+                *(int(row["theirs"]), int(row["ours"])),
+            ): row["right"]
+            for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        }
 
 
 def test_every_difference_is_listed() -> None:
