@@ -52,7 +52,7 @@ def rows(data: Path) -> Iterator[Row]:
     domains = {code: load_domain(code, data / "pydial") for code in DIALOGUES_A_SECOND}
     for code, domain in domains.items():
         simulation = Simulation(domain, TASKS[f"{code}-3"], legacy=True)
-        policy = HandcraftedPolicy(domain, legacy=True)
+        policy = HandcraftedPolicy()
         rate = median_rate(
             DIALOGUES,
             lambda seed: list(play(simulation, policy, DIALOGUES, seed)),  # noqa: B023

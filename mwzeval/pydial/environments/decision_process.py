@@ -15,15 +15,17 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.dialogue.acts import Act, parse_act
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.simulator.simulation import Result, Simulation
 from mwzeval.pydial.simulator.system import action_names, write_mask, write_vector
 from mwzeval.pydial.simulator.tables import Switches, vector_names
-from mwzeval.pydial.simulator.view import kernel_size
+from mwzeval.pydial.simulator.view import View, kernel_size
 from mwzeval.pydial.tasks import Goodbye, Task
 
 Vector = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
+CARRIED_OVER = "offered_before", "alternative_awaited"
+"""What one dialogue leaves to the next; it matters in `legacy`."""
 Level = Literal["summary", "act"]
 LEVELS: tuple[Level, ...] = ("summary", "act")
 SYSTEM_ACTS = frozenset(
@@ -94,11 +96,23 @@ class DecisionProcess:
         return self.simulation.switches.goodbye
 
     def sibling(self) -> DecisionProcess:
-        """Return the same process for other dialogues; it shares all that was prepared."""
+        """Return the same process for other dialogues, which begin as those of this one do."""
         other = copy(self)
         other.simulation = self.simulation.sibling()
+        for name in CARRIED_OVER:
+            setattr(other.simulation.d, name, getattr(self.simulation.d, name))
         other.mask = np.ones(len(self.actions), dtype=np.bool_)
         return other
+
+    @property
+    def view(self) -> View:
+        """The dialogue in words."""
+        return self.simulation.view
+
+    def start(self, generator: np.random.Generator) -> tuple[Rng, Vector]:
+        """Start a dialogue seeded from a NumPy generator; return its own, and what is observed."""
+        rng = rng_from(generator)
+        return rng, self.begin(rng)[0]
 
     def begin(self, rng: Rng, goal: Goal | None = None) -> tuple[Vector, Info]:
         """Start a dialogue; return the first observation, shape (size,), and what else is known.

@@ -142,14 +142,14 @@ def vector_class() -> Any:
         ) -> tuple[Vector, NDArray[Any], NDArray[Any], NDArray[Any], Info]:
             """Take a step in each environment; in none if an action is wrong (`UsageError`)."""
             batch, number = self.batch, self.num_envs
-            over = batch.ended
+            over = batch.flags("ended")
             if over.any() and (self.autoreset_mode == AutoresetMode.DISABLED or not self._begun):
                 raise UsageError(
                     f"dialogue {np.flatnonzero(over)[0]} is over, or was never begun: call `reset` "
                     f'first (in mode DISABLED with `options["{RESET_MASK}"]`)'
                 )
             batch.step(self._checked(actions, over), over)
-            ended, rewards = batch.ended, batch.rewards
+            ended, rewards = batch.flags("ended"), batch.rewards
             info = self._info(np.ones(number, dtype=np.bool_))
             if self.autoreset_mode == AutoresetMode.SAME_STEP and ended.any():
                 last = batch.vectors
@@ -197,11 +197,11 @@ def vector_class() -> Any:
             """Return what is known beside vectors, and (`_key`) in which environments."""
             batch = self.batch
             info: Info = {
-                "exchange": np.where(told, batch.exchanges, 0),
+                "exchange": np.where(told, batch.dialogues["exchange"], 0),
                 "action_mask": (batch.masks & told[:, None]).astype(np.int8),
-                "success": batch.success & told,
-                "is_success": batch.success & told,
-                "out_of_time": batch.out_of_time & told,
+                "success": batch.flags("success") & told,
+                "is_success": batch.flags("success") & told,
+                "out_of_time": batch.flags("out_of_time") & told,
             }
             return info | {f"_{key}": told.copy() for key in info}
 

@@ -89,7 +89,7 @@ def behaviour_named(
     if place.preset is not None:
         name, digest = place.preset.name, sha256(read_model(name)).hexdigest()
         return Behaviour(name, process, ((name, place.choose),), digest)
-    at_random, by_hand = RandomPolicy(), HandcraftedActions(domain)
+    at_random, by_hand = RandomPolicy(), HandcraftedActions()
     known: dict[str, Choose] = {
         HANDCRAFTED: lambda rng: by_hand.choose(simulation.belief, process.mask, rng),
         RANDOM: lambda rng: at_random.act(None, process.mask, rng),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
 
 from mwzeval.pydial.dialogue.acts import Act
-from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.decision_process import Mask
 from mwzeval.pydial.simulator.handcrafted import say_handcrafted
-from mwzeval.pydial.simulator.system import summarize
-from mwzeval.pydial.simulator.tables import sample_pool
 from mwzeval.pydial.simulator.view import Belief
 
 
@@ -39,28 +35,16 @@ class HandcraftedPolicy:
 
     name = "handcrafted"
 
-    def __init__(self, domain: Domain, *, legacy: bool = False, most_informed: int = 5) -> None:
-        self.domain = domain
-        self._legacy = legacy
-        self._most = most_informed
-
     def act(self, belief: Belief, rng: Rng) -> Act:
-        """Return the system act for a belief."""
+        """Return the system act for a belief; `legacy` is as in its simulation."""
         self.action(belief, rng)
         return belief.view.next_act
 
     def action(self, belief: Belief, rng: Rng) -> int:
         """Return the number of the summary action of the act for a belief, -1 if there is none."""
-        t, d = belief.view.t, belief.view.d
-        own = bool(t.legacy) != self._legacy or t.most != self._most
-        if own:
-            t = copy(t)
-            t.legacy, t.most, t.pool = self._legacy, self._most, sample_pool(self._most)
-            summarize(t, d)
+        d = belief.view.d
         before, d.rng = d.rng, rng
         try:
-            return say_handcrafted(t, d)
+            return say_handcrafted(belief.view.t, d)
         finally:
             d.rng = before
-            if own:
-                summarize(belief.view.t, d)

@@ -8,6 +8,7 @@ same for every policy and after any training.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from mwzeval.conversation.trajectory import Record
 from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.goals import plain_goal
+from mwzeval.pydial.dialogue.goals import Goal, plain_goal
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.learner import ActionPolicy, Learner, View
@@ -105,20 +106,18 @@ def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, inde
     user = SimulatedUser(simulation, rng, record)
     hold_dialogue(user, lambda: lambda belief: policy.act(belief, rng), record, failures=())
     success, exchanges, reward, _ = user.outcome()
-    talk = _talk(simulation, record)
+    talk = _talk(simulation.goal, record)
     return Episode(simulation.task.name, seed, index, success, exchanges, reward, talk=talk)
 
 
-def _talk(simulation: Simulation, record: Record | None) -> dict[str, Any]:
+def _talk(goal: Goal, record: Record | None) -> dict[str, Any]:
     """Return the goal and the turns of a dialogue that is over; nothing where none were kept."""
     if record is None:
         return {}
-    return {"goal": plain_goal(simulation.goal), "turns": turns_of(record.acts)}
+    return {"goal": plain_goal(goal), "turns": turns_of(record.acts)}
 
 
 TRAINING, TEST = 0, 1
-CARRIED_OVER = "offered_before", "alternative_awaited"
-"""What one dialogue leaves to the next; it matters in `legacy`."""
 
 
 def rng_of_phase(phase: int, seed: int, index: int) -> Rng:
@@ -159,12 +158,9 @@ class TaskRunner:
         self.size = len(self.process.names) if view == "neural" else self.process.kernel_size
 
     def for_tests(self) -> TaskRunner:
-        """Return a stage that begins as this one is, and leaves no trace in it."""
-        other = object.__new__(TaskRunner)
-        other.__dict__.update(self.__dict__)
+        """Return a runner that begins as this one is, and leaves no trace in it."""
+        other = copy(self)
         other.process = self.process.sibling()
-        for name in CARRIED_OVER:
-            setattr(other.process.simulation.d, name, getattr(self.process.simulation.d, name))
         return other
 
     def train(self, policy: Learner, seed: int, index: int) -> Episode:
@@ -183,12 +179,11 @@ class TaskRunner:
         self, policy: ActionPolicy, learner: Learner | None, phase: int, seed: int, index: int
     ) -> Episode:
         training = learner is not None
-        rng = rng_of_phase(phase, seed, index)
         process = self.process
         record = None if training or index >= KEPT else Record()
-        vector, _ = process.begin(rng)
+        rng, vector = process.start(np.random.default_rng((seed, phase, index)))
         if record is not None:
-            keep_said(record, process.simulation)
+            keep_said(record, process.view)
         if learner is not None:
             learner.begin()
         two_views = training and self.view == "kernel" and process.simulation.legacy
@@ -198,22 +193,21 @@ class TaskRunner:
             action = policy.act(vector, mask, rng, training)
             # Of legacy GP-SARSA, what is learned from is not what an action is chosen by.
             learns_from = process.kernel_vector(choosing=False) if two_views else vector
-            step = process.step(action)
-            total += step.reward
+            vector, reward, ended, info = process.step(action)
+            total += reward
             if learner is not None:
-                learner.record(learns_from, mask, action, step.reward)
+                learner.record(learns_from, mask, action, reward)
             if record is not None:
-                record.heard(str(process.simulation.view.system_act))
-            if step.ended:
+                record.heard(str(process.view.system_act))
+            if ended:
                 break
             if record is not None:
-                keep_said(record, process.simulation)
-            vector = step.observation
+                keep_said(record, process.view)
         if learner is not None:
             learner.end()
-        exchanges = process.simulation.exchange
-        task, talk = process.simulation.task, _talk(process.simulation, record)
-        return Episode(task.name, seed, index, step.info["success"], exchanges, total, talk=talk)
+        talk = {} if record is None else _talk(process.view.goal, record)
+        name = process.simulation.task.name
+        return Episode(name, seed, index, info["success"], info["exchange"], total, talk=talk)
 
     def test_act_policy(self, policy: ActPolicy, seed: int, index: int) -> Episode:
         """Play a test dialogue with a policy that says acts of its own."""

@@ -211,10 +211,7 @@ def tests_untrained(job: Job, runner: TaskRunner) -> Iterator[Episode]:
     if job.policy == RANDOM:
         yield from runner.tests(RandomPolicy(), job.seed, job.tests)
         return
-    simulation = runner.process.simulation
-    policy = HandcraftedPolicy(
-        simulation.domain, legacy=job.legacy, most_informed=simulation.task.max_informed_slots
-    )
+    policy = HandcraftedPolicy()
     yield from (runner.test_act_policy(policy, job.seed, index) for index in range(job.tests))
 
 

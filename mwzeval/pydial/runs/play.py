@@ -134,7 +134,7 @@ def adapter_for(
     name = str(policy)
     if name == HANDCRAFTED:
         simulation = Simulation(domain, task, legacy=legacy, confusion_seed=confusion_seed)
-        act_policy = HandcraftedPolicy(domain, legacy=legacy, most_informed=task.max_informed_slots)
+        act_policy = HandcraftedPolicy()
         return ActPolicyAdapter(simulation, act_policy)
     if name == RandomPolicy.name:
         return ActionPolicyAdapter(runner_with("neural", None), RandomPolicy())

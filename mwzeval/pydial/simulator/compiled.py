@@ -24,7 +24,6 @@ from mwzeval.pydial.simulator import (
     channel,
     codes,
     goals,
-    handcrafted,
     native,
     offers,
     step,
@@ -33,8 +32,11 @@ from mwzeval.pydial.simulator import (
     twister,
     user,
 )
+from mwzeval.pydial.simulator.step import start, take
+from mwzeval.pydial.simulator.system import write_mask, write_vector
+from mwzeval.pydial.simulator.twister import next_seed, random, seed_twister
 
-MODULES = codes, twister, goals, offers, user, channel, tracker, system, handcrafted, step
+MODULES = codes, twister, goals, offers, user, channel, tracker, system, step
 COMPILED_IN = "simulator/*.py", "dialogue/*.py"
 """The files that have the code, or constants in it."""
 STEP, BEGIN, LOOK = range(3)
@@ -63,7 +65,7 @@ def functions() -> dict[str, Any]:
         for name, value in space.items():
             if isinstance(value, FunctionType | type) and value in compiled:
                 space[name] = compiled[value]
-    return {name: value for space in spaces.values() for name, value in space.items()}
+    return {f.__name__: made for f, made in compiled.items() if isinstance(f, FunctionType)}
 
 
 @cache
@@ -80,11 +82,7 @@ def _digest() -> str:
 @cache
 def advance_function() -> Callable[..., int]:
     """Return the compiled function `advance`."""
-    digest, known = _digest(), functions()
-    start, take, seed_twister, next_seed = (
-        known[name] for name in ("start", "take", "seed_twister", "next_seed")
-    )
-    write_vector, write_mask = known["write_vector"], known["write_mask"]
+    digest = _digest()
 
     def advance(
         shared: Any,
@@ -94,9 +92,8 @@ def advance_function() -> Callable[..., int]:
         vectors: Any,
         masks: Any,
         rewards: Any,
-        looks: bool,
     ) -> int:
-        """Do with each dialogue what `what` says, and write rewards and, if `looks`, what is seen.
+        """Do with each dialogue what `what` says, and write rewards and what is seen.
 
         Returns the number of a dialogue whose user found no goal, else -1. Of a dialogue that ended
         the vector is zero and the mask stays as it was.
@@ -112,11 +109,10 @@ def advance_function() -> Callable[..., int]:
                     return index
             elif what[index] == STEP:
                 rewards[index] = take(t, d, actions[index])
-            if looks:
-                vectors[index, :] = 0.0
-                if not d.ended:
-                    write_vector(t, d, vectors[index])
-                    write_mask(t, d, masks[index])
+            vectors[index, :] = 0.0
+            if not d.ended:
+                write_vector(t, d, vectors[index])
+                write_mask(t, d, masks[index])
         return -1
 
     return entry(advance)
@@ -125,12 +121,11 @@ def advance_function() -> Callable[..., int]:
 @cache
 def random_function() -> Callable[[Any, int], float]:
     """Return the compiled function that draws the next random number of a dialogue."""
-    digest, random = _digest(), functions()["random"]
+    digest = _digest()
 
     def draw(dialogues: Any, place: int) -> float:
         len(digest)
-        number: float = random(dialogues[place])
-        return number
+        return random(dialogues[place])
 
     return entry(draw)
 
@@ -139,9 +134,13 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that is called from Python, and keep what comes of it on disk.
 
     Numba looks only for changes of the function itself. A closure's values are part of what it
-    compares, so functions take the digest into theirs. With NUMBA_DISABLE_JIT=1 nothing is
-    compiled: then it is Python that runs, much slower, and can be stepped through.
+    compares, so functions take the digest into theirs. What they call are globals of a copy of the
+    function: in a closure, compiled functions would be others in each process. With
+    NUMBA_DISABLE_JIT=1 nothing is compiled: then it is Python that runs, much slower, and can be
+    stepped through.
     """
+    known = {**function.__globals__, **functions()}
+    function = FunctionType(function.__code__, known, function.__name__, None, function.__closure__)
     if _numba.config.DISABLE_JIT:
         return _interpreted(function)
     try:

@@ -83,13 +83,18 @@ class Sizes:
 STANDARD = Sizes()
 
 
+def kind_of(sizes: Sizes) -> str:
+    """Return the kind of numbers of values and entities; short ones are read sooner."""
+    return "i2" if max(sizes.values, sizes.entities) < 2**15 else "i4"
+
+
 def shared_fields(sizes: Sizes) -> list[Field]:
     """Return the fields of what the dialogues of a task share.
 
     They end with room to work in, which nothing is left in from one exchange to the next.
     """
     slots, values, entities, words = sizes.slots, sizes.values, sizes.entities, sizes.words
-    acts = len(c.ACTS) + c.FOREIGN_ACTS
+    acts, kind = len(c.ACTS) + c.FOREIGN_ACTS, kind_of(sizes)
     return [
         # switches
         *_each("u1", "legacy", "perfect", "keep_alternatives", "looks_again"),
@@ -118,8 +123,8 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         ("entities", "i8", ()),
         ("everything", "u8", words),
         ("having", "u8", (values, words)),
-        ("value", "i4", (entities, slots)),
-        ("alike", "i4", (entities, slots)),  # the same number for the same value in any case
+        ("value", kind, (entities, slots)),
+        ("alike", kind, (entities, slots)),  # the same number for the same value in any case
         ("telling", "i8", slots),
         ("tellings", "i8", ()),
         ("named", "i8", values),  # the first entity of a name
@@ -215,7 +220,7 @@ def dialogue_fields(sizes: Sizes) -> list[Field]:
         ("system_items", "i8", 2),
         ("system_item", "i8", (2, sizes.system_items)),
         # the values heard of a slot lie, in that order, from first[slot] on
-        ("value", "i4", values),
+        ("value", kind_of(sizes), values),
         ("mass", "f8", values),
         ("offer", "i8", sizes.exchanges),
         ("used", "u1", values),

@@ -65,28 +65,8 @@ class ManyDialogues:
         self.rewards = np.zeros(number)
         self.dialogues["ended"] = True
 
-    @property
-    def ended(self) -> Mask:
-        """Which dialogues are over, shape (dialogues,)."""
-        return self._flags("ended")
-
-    @property
-    def success(self) -> Mask:
-        """Which dialogues are over and have succeeded, shape (dialogues,)."""
-        return self._flags("success")
-
-    @property
-    def out_of_time(self) -> Mask:
-        """Which dialogues are over because there was no time left, shape (dialogues,)."""
-        return self._flags("out_of_time")
-
-    @property
-    def exchanges(self) -> NDArray[np.int64]:
-        """How many exchanges each dialogue has had, shape (dialogues,)."""
-        exchanges: NDArray[np.int64] = self.dialogues["exchange"].copy()
-        return exchanges
-
-    def _flags(self, name: str) -> Mask:
+    def flags(self, name: str) -> Mask:
+        """Return which dialogues have "ended", with "success" or "out_of_time"."""
         flags: Mask = self.dialogues[name] != 0
         return flags
 
@@ -126,29 +106,25 @@ class ManyDialogues:
                 self.dialogues["offered_before"][place] = False
                 self.dialogues["alternative_awaited"][place] = False
 
-    def begin(self, which: Mask, *, looks: bool = True) -> None:
+    def begin(self, which: Mask) -> None:
         """Begin a dialogue in some places. Raises `DataError` for a domain without goals."""
         no_actions = np.zeros(self.number, dtype=np.int64)
-        self._advance(np.where(which, BEGIN, LOOK), no_actions, looks)
+        self._advance(np.where(which, BEGIN, LOOK), no_actions)
 
-    def step(
-        self, actions: NDArray[np.int64], begin: Mask | None = None, *, looks: bool = True
-    ) -> None:
+    def step(self, actions: NDArray[np.int64], begin: Mask | None = None) -> None:
         """Take an action in each place where there is a dialogue; begin one where `begin` says so.
 
-        Without `looks` vectors and masks stay as they are; `HANDCRAFTED` does not need them. Raises
-        `DataError` for a domain without goals.
+        Raises `DataError` for a domain without goals.
         """
-        what = np.where(self.ended, LOOK, STEP)
+        what = np.where(self.flags("ended"), LOOK, STEP)
         if begin is not None:
             what[begin] = BEGIN
-        self._advance(what, actions, looks)
+        self._advance(what, actions)
 
-    def _advance(self, what: NDArray[np.int64], actions: NDArray[np.int64], looks: bool) -> None:
+    def _advance(self, what: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         self.rewards = np.zeros(self.number)
-        if looks:
-            # What was handed out before stays as it is.
-            self.vectors = np.empty_like(self.vectors)
+        # What was handed out before stays as it is.
+        self.vectors = np.empty_like(self.vectors)
         failed = advance_function()(
             self.shared,
             self.dialogues,
@@ -157,7 +133,6 @@ class ManyDialogues:
             self.vectors,
             self.masks,
             self.rewards,
-            looks,
         )
         if failed >= 0:
             raise no_goal(self.process.simulation.domain.name)

@@ -125,6 +125,11 @@ def fill(numbers: Any, number: float) -> None:
     numbers[:] = [number] * len(numbers)
 
 
+def put(numbers: Any, at: int, some: Any) -> None:
+    """Write some numbers into others, from a place on."""
+    numbers[at : at + len(some)] = some
+
+
 def summed(numbers: Any, number: int) -> float:
     """Return the sum of the first numbers."""
     return sum(numbers[:number])

@@ -25,7 +25,8 @@ from mwzeval.pydial.simulator.goals import (
     prepare_user,
 )
 from mwzeval.pydial.simulator.layout import DialogueRecord, dialogue_fields
-from mwzeval.pydial.simulator.step import HEARD_BYE, begin, choose_act, finish, listen, speak
+from mwzeval.pydial.simulator.step import HEARD_BYE, begin, finish, listen, speak
+from mwzeval.pydial.simulator.system import say_action
 from mwzeval.pydial.simulator.tables import Switches, put_user_model, shared_record, sibling_of
 from mwzeval.pydial.simulator.user import answer
 from mwzeval.pydial.simulator.view import Belief, View
@@ -178,13 +179,13 @@ class Simulation:
     def take(self, action: int) -> Result:
         """Carry out a summary action; otherwise as `answer`."""
         self._check()
-        choose_act(self.t, self.d, action)
+        say_action(self.t, self.d, action)
         return self._go_on()
 
     def act_of(self, action: int) -> Act:
         """Return the system act that a summary action stands for now, which is taken."""
         self._check()
-        choose_act(self.t, self.d, action)
+        say_action(self.t, self.d, action)
         return self.view.next_act
 
     def _check(self) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.channel import transmit
 from mwzeval.pydial.simulator.goals import achieved, draw_goal, draw_parameters, prepare_user
-from mwzeval.pydial.simulator.handcrafted import say_handcrafted
 from mwzeval.pydial.simulator.layout import Dialogue, Shared
 from mwzeval.pydial.simulator.system import say, say_action, summarize
 from mwzeval.pydial.simulator.tracker import begin_belief, track
@@ -16,8 +15,6 @@ from mwzeval.pydial.simulator.user import answer
 
 HEARD_BYE = 0.8
 """The system says goodbye, whatever it was about to say, if the user did more probably than so."""
-HANDCRAFTED = -1
-"""In place of an action: what the handcrafted policy says."""
 
 
 def begin(t: Shared, d: Dialogue) -> None:
@@ -56,14 +53,6 @@ def listen(t: Shared, d: Dialogue) -> bool:
     return True
 
 
-def choose_act(t: Shared, d: Dialogue, action: int) -> None:
-    """Make the act of an action what the system says next."""
-    if action == HANDCRAFTED:
-        say_handcrafted(t, d)
-    else:
-        say_action(t, d, action)
-
-
 def speak(t: Shared, d: Dialogue) -> bool:
     """Say the next act, or goodbye if the user probably did; tell whether the user answers."""
     if d.discourse[c.SAID_BYE] > HEARD_BYE:
@@ -83,7 +72,7 @@ def finish(t: Shared, d: Dialogue, success: bool) -> float:
 
 def take(t: Shared, d: Dialogue, action: int) -> float:
     """Carry out an action, and let the simulated user answer; return the reward."""
-    choose_act(t, d, action)
+    say_action(t, d, action)
     if speak(t, d):
         answer(t, d)
         if listen(t, d):

@@ -27,6 +27,7 @@ from mwzeval.pydial.simulator.native import (
     fill,
     narrow,
     nth,
+    put,
     recall,
     remember,
     summed,
@@ -203,7 +204,7 @@ def write_vector(t: Shared, d: Dialogue, vector: Any) -> None:
                 vector[place + number + 1] = d.mass[at]
             elif c.FIRST_VALUE <= value < c.FIRST_VALUE + number:
                 vector[place + value - c.FIRST_VALUE] = d.mass[at]
-    vector[t.method_place : t.method_place + c.NUMBER_OF_METHODS] = d.methods[:]
+    put(vector, t.method_place, d.methods)
     for index in range(len(d.discourse)):
         if t.discourse_place[index] >= 0:
             vector[t.discourse_place[index]] = d.discourse[index]
@@ -212,7 +213,7 @@ def write_vector(t: Shared, d: Dialogue, vector: Any) -> None:
         vector[t.requested_place[slot]] = d.requested[slot]
     vector[t.flag_place] = d.nothing_found
     vector[t.flag_place + 1] = d.offered
-    vector[t.flag_place + 2 :] = d.matches[:]
+    put(vector, t.flag_place + 2, d.matches)
 
 
 def write_mask(t: Shared, d: Dialogue, allowed: Any) -> None:

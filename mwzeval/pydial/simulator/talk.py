@@ -17,7 +17,7 @@ from mwzeval.pydial.dialogue.goals import Goal, plain_goal
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.simulation import Simulation
-from mwzeval.pydial.simulator.view import Belief
+from mwzeval.pydial.simulator.view import Belief, View
 
 SAID, HEARD = "said", "heard"
 """What the user says, and the hypotheses of what that was, in an exchange of a record."""
@@ -36,10 +36,10 @@ class Outcome(NamedTuple):
     out_of_time: bool = False
 
 
-def keep_said(record: Record, simulation: Simulation) -> None:
+def keep_said(record: Record, view: View) -> None:
     """Keep what the user has said last, and what was heard of it."""
-    heard = [[str(act), confidence] for act, confidence in simulation.view.heard]
-    record.said({SAID: str(simulation.view.said), HEARD: heard})
+    heard = [[str(act), confidence] for act, confidence in view.heard]
+    record.said({SAID: str(view.said), HEARD: heard})
 
 
 def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
@@ -121,7 +121,7 @@ class SimulatedUser:
         return Outcome(False, task.max_exchanges, task.max_exchanges * task.exchange_reward)
 
     def _keep(self, record: Record) -> None:
-        keep_said(record, self.simulation)
+        keep_said(record, self.simulation.view)
 
 
 class System:

@@ -274,6 +274,12 @@ def fill(numbers: Any, number: float) -> None:
     numbers[:] = number
 
 
+def put(numbers: Any, at: int, some: Any) -> None:
+    """Write some numbers into others, from a place on."""
+    for index in range(len(some)):
+        numbers[at + index] = some[index]
+
+
 _COMPENSATED = sys.version_info >= (3, 12)
 """Since this version `sum` of floats carries what is lost (Neumaier)."""
 _SCALE = float(10**4)

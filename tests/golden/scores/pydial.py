@@ -54,9 +54,7 @@ def _dialogues() -> Iterator[tuple[str, Groups]]:
         for legacy, mode in MODES.items():
             runner = TaskRunner(domain, task, "neural", legacy=legacy, confusion_seed=SEED)
             chooser = _Chooser(runner.process)
-            act_policy = _Speaker(
-                HandcraftedPolicy(domain, legacy=legacy), runner.process.simulation
-            )
+            act_policy = _Speaker(HandcraftedPolicy(), runner.process.simulation)
             episodes = [runner.test(chooser, SEED, index) for index in range(DIALOGUES)]
             yield f"{name}, random, {mode}", chooser.told(episodes)
             episodes = [

@@ -117,7 +117,7 @@ def test_mixed_takes_turns_and_each_part_is_as_good_as_alone() -> None:
 def test_handcrafted_actions_say_what_the_handcrafted_policy_says() -> None:
     """Wherever the act can be said with an allowed action; offers have another first entity."""
     process = behaviour_named("random", DOMAIN, TASK).process
-    by_acts, by_actions = HandcraftedPolicy(DOMAIN), HandcraftedActions(DOMAIN)
+    by_acts, by_actions = HandcraftedPolicy(), HandcraftedActions()
     masked = seen = 0
     for number in range(40):
         process.simulation.forget()

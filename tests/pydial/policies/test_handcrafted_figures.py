@@ -32,7 +32,7 @@ def played(name: str, seeds: int) -> Figures:
     """Return the success rate (percent) and the mean reward of each seed."""
     task = TASKS[name]
     of = domain(task.domain)
-    policy = HandcraftedPolicy(of, legacy=True)
+    policy = HandcraftedPolicy()
     figures: Figures = {"success": [], "reward": []}
     for seed in range(1, seeds + 1):
         simulation = Simulation(of, task, legacy=True, confusion_seed=seed)
@@ -86,7 +86,7 @@ def test_many_dialogues_without_errors_are_as_the_original(name: str) -> None:
     theirs = golden[f"env{environment}-{code}"]
     of = domain(code)
     simulation = Simulation(of, TASKS[name], legacy=True)
-    policy = HandcraftedPolicy(of, legacy=True)
+    policy = HandcraftedPolicy()
     episodes = list(play(simulation, policy, MANY, 0))
     figures = {
         "success": ([100.0 * e.success for e in episodes], "success_percent", "success_std"),
@@ -113,7 +113,7 @@ def test_noisy_tasks_are_as_the_original_where_the_same_sounds_alike() -> None:
         code, environment = name.split("-")
         theirs = golden[f"env{environment}-{code}"]
         of = domain(code)
-        policy = HandcraftedPolicy(of, legacy=True)
+        policy = HandcraftedPolicy()
         for run in theirs["per_seed"]:
             simulation = Simulation(of, TASKS[name], legacy=True)
             simulation.channel.confusion = original_confusion(code, run["seed"])

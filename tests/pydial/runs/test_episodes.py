@@ -72,7 +72,7 @@ def test_no_episodes_have_no_scores() -> None:
 
 def test_playing_on_is_playing_from_the_start() -> None:
     domain, task = load_domain("Demo-CR"), TASKS["Demo-CR-3"]
-    policy = HandcraftedPolicy(domain)
+    policy = HandcraftedPolicy()
     whole = list(play(Simulation(domain, task), policy, 12, seed=5))
     rest = list(play(Simulation(domain, task), policy, 4, seed=5, first=8))
     assert whole[8:] == rest

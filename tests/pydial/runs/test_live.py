@@ -173,7 +173,7 @@ def stepped(simulation: Simulation, policy: HandcraftedPolicy, seed: int, index:
 def test_figures_are_those_of_the_test_dialogues_of_a_run(task: str) -> None:
     domain = load_domain(TASKS[task].domain)
     simulation = Simulation(domain, TASKS[task], confusion_seed=3)
-    policy = HandcraftedPolicy(domain, most_informed=TASKS[task].max_informed_slots)
+    policy = HandcraftedPolicy()
     expected = [stepped(simulation, policy, 3, index) for index in range(30)]
     assert live("handcrafted", f"{task}:30", "--seed", "3") == 0
     assert episodes() == expected

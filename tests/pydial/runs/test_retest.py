@@ -41,7 +41,7 @@ def test_a_policy_meets_the_users_of_the_other_task(tmp_path: Path) -> None:
         task = task_named(each.tested)
         domain = load_domain(task.domain)
         runner = TaskRunner(domain, task, "neural", confusion_seed=1)
-        policy = HandcraftedPolicy(domain, most_informed=task.max_informed_slots)
+        policy = HandcraftedPolicy()
         episodes = [runner.test_act_policy(policy, 1, index) for index in range(30)]
         assert each.tests.reward == {1: np.mean([e.reward for e in episodes])}
         assert each.tests.success == {1: pytest.approx(100 * sum(e.success for e in episodes) / 30)}

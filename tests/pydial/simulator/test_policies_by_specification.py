@@ -97,7 +97,7 @@ def test_actions_are_masked_as_specified(code: str) -> None:
 @pytest.mark.parametrize("code", DOMAIN_CASES)
 def test_acts_are_those_specified(code: str) -> None:
     domain = domain_named(code)
-    handcrafted = HandcraftedPolicy(domain, legacy=True)
+    handcrafted = HandcraftedPolicy()
     unspecified = {"repeat", "restart"}
     for random, specified, tracker in random_exchanges(domain, f"acts in {code}"):
         rng = Rng(random.random())

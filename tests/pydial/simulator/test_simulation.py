@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,7 +81,7 @@ def test_any_sequence_of_actions_ends_in_time(legacy: bool, seed: int, choices: 
 
 
 def outcome(simulation: Simulation, seed: int) -> tuple[list[str], Result]:
-    policy, rng = HandcraftedPolicy(simulation.domain), Rng(seed)
+    policy, rng = HandcraftedPolicy(), Rng(seed)
     belief = simulation.begin(rng)
     said = []
     while True:
@@ -161,7 +160,7 @@ def test_masked_random_actions_do_worse_than_the_handcrafted_policy() -> None:
             action = RandomPolicy().act(None, process.mask, rng)
             _, _, ended, info = process.step(action)
         successes += info["success"]
-    handcrafted = play(Simulation(DEMO, NOISY), HandcraftedPolicy(DEMO), 60, 1)
+    handcrafted = play(Simulation(DEMO, NOISY), HandcraftedPolicy(), 60, 1)
     assert successes + 12 < sum(episode.success for episode in handcrafted)
 
 
@@ -171,14 +170,6 @@ def test_an_alternative_is_still_awaited_in_the_next_dialogue_if_wished(keep: bo
     process.simulation.d.alternative_awaited = True
     process.begin(Rng(1))
     assert process.simulation.d.alternative_awaited is keep
-
-
-def test_kernel_vectors_come_along() -> None:
-    process = DecisionProcess(DEMO, NOISY, legacy=True)
-    process.begin(Rng(1))
-    choosing, learning = process.kernel_vector(), process.kernel_vector(choosing=False)
-    assert choosing.shape == learning.shape == (process.kernel_size,)
-    assert np.count_nonzero(choosing != learning) == 1
 
 
 @pytest.mark.parametrize("slot", ["type", "phone", "nonsense"])

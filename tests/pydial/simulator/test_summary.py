@@ -124,7 +124,7 @@ with Path(__file__).with_name("acts.tsv").open(encoding="utf-8", newline="") as 
 def test_actions_and_the_handcrafted_policy_stand_for_acts(row: dict[str, str]) -> None:
     tracker = tracker_after(*exchanges_in(row["exchanges"]))
     act = (
-        HandcraftedPolicy(CAFES).act(tracker.belief, Rng(0))
+        HandcraftedPolicy().act(tracker.belief, Rng(0))
         if row["action"] == "handcrafted"
         else tracker.act(row["action"], Rng(0))
     )

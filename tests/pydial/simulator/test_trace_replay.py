@@ -64,7 +64,7 @@ def replay() -> Iterator[Replayed]:
         # The original remembers across dialogues that there was an offer.
         tracker = trackers.setdefault(task.name, Tracker(of, legacy=True, task=task))
         tracker.begin()
-        policy, rng = HandcraftedPolicy(of, legacy=True), Rng(0)
+        policy, rng = HandcraftedPolicy(), Rng(0)
         last = HELLO
         for gold in record["turns"][1:]:
             heard = [(parse_act(text), score) for text, score in gold["nbest"]]

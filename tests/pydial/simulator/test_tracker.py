@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act, Item, parse_act
-from mwzeval.pydial.dialogue.domain import METHODS, Ontology
+from mwzeval.pydial.dialogue.acts import NULL, Act, Item, parse_act
+from mwzeval.pydial.dialogue.domain import METHODS
 from mwzeval.pydial.simulator.view import Belief
 from tests.pydial.simulator.parts import Tracker
 from tests.pydial.small_domain import CAFES
@@ -120,22 +118,6 @@ def test_methods(exchanges: list[tuple[str, str]], method: str) -> None:
     assert heard(*exchanges).methods == [float(name == method) for name in METHODS]
 
 
-@pytest.mark.parametrize("system", ['select(area="north",area="south")', 'confirm(area="north")'])
-def test_no_preference_about_nothing_asked_for_is_a_constraint_in_legacy(system: str) -> None:
-    belief = heard((system, 'inform(="dontcare")'), legacy=True)
-    assert belief.methods == [float(name in ("none", "byconstraints")) / 2 for name in METHODS]
-    assert not belief.slots["area"].values
-
-
-def test_legacy_keeps_a_mass_of_no_method_that_decays() -> None:
-    inform = ("request(area)", 'inform(area="north")')
-    none, by_constraints = METHODS.index("none"), METHODS.index("byconstraints")
-    for number in range(1, 5):
-        methods = heard(*[inform] * number, legacy=True).methods
-        assert methods[none] == pytest.approx(1 / (number + 1))
-        assert methods[by_constraints] == pytest.approx(number / (number + 1))
-
-
 @pytest.mark.parametrize("legacy", [True, False])
 def test_only_legacy_remembers_offers_of_other_dialogues(legacy: bool) -> None:
     tracker = Tracker(CAFES, legacy=legacy)
@@ -144,24 +126,6 @@ def test_only_legacy_remembers_offers_of_other_dialogues(legacy: bool) -> None:
     tracker.begin()
     belief = tracker.update(parse_act("hello()"), [(parse_act("request(phone)"), 1.0)])
     assert (belief.methods[METHODS.index("byname")] > 0) is legacy
-
-
-def test_requests_are_forgotten_once_answered() -> None:
-    asked = [(OFFER, "request(phone,addr)"), ('inform(name="anna",phone="1111")', "ack()")]
-    assert heard(*asked).requested == {"addr": 1.0}
-
-
-def test_what_was_offered_is_remembered() -> None:
-    belief = heard(
-        (OFFER, "reqalts()"),
-        ('inform(name="bella")', "request(name)"),
-        ('inform(name=none,area="west")', "hello()"),
-    )
-    assert (belief.last_offered, belief.offered_since_none) == ("bella", [])
-    assert (belief.nothing_found, belief.offered) == (True, False)
-    belief = heard((OFFER, "reqalts()"), (OFFER, "hello()"), ("request(food)", "ack()"))
-    assert (belief.last_offered, belief.offered_since_none) == ("anna", ["anna", "anna"])
-    assert (belief.nothing_found, belief.offered) == (False, False)
 
 
 @given(
@@ -187,26 +151,6 @@ def test_beliefs_are_distributions_whatever_is_said(
         assert all(0 <= p <= 1 for p in belief.requested.values())
 
 
-@given(st.data())
-def test_sparse_goals_are_the_dense_ones(data: st.DataObject) -> None:
-    informs = st.lists(
-        st.sampled_from(sorted(VALUES)).flatmap(
-            lambda slot: st.sampled_from([Item(slot, value) for value in VALUES[slot]])
-        ),
-        max_size=3,
-    ).map(lambda items: Act("inform", tuple(items)))
-    scored = st.lists(st.tuples(informs, st.floats(0.01, 1)), min_size=1, max_size=4)
-    tracker, dense = Tracker(CAFES), DenseGoals(CAFES.ontology)
-    tracker.begin()
-    for said in data.draw(st.lists(scored, max_size=5)):
-        tracker.update(Act("hello"), said)
-        dense.update(said)
-    for slot, values in VALUES.items():
-        for value in values:
-            mine = tracker.belief.probability(slot, value)
-            assert mine == pytest.approx(dense.probability(slot, value), abs=1e-9)
-
-
 LONG = 3_000_000
 """So long that trying the blanks one by one would take hours: the limit of pytest ends the test."""
 
@@ -227,30 +171,3 @@ LONG = 3_000_000
 )
 def test_long_texts_are_read(text: str, act: Act) -> None:
     assert parse_act(text) == act
-
-
-Scored = list[tuple[Act, float]]
-
-
-class DenseGoals:
-    """Goals of all slots, for acts that only inform: b <- (1 - sum u) b + u."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self.values = {slot: [*values, DONTCARE] for slot, values in ontology.informable.items()}
-        self.masses: dict[str, NDArray[np.float64]] = {
-            slot: np.zeros(len(values)) for slot, values in self.values.items()
-        }
-
-    def update(self, hypotheses: Scored) -> None:
-        total = sum(score for _, score in hypotheses)
-        for slot, values in self.values.items():
-            heard = np.zeros(len(values))
-            for act, score in hypotheses:
-                said = [item.value for item in act.items if item.slot == slot]
-                if said:  # of several values the last counts
-                    heard[values.index(str(said[-1]))] += score / total
-            mass = max(0.0, 1.0 - heard.sum()) * self.masses[slot] + heard
-            self.masses[slot] = mass / mass.sum() if mass.sum() > 1 else mass
-
-    def probability(self, slot: str, value: str) -> float:
-        return float(self.masses[slot][self.values[slot].index(value)])

@@ -15,10 +15,8 @@ from mwzeval.pydial.dialogue.error_model import USER_ACTS
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
-from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.channel import transmit
 from mwzeval.pydial.simulator.codes import TYPE
-from mwzeval.pydial.simulator.offers import accepts
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.simulator.user import answer
 from mwzeval.pydial.tasks import TASKS
@@ -78,16 +76,6 @@ def test_asking_for_the_name_is_lost_in_legacy_only(legacy: bool, said: str) -> 
     assert said in answers(before, legacy=legacy)
 
 
-def test_what_is_said_again_is_what_was_said() -> None:
-    """Asking for the name is lost, and who informs goes on with what else there is to say."""
-    goal = Goal([NORTH], {"name": None, "phone": None})
-    parameters = HALF._replace(greeting=0.0, inform_combination=1.0)
-    user = TextUser(simulation_of(CAFES, legacy=True), goal, 4, parameters, Rng(1))
-    user.set_agenda(map(parse_act, ["request(phone,name)", "inform(area=north)"]))
-    assert str(user.answer(parse_act("hello()"))) == "inform(phone)"
-    assert str(user.answer(parse_act("null()"))) == 'inform(phone,area="north")'
-
-
 @pytest.mark.parametrize("relax", [0.0, 1.0], ids=["new value", "relaxed"])
 def test_a_constraint_that_is_given_up_may_have_any_value_later(relax: float) -> None:
     goal = Goal([NORTH], {"name": None})
@@ -108,31 +96,6 @@ def test_checking_a_constraint_makes_what_was_said_a_request_in_legacy_only(
     assert str(user.answer(parse_act('inform(name="anna",area="north")'))) == 'confirm(food="cake")'
     assert set(user.view.goal.requests) == slots
     assert user.view.goal.recommended == "anna"
-
-
-@pytest.mark.parametrize(
-    ("wanted", "said", "accepted"),
-    [
-        (Item("s", "x"), Item("s", "x"), True),
-        (Item("s", "x"), Item("s", "y"), False),
-        (Item("s", "x"), Item("s", DONTCARE), False),
-        (Item("s", "x"), Item("s", "x", True), False),
-        (Item("s", "x"), Item("s", "y", True), True),
-        (Item("s", "x"), Item("s", DONTCARE, True), True),
-        (Item("s", DONTCARE), Item("s", "x"), True),
-        (Item("s", DONTCARE), Item("s", DONTCARE), True),
-        (Item("s", DONTCARE), Item("s", "x", True), False),
-        (Item("s", DONTCARE), Item("s", DONTCARE, True), False),
-        (Item("s", "x", True), Item("s", "x"), False),
-        (Item("s", "x", True), Item("s", "y"), True),
-        (Item("s", "x", True), Item("s", DONTCARE), False),
-        (Item("s", "x", True), Item("s", "x", True), True),
-    ],
-)
-def test_a_constraint_accepts(wanted: Item, said: Item, accepted: bool) -> None:
-    codes = {"x": 3, "y": 4, DONTCARE: c.DONTCARE}
-    constraint, item = (c.coded(0, codes[str(i.value)], i.negated) for i in (wanted, said))
-    assert accepts(constraint, item) is accepted
 
 
 VALUES = sorted({v for values in ONTOLOGY["informable"].values() for v in values})  # type: ignore[attr-defined]
