@@ -1,10 +1,7 @@
 """Speed and memory of DSTC7 reading, scoring and retrieval, on invented data at full scale.
 
-The train file that is streamed has 100,000 examples: 1.8 GB in a temporary folder. Peak memory is
-read on Linux.
+The file that is streamed has some 1.1 GB in a temporary folder. Peak memory is read on Linux.
 """
-
-from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
@@ -54,13 +51,11 @@ def rows(_: Path) -> Iterator[Row]:
             yield at_most(what, fastest.wall_seconds, "s", PROCESS_SECONDS)
         what = f"DSTC7: reading 1,000 examples ({test.stat().st_size / 1e6:.0f} MB)"
         yield Row(what, f"{median_cpu(lambda: read_examples(test)):.2f} s")
-
         contexts = [example.context for example in read_examples(test)]
         for name, vectors in (("TF-IDF", tfidf_vectors), ("BM25", bm25_vectors)):
             took = cpu_seconds(lambda: pool_best(*vectors(contexts, world.texts), RANKED))  # noqa: B023
             what = f"DSTC7: {name} over {world.pool:,} candidates, {len(contexts):,} contexts"
             yield at_most(what, took, "s", RETRIEVAL_SECONDS, 1)
-
         train = write(folder, {"train": TRAIN}, world)["train"]
         cost = run_script(STREAM, str(train), str(TRAIN))
         what = f"{TRAIN:,} examples ({train.stat().st_size / 1e9:.2f} GB)"

@@ -1,4 +1,4 @@
-"""Invented DSTC7 data of full size: `python -m benchmarks.dstc7_data FOLDER [TRAIN DEV TEST]`.
+"""Invented DSTC7 data of full size: `python -m benchmarks.dstc7_data FOLDER` writes all of it.
 
 Each of 400 topics has words that contexts use and other words that replies use, so that what goes
 together can be learned; besides, contexts share some words with the right reply, so that a search
@@ -15,25 +15,24 @@ import numpy as np
 
 COMMON, TOPICS, TOPIC_WORDS, SHORT, HARD, LISTED, LONGEST = 300, 400, 30, 40, 10, 100, 70
 """Words without a topic, topics, words of each, short replies, wrong ones that are hard to tell."""
+SEED = 7
 FIRST_ID = {"train": 1_000_000, "dev": 1_100_000, "test": 1_200_000}
 SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvwyz" for vowel in "aeiou"]
-LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", dtype=np.uint8)
+BASE = len(SYLLABLES)
 
 
 class World:
     """Topics, and the pool of replies."""
 
-    def __init__(self, pool: int = 120_000, words: int = 60_000, seed: int = 7) -> None:
-        self.pool, self.seed = pool, seed
-        d = np.random.default_rng([seed, 0])
+    def __init__(self, pool: int = 120_000, words: int = 60_000) -> None:
+        self.pool = pool
+        d = np.random.default_rng([SEED, 0])
         made: list[str] = []
         for count in range(1, 9):
-            size = min(words - len(made), len(SYLLABLES) ** count)
-            numbers = d.choice(len(SYLLABLES) ** count, size, replace=False) if size else []
-            places = [
-                [n // len(SYLLABLES) ** i % len(SYLLABLES) for i in range(count)] for n in numbers
-            ]
-            made += ["".join(SYLLABLES[place] for place in word) for word in places]
+            size = min(words - len(made), BASE**count)
+            numbers = d.choice(BASE**count, size, replace=False) if size else []
+            digits = [[n // BASE**i % BASE for i in range(count)] for n in numbers]
+            made += ["".join(SYLLABLES[digit] for digit in word) for word in digits]
         self.words = np.array(made, dtype=object)
         frequency = np.arange(1, words + 1, dtype=np.float64) ** -1.05
         self.cumulative = np.cumsum(frequency) / frequency.sum()
@@ -49,7 +48,7 @@ class World:
         short = [self.draw(d, 1 + number % 2) for number in range(SHORT)]
         for place in np.flatnonzero(d.random(pool) < 0.05):
             self.replies[place] = short[int(d.integers(SHORT))]
-        self.texts = [self.text(reply) for reply in self.replies]
+        self.texts = [" ".join(self.words[reply]) for reply in self.replies]
         starts = np.cumsum(np.bincount(self.topic, minlength=TOPICS))[:-1]
         self.same_topic = np.split(np.argsort(self.topic, kind="stable"), starts)
         # The replies that have a word, for each that is not common.
@@ -62,26 +61,22 @@ class World:
 
     def draw(self, d: np.random.Generator, count: int) -> np.ndarray:
         """Return words with Zipf's frequencies."""
-        drawn = np.searchsorted(self.cumulative, d.random(count), side="right")
-        return np.minimum(drawn, len(self.words) - 1)
-
-    def text(self, words: np.ndarray) -> str:
-        return " ".join(self.words[words])
+        return np.searchsorted(self.cumulative[:-1], d.random(count), side="right")
 
     def example(self, split: str, number: int) -> tuple[dict[str, Any], dict[str, str]]:
         """Return an example, and which of its candidates is right."""
         place_of_split = list(FIRST_ID).index(split)
-        d = np.random.default_rng([self.seed, 1 + place_of_split, number])
+        d = np.random.default_rng([SEED, 1 + place_of_split, number])
         answer = int(d.integers(self.pool))
-        topic = self.topic[answer]
         sizes = lengths(d, 2 * int(lengths(d, 1, 0.9, 0.75, 21)[0]) + 1, 2.48, 0.72)
         words = self.draw(d, total := int(sizes.sum()))
         kind = d.random(total)
         topical, shared = kind < 0.1, kind > 1 - 0.02
-        columns = d.integers(0, TOPIC_WORDS, int(topical.sum()))
-        words[topical] = self.of_context[topic, columns]
+        words[topical] = self.of_context[
+            self.topic[answer], d.integers(0, TOPIC_WORDS, int(topical.sum()))
+        ]
         words[shared] = d.choice(self.replies[answer], int(shared.sum()))
-        chosen = dict.fromkeys(d.choice(self.same_topic[topic], HARD // 2).tolist())
+        chosen = dict.fromkeys(d.choice(self.same_topic[self.topic[answer]], HARD // 2).tolist())
         for word in d.permutation(words[words >= COMMON])[:HARD].tolist():
             if len(chosen) < HARD and word in self.having:
                 chosen[int(d.choice(self.having[word]))] = None
@@ -91,13 +86,14 @@ class World:
             chosen |= dict.fromkeys(place for place in drawn if place != answer)
         offered = [answer, *list(chosen)[: LISTED - 1]]
         replies = [offered[place] for place in d.permutation(LISTED)]
-        ids = identities((number * len(FIRST_ID) + place_of_split) * LISTED * 2, LISTED)
+        # Twelve digits that never come twice, as the factor is odd.
+        first = 1 + (number * len(FIRST_ID) + place_of_split) * LISTED
         options = [
-            {"candidate-id": identity, "utterance": self.texts[place]}
-            for identity, place in zip(ids, replies, strict=True)
+            {"candidate-id": f"{n * 0x40E4C6F4E8A21 % 2**48:012X}", "utterance": self.texts[place]}
+            for n, place in enumerate(replies, start=first)
         ]
         messages = [
-            {"speaker": f"participant_{1 + place % 2}", "utterance": self.text(said)}
+            {"speaker": f"participant_{1 + place % 2}", "utterance": " ".join(self.words[said])}
             for place, said in enumerate(np.split(words, np.cumsum(sizes)[:-1]))
         ]
         example = {
@@ -105,7 +101,6 @@ class World:
             "example-id": FIRST_ID[split] + 1 + number,
             "messages-so-far": messages,
             "options-for-next": options,
-            "scenario": 1,
         }
         return example, options[replies.index(answer)]
 
@@ -115,14 +110,6 @@ def lengths(
 ) -> np.ndarray:
     """Return log-normal numbers of words."""
     return np.clip(np.rint(d.lognormal(mean, deviation, count)), 1, longest).astype(np.int64)
-
-
-def identities(start: int, count: int) -> list[str]:
-    """Return ids of twelve letters and digits that never come twice."""
-    numbers = [n * 1_141_592_653_589_793 % (2**61 - 1) for n in range(start + 1, start + count + 1)]
-    powers = np.uint64(36) ** np.arange(12, dtype=np.uint64)
-    digits = np.array(numbers, dtype=np.uint64)[:, None] // powers % np.uint64(36)
-    return [row.tobytes().decode() for row in LETTERS[digits]]
 
 
 def write(folder: Path, sizes: dict[str, int], world: World) -> dict[str, Path]:
@@ -144,5 +131,4 @@ def write(folder: Path, sizes: dict[str, int], world: World) -> dict[str, Path]:
 
 
 if __name__ == "__main__":
-    given = [int(size) for size in sys.argv[2:]] or [100_000, 5_000, 1_000]
-    write(Path(sys.argv[1]), dict(zip(FIRST_ID, given, strict=True)), World())
+    write(Path(sys.argv[1]), {"train": 100_000, "dev": 5_000, "test": 1_000}, World())

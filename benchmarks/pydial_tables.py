@@ -15,17 +15,18 @@ from pathlib import Path
 
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial import SCORING_REVISION
+from mwzeval.pydial.curves import plot_curves
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results.curves import plot_curves
-from mwzeval.pydial.results.means import MISSING
-from mwzeval.pydial.results.over_seeds import all_seeds
-from mwzeval.pydial.results.records import MEAN, Record, records_of
-from mwzeval.pydial.results.run_results import FIGURES, Results, read_results
-from mwzeval.pydial.results.side_by_side import labels_of, side_by_side
-from mwzeval.pydial.results.tables import (
+from mwzeval.pydial.results import FIGURES, Results, all_seeds, read_results
+from mwzeval.pydial.tables import (
+    MEAN,
+    MISSING,
     figure_cell,
+    labels_of,
     published_text,
+    records_of,
     seconds_sheet,
+    side_by_side,
     table_document,
 )
 from mwzeval.scores.sheets import Document, Sheet, render, sheet
@@ -104,37 +105,31 @@ def _figures(runs: Sequence[Results], labels: Sequence[str]) -> str:
 
 def _means(label: str, results: Results) -> Sheet:
     """Return the means of policies over all tasks, beside the paper's."""
-    row = tuple(results.groups())[-1][0]
+    row = results.groups()[-1][0]
     over = f"Mean over {len(results.tasks)} tasks" if len(results.tasks) > 1 else row
-    over += f", {label}" if label else ""
+    over += f", {label}" * bool(label)
     known = results.dialogues or (0,)
-    records: dict[tuple[int, str, str], Record] = {
-        (at, record.policy, figure): record
+    records = {
+        (record.row, record.of, record.dialogues, record.policy, record.figure): record
         for at in known
         for figure in FIGURES
         for record in records_of(results, at, figure)
-        if (record.row, record.of) == (row, MEAN)
     }
     rows: list[list[str]] = []
     for policy in results.policies:
         cells, numbers = [], []
         for at in known if PRESETS[policy].learns else known[:1]:
-            pair = [records.get((at, policy, figure)) for figure in FIGURES]
-            cells += [" / ".join(map(_figure_text, pair)), " / ".join(map(published_text, pair))]
+            pair = [records.get((row, MEAN, at, policy, figure)) for figure in FIGURES]
+            figures = (figure_cell(record, ranked=False) for record in pair)
+            cells.append(" / ".join(cell.text + cell.mark for cell in figures))
+            cells.append(" / ".join(map(published_text, pair)))
             numbers.append(MISSING if pair[0] is None else str(pair[0].seeds))
         cells += [""] * (2 * len(known) - len(cells))
         if set(numbers) != {MISSING}:
             rows.append([PRESETS[policy].label, " / ".join(dict.fromkeys(numbers)), *cells])
     heads = (head for at in known for head in (f"after {at:,}", "paper"))
-    title = f"{over}, seeds {all_seeds(results.seeds)}"
-    return sheet(title, ["success (%) / reward", "seeds", *heads], rows)
-
-
-def _figure_text(record: Record | None) -> str:
-    if record is None:
-        return MISSING
-    cell = figure_cell(record, ranked=False)
-    return cell.text + cell.mark
+    over += f", seeds {all_seeds(results.seeds)}"
+    return sheet(over, ["success (%) / reward", "seeds", *heads], rows)
 
 
 if __name__ == "__main__":

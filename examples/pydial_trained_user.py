@@ -29,7 +29,7 @@ from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
-from mwzeval.pydial.offline.behaviour import MIXED, behaviour_named, user_seed
+from mwzeval.pydial.recording import MIXED, behaviour_named, user_seed
 from mwzeval.pydial.simulator.codes import TYPE
 from mwzeval.pydial.simulator.goals import FURTHER_REQUESTS
 from mwzeval.pydial.simulator.tables import CONSTRAINTS

@@ -34,7 +34,7 @@ PURPOSES = {
     "neural": "trained models of CrossWOZ, DSTC7 and PyDial",
     "offline": "PyDial's data sets in Minari's format",
     "plot": "plot; curves of PyDial",
-    "retrieval": "BM25 baselines of DSTC7; estimates of PyDial",
+    "retrieval": "TF-IDF and BM25 baselines of DSTC7",
     "rl": "PyDial's Gymnasium environments",
     "training": "fine-tuning of BERT, and the trainer's callback",
     "verifiers": "vf-eval mwzeval-multiwoz",

@@ -1,7 +1,7 @@
 """PyDial's dialogue management: train and test policies, and what came of it.
 
 play   be the user in a task, against a policy: type acts, or choose from a menu
-run    train and test policies in tasks; called again, it goes on where it was
+run    train and test policies in tasks; called again, it continues with the jobs not done
 table  print the paper's tables beside those of a run
 plot   draw the learning curves of a run, with bands
 retest test what a run has learned under other conditions: environments (the paper's Table 8),
@@ -29,12 +29,14 @@ from mwzeval.pydial.tasks import USERS
 
 SEEDS = 2**20
 FORMER = {
-    "cross": "`pydial retest`",
-    "sweep": "`pydial retest --errors 0,10,20,30,40,50`",
-    "cross-users": "`pydial retest --users`",
-    "transfer": "`pydial retest --in`",
+    "cross": "now `pydial retest`",
+    "sweep": "now `pydial retest --errors 0,10,20,30,40,50`",
+    "cross-users": "now `pydial retest --users`",
+    "transfer": "now `pydial retest --in`",
+    "estimate": "gone: scikit-learn calibrates and scores estimates "
+    "(sklearn.calibration, brier_score_loss)",
 }
-"""Former names of actions."""
+"""Former names of actions, and what is there instead."""
 DESCRIPTIONS = {
     "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
     "again, it continues with the jobs that are not done.",
@@ -63,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run an action; return the exit code. Raises `UsageError` for a name that it no longer has."""
     if arguments.action in FORMER:
-        raise UsageError(f"`pydial {arguments.action}` is now {FORMER[arguments.action]}")
+        raise UsageError(f"`pydial {arguments.action}` is {FORMER[arguments.action]}")
     return ACTIONS[arguments.action][2](arguments)
 
 
@@ -90,7 +92,7 @@ def _play(arguments: argparse.Namespace) -> int:
     from random import SystemRandom
 
     from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-    from mwzeval.pydial.runs.episode_writing import added_to, episodes_in
+    from mwzeval.pydial.runs.episode_files import added_to, episodes_in
     from mwzeval.pydial.runs.episodes import check_seeds
     from mwzeval.pydial.runs.play import adapter_for, play_with_human
     from mwzeval.pydial.tasks import task_named
@@ -195,9 +197,8 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def _table(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.results.run_results import read_results
-    from mwzeval.pydial.results.side_by_side import side_by_side
-    from mwzeval.pydial.results.tables import table_document
+    from mwzeval.pydial.results import read_results
+    from mwzeval.pydial.tables import side_by_side, table_document
     from mwzeval.scores.findings import Findings
     from mwzeval.scores.sheets import printed
 
@@ -242,7 +243,7 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 
 
 def _plot(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.results.curves import plot_curves
+    from mwzeval.pydial.curves import plot_curves
     from mwzeval.scores.findings import Findings
 
     findings = Findings()
@@ -336,10 +337,10 @@ def _retest(arguments: argparse.Namespace) -> int:
     from mwzeval.conversation.models import model_options
     from mwzeval.conversation.pool import TimeLimits
     from mwzeval.conversation.runs import run as hold
-    from mwzeval.pydial.results.retest_figure import plot_retests
-    from mwzeval.pydial.results.retest_table import retest_document
+    from mwzeval.pydial.curves import plot_retests
     from mwzeval.pydial.runs.retest import LiveUsers, plan_of_run, retest
     from mwzeval.pydial.runs.run import TESTS, planned
+    from mwzeval.pydial.tables import retest_document
     from mwzeval.pydial.users.parameter_files import read_user
     from mwzeval.report.figures import check_format
     from mwzeval.scores.sheets import printed
@@ -378,16 +379,52 @@ def _retest(arguments: argparse.Namespace) -> int:
 
 
 def _add_record(parser: argparse.ArgumentParser) -> None:
-    from mwzeval.pydial.offline.command import add_record
-
-    add_record(parser)
+    parser.add_argument("tasks", nargs="+", metavar="TASK", help="CR-1 to LAP-6, Demo-CR-1, …")
+    parser.add_argument(
+        "--policy",
+        type=InputFile,
+        default="mixed",
+        metavar="NAME",
+        help="random, handcrafted, mixed (default: the two in turn, dialogue by dialogue), or the "
+        "checkpoint file of one that has learned",
+    )
+    parser.add_argument(
+        "--dialogues", type=int, default=1000, metavar="N", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="the folder of data sets"
+    )
+    parser.set_defaults(writes_folder=True)
+    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
     add_own(parser)
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.offline.command import record
+    from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
+    from mwzeval.pydial.recording import behaviour_named, check_new, write_dataset
+    from mwzeval.pydial.runs.episodes import check_seeds
+    from mwzeval.pydial.tasks import task_named
 
-    return record(arguments)
+    seed, own = arguments.seed, OwnFiles.given(arguments.ontology, arguments.entities)
+    check_seeds(seed)
+    tasks = [task_named(name) for name in dict.fromkeys(arguments.tasks)]
+    behaviours = [
+        behaviour_named(
+            arguments.policy,
+            load_domain(task.domain, arguments.data, own=own),
+            task,
+            confusion_seed=seed,
+        )
+        for task in tasks
+    ]
+    check_new(arguments.output, behaviours)
+    for behaviour in behaviours:
+        folder = write_dataset(arguments.output, behaviour, seed, arguments.dialogues)
+        tell(f"wrote {folder}: {arguments.dialogues} dialogues")
+    return 0
 
 
 Action = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]

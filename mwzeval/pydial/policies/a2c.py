@@ -159,7 +159,7 @@ class A2C(NeuralPolicy):
         self.optimizer.step()
         if self.losses is not None:
             number = len(actions)
-            self.losses.add(
+            self.losses(
                 loss=loss.detach() / number,
                 policy_loss=policy_loss.detach() / number,
                 value_loss=value_loss.detach() / number,

@@ -171,7 +171,7 @@ class DQN(NeuralPolicy):
         loss.backward()
         self.optimizer.step()
         if self.losses is not None:
-            self.losses.add(loss=loss.detach())
+            self.losses(loss=loss.detach())
         with torch.no_grad():
             for mine, online in zip(
                 self.target.parameters(), self.network.parameters(), strict=True

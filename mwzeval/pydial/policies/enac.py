@@ -148,7 +148,7 @@ class ENAC(NeuralPolicy):
             parameter.grad = torch.from_numpy(part.astype(np.float32))
         self.optimizer.step()
         if self.losses is not None:
-            self.losses.add(loss=losses.detach().mean())
+            self.losses(loss=losses.detach().mean())
 
     def _forward(self, states: Any, actions: Any) -> tuple[list[Any], list[Any], Any, Any]:
         """Return what goes into each layer and comes out, the losses and logs of what was done."""

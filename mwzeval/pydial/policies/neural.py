@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,13 +132,8 @@ def drawn(logits: NDArray[np.float32], mask: Mask, rng: Rng) -> int:
     return int(np.searchsorted(shares, rng.random() * shares[-1], side="right"))
 
 
-class Losses(Protocol):
-    """Takes losses by name: tensors of one number."""
-
-    def add(self, **numbers: Any) -> None:
-        """Take the losses of an update."""
-        ...
-
+Losses = Callable[..., object]
+"""Takes the losses of an update by name: tensors of one number."""
 
 REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this."""

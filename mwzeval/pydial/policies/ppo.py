@@ -143,7 +143,7 @@ class PPO(NeuralPolicy):
                 torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.most_gradient)
                 self.optimizer.step()
                 if self.losses is not None:
-                    self.losses.add(
+                    self.losses(
                         loss=loss.detach(),
                         policy_loss=-gain.detach().mean(),
                         value_loss=missed.detach().mean(),

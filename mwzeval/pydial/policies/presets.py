@@ -91,8 +91,20 @@ PRESETS: Mapping[str, Preset] = {
 """All policies of the benchmark by name, in the order of the tables."""
 
 
+FORMER = {
+    "acer": "ppo",
+    "ppo-recurrent": "ppo",
+    "ppo-shared": "ppo, trained in each task",
+    "bc": "examples/pydial_offline.py",
+    "cql": "examples/pydial_offline.py",
+}
+"""Former policies, and what is there instead."""
+
+
 def preset_named(name: str) -> Preset:
-    """Return a policy by its name. Raises `UsageError` for an unknown one."""
+    """Return a policy by its name. Raises `UsageError` for an unknown or a former one."""
+    if name in FORMER:
+        raise UsageError(f'the policy "{name}" is gone: take {FORMER[name]}')
     if name not in PRESETS:
         raise UsageError(unknown("policy", name, PRESETS))
     return PRESETS[name]

@@ -10,6 +10,7 @@ episodes of live dialogues.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,10 +20,11 @@ from operator import ne
 from pathlib import Path
 from typing import Any
 
-from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, End
-from mwzeval.conversation.trajectory import is_live, live_text
-from mwzeval.errors import did_you_mean, shorten
+from mwzeval.conversation.protocols import AGENT_ERROR, INFRASTRUCTURE, LIMIT, USER_ERROR, End
+from mwzeval.conversation.trajectory import Trajectory, check_live, is_live, live_text
+from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.reading import (
+    COMPRESSED,
     SENSIBLE_LINE,
     decoded,
     is_url,
@@ -30,9 +32,10 @@ from mwzeval.files.reading import (
     read_bytes,
     read_text,
 )
+from mwzeval.files.writing import write_atomically
+from mwzeval.pydial import NAME, TITLE
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
-from mwzeval.pydial.runs.live_files import episodes_of_trajectories
 from mwzeval.pydial.runs.run_folder import (
     RunSettings,
     Selection,
@@ -40,7 +43,8 @@ from mwzeval.pydial.runs.run_folder import (
     run_settings,
     selected_files,
 )
-from mwzeval.pydial.tasks import TASKS, Task, find_task, in_order, task_named
+from mwzeval.pydial.simulator.talk import EXCHANGES, FINAL_GOAL, REWARD, SUCCESS, turns_of
+from mwzeval.pydial.tasks import TASKS, USERS, Task, find_task, in_order, task_named
 from mwzeval.scores.findings import Findings
 
 META = "_meta"
@@ -49,6 +53,8 @@ ENVIRONMENTS = {True: "legacy", False: "clean", None: "unsaid"}
 FAILED_ENDS = (AGENT_ERROR, USER_ERROR)
 LARGEST_REWARD = 1e6
 """Of a dialogue, in either direction; what is more would make a mean of nothing else."""
+ITEM = re.compile(r"(?P<task>[^/]+)/(?P<seed>\d{1,18})/(?P<dialogue>\d{1,18})")
+FACTS = (SUCCESS, EXCHANGES, REWARD, "policy", "legacy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +93,15 @@ def read_texts(path: str, chosen: Selection) -> Texts:
 
     Raises `InputError` when one cannot be read, `UsageError` where a folder has no such tests.
     """
-    files = (path,) if is_url(path) else map(str, selected_files(path, chosen))
-    return {file: _text(read_bytes(file), file) for file in files}
+    files = [path] if is_url(path) else map(str, selected_files(path, chosen))
+    contents = {file: read_bytes(file) for file in files}
+    return {
+        file: live_text(raw, file) if is_live(raw) else decoded(raw, file)
+        for file, raw in contents.items()
+    }
 
 
-def _text(raw: bytes, file: str) -> str:
-    return live_text(raw, file) if is_live(raw) else decoded(raw, file)
-
-
-def holds_trajectories(text: str) -> bool:
-    """Tell whether the text of a file is of live dialogues."""
+def _holds_trajectories(text: str) -> bool:
     return is_live(text[:SENSIBLE_LINE].encode(errors="replace"))
 
 
@@ -119,21 +124,17 @@ def check_records(
         said: dict[str, Any] = {} if place is None else asdict(place)
         said.pop("dialogues", None)
         reader = _Reader(name, findings, said, settings, seen, task=chosen.task)
-        records += reader.read(text)
-        reader.check_whole(of_run=place is not None and place.policy in PRESETS)
+        records += reader.read(text, of_run=place is not None and place.policy in PRESETS)
     if not records and not findings.errors:
         findings.of_file(path).error("no-episodes", "there is no episode in it")
     _check_environments(records, findings.of_file(path))
     order = {name: number for number, name in enumerate(in_order(r.episode.task for r in records))}
-    records.sort(
-        key=lambda r: (
-            r.episode.seed,
-            order[r.episode.task],
-            r.episode.index,
-            r.episode.trial or 0,
-        )
-    )
-    return tuple(records), digest.hexdigest()[:12]
+
+    def rank(record: Record) -> tuple[int, ...]:
+        episode = record.episode
+        return episode.seed, order[episode.task], episode.index, episode.trial or 0
+
+    return tuple(sorted(records, key=rank)), digest.hexdigest()[:12]
 
 
 def _check_environments(records: Iterable[Record], findings: Findings) -> None:
@@ -161,15 +162,56 @@ def read_episodes(
     `settings` say. Problems go to `findings`. Without, raises `InputError` if there are errors.
     """
     found = Findings() if findings is None else findings
-    reader = _Reader(str(path), found, {"task": task, "seed": seed}, settings, set())
     records: list[Record] = []
+    reader = _Reader(str(path), found, {"task": task, "seed": seed}, settings, set())
     with found.collecting():
-        records = reader.read(read_text(path))
-        reader.check_whole(of_run=True)
+        records = reader.read(read_text(path), of_run=True)
         _check_environments(records, found.of_file(str(path)))
     if findings is None:
         found.check()
     return tuple(record.episode for record in records)
+
+
+def _live_episodes(text: str, findings: Findings) -> Iterator[dict[str, Any]]:
+    """Yield the lines of an episode file that say the same as a file of trajectories.
+
+    What failed for infrastructure is left out with a warning. Problems go to `findings`.
+    """
+    live = check_live(text, findings)
+    said = live.header.get("benchmark", NAME)
+    if said != NAME:
+        message = f'the header says that the benchmark is "{shorten(str(said))}", not {TITLE}'
+        findings.error("other-benchmark", f"{message}: leave out --benchmark", key="benchmark")
+        return
+    of_all: dict[str, Any] = {"legacy": live.header.get("legacy")}
+    agent = live.header.get("agent")
+    if isinstance(agent, Mapping):
+        of_all["policy"] = agent.get("spec")
+    user = live.header.get("user")
+    if isinstance(user, Mapping) and user.get("spec") not in USERS:
+        of_all["user"] = str(user.get("spec"))
+    for name, trajectory in live.dialogues.items():
+        if trajectory.end == INFRASTRUCTURE:
+            message = "the dialogue failed for infrastructure, which is nobody's fault: not scored"
+            findings.warning("infrastructure", message, dialogue=name)
+        elif (match := ITEM.fullmatch(trajectory.item)) is None:
+            message = 'a dialogue is called TASK/SEED/NUMBER, such as "CR-1/0/000003"'
+            findings.error("shape", message, dialogue=name)
+        else:
+            more = trajectory.more
+            yield {
+                **of_all,
+                "task": match["task"],
+                "seed": int(match["seed"]),
+                "dialogue": int(match["dialogue"]),
+                **{key: more[key] for key in FACTS if key in more},
+                "trial": trajectory.trial if trajectory.is_numbered else None,
+                "out_of_time": trajectory.end == LIMIT,
+                "end": trajectory.end,
+                "problem": trajectory.problem,
+                "goal": more.get(FINAL_GOAL, trajectory.goal),
+                "turns": turns_of(trajectory.acts),
+            }
 
 
 class _Reader:
@@ -201,43 +243,49 @@ class _Reader:
         self._errors = 0
         self._alike: dict[tuple[Any, ...], tuple[str, int]] = {}
 
-    def read(self, text: str) -> list[Record]:
-        try:
-            return self._read(text)
-        finally:
-            for (kind, message, *place), (where, count) in self._alike.items():
-                more = f" (and so in {count - 1:,} more)" if count > 1 else ""
-                self._findings.error(kind, f"{where}: {message}{more}", count=count, **dict(place))
-
-    def _read(self, text: str) -> list[Record]:
+    def read(self, text: str, *, of_run: bool) -> list[Record]:
+        """Return the episodes of a text, which is whole if it is that of a test `of_run`."""
         records: list[Record] = []
-        for place, line in self._lines(text):
-            if not isinstance(line, Mapping):
-                self._error(place, "expected an object, an episode")
-                continue
-            if isinstance(line.get(META), Mapping):
-                if records:
-                    message = f"{META} belongs to the first line: several files in one are not read"
-                    self._error(place, message, key=META)
-                else:
-                    self._header(place, line[META])
-                continue
-            record = self._record(place, {**self._said, **line})
-            if record is None:
-                continue
-            unit = record.episode.unit
-            if unit in self._seen:
-                self._error(place, "the episode was given before", "repeated", dialogue=unit)
-                continue
-            self._seen.add(unit)
-            self._numbers.setdefault(record.episode.task, []).append(record.episode.index)
-            records.append(record)
+        try:
+            for place, line in self._lines(text):
+                record = self._line(place, line, is_first=not records)
+                if record is not None:
+                    records.append(record)
+        finally:
+            for (kind, message, *key), (where, count) in self._alike.items():
+                more = f" (and so in {count - 1:,} more)" if count > 1 else ""
+                self._findings.error(kind, f"{where}: {message}{more}", count=count, **dict(key))
+        # Where there are other errors, dialogues are missing because of them.
+        if not self._errors:
+            self._check_whole(of_run=of_run)
         return records
+
+    def _line(self, place: str, line: Any, *, is_first: bool) -> Record | None:
+        if not isinstance(line, Mapping):
+            self._error(place, "expected an object, an episode")
+            return None
+        if isinstance(line.get(META), Mapping):
+            if is_first:
+                self._header(place, line[META])
+            else:
+                message = f"{META} belongs to the first line: several files in one are not read"
+                self._error(place, message, key=META)
+            return None
+        record = self._record(place, {**self._said, **line})
+        if record is None:
+            return None
+        unit = record.episode.unit
+        if unit in self._seen:
+            self._error(place, "the episode was given before", "repeated", dialogue=unit)
+            return None
+        self._seen.add(unit)
+        self._numbers.setdefault(record.episode.task, []).append(record.episode.index)
+        return record
 
     def _lines(self, text: str) -> Iterator[tuple[str, Any]]:
         """Yield where a line is, and what it says; of live dialogues what an episode's would."""
-        if holds_trajectories(text):
-            for line in episodes_of_trajectories(text, self._findings):
+        if _holds_trajectories(text):
+            for line in _live_episodes(text, self._findings):
                 yield f"{line['task']}/{line['seed']}/{line['dialogue']}", line
             return
         for number, line in parse_json_lines(text, self._file):
@@ -256,34 +304,27 @@ class _Reader:
             self._said |= raw
             self._counted = raw.get("episodes")
 
-    def check_whole(self, *, of_run: bool) -> None:
+    def _check_whole(self, *, of_run: bool) -> None:
         """Note a file that does not have as many dialogues as its first line says.
 
-        One `of_run` has those numbered 0, 1, 2 …, as many as the settings of the run say. Where
-        there are other errors, dialogues are missing because of them.
+        A test of a run has those numbered 0, 1, 2 …, as many as the settings of the run say.
         """
-        if self._errors:
-            return
         remedy = ". Remove it, and let `mwzeval pydial` make it anew with the same call as before"
-        for lack in self._lacks(of_run=of_run):
-            message = f"{lack}: the file was cut or changed{remedy * of_run}"
-            self._findings.error("incomplete", message)
-
-    def _lacks(self, *, of_run: bool) -> Iterator[str]:
-        tests, told = self._tests, False
+        lacks = []
         for numbers in self._numbers.values() if of_run else ():
-            due = len(numbers) if tests is None else tests
+            due = len(numbers) if self._tests is None else self._tests
             # Not `list(range(due))`: a damaged run may ask for any number of tests.
             if len(numbers) != due or any(map(ne, sorted(numbers), range(due))):
-                found = f"{len(numbers)} dialogues"
-                expected = (
-                    "numbered from 0 on" if tests is None else f"the {due} of the run's tests"
-                )
-                yield f"{found}, which are not {expected}"
-                told = True
+                expected = f"the {due} of the run's tests"
+                expected = "numbered from 0 on" if self._tests is None else expected
+                lacks.append(f"{len(numbers)} dialogues, which are not {expected}")
         total = sum(map(len, self._numbers.values()))
-        if self._counted not in (None, total) and not told:
-            yield f"{total} dialogues, which are not the {self._counted} that its first line says"
+        if self._counted not in (None, total) and not lacks:
+            counted = f"the {self._counted} that its first line says"
+            lacks.append(f"{total} dialogues, which are not {counted}")
+        for lack in lacks:
+            message = f"{lack}: the file was cut or changed{remedy * of_run}"
+            self._findings.error("incomplete", message)
 
     def _error(self, where: str, message: str, kind: str = "shape", **place: Any) -> None:
         """Note an error; of those that are alike in several lines the first stands for all."""
@@ -399,3 +440,66 @@ def _is_number(value: Any, most: float = sys.float_info.max) -> bool:
 
 def _is_constraint(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 3 and all(isinstance(v, str) for v in value)
+
+
+def write_episodes(path: Path, episodes: Iterable[Episode], about: Mapping[str, Any]) -> None:
+    """Write the file of `episodes_text`. Raises `MwzevalError` if that is impossible."""
+    write_atomically(path, episodes_text(episodes, about))
+
+
+def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
+    """Return the content of an episode file: a header, and a line for each dialogue.
+
+    A line has the utterances of the dialogue if they were recorded. The header has the number of
+    dialogues and `about`, what they have in common, such as task and seed.
+    """
+    lines = [
+        json.dumps(
+            {
+                "dialogue": episode.index,
+                "success": episode.success,
+                "exchanges": episode.exchanges,
+                "reward": episode.reward,
+                **episode.talk,
+            }
+        )
+        for episode in episodes
+    ]
+    header = json.dumps({META: {"format": FORMAT, "episodes": len(lines), **about}})
+    return "".join(f"{line}\n" for line in [header, *lines])
+
+
+def episodes_in(path: str | Path) -> tuple[Episode, ...]:
+    """Return the episodes of a file to which others are to be added; perhaps it is not there yet.
+
+    Raises `InputError` for a file of something else, `UsageError` where none can be.
+    """
+    file = Path(path)
+    if str(path) == "-" or file.suffix in COMPRESSED or file.is_dir() or not file.parent.is_dir():
+        raise UsageError(
+            f"episodes cannot be added to {shorten(str(path), 300)}: name a file that is not "
+            "compressed, in a folder that there is"
+        )
+    if not file.exists() or not file.stat().st_size:
+        return ()
+    findings = Findings()
+    texts = read_texts(str(path), Selection())
+    records, _ = check_records(texts, str(path), Selection(), findings)
+    findings.check()
+    if not all(map(_holds_trajectories, texts.values())):
+        raise UsageError(
+            f"{shorten(str(path), 300)} holds episodes without what was said in them: they can be "
+            "scored, and not added to; name another file"
+        )
+    return tuple(record.episode for record in records)
+
+
+def added_to(path: str | Path, trajectory: Trajectory) -> None:
+    """Add a dialogue to a file of trajectories, which is as before if that fails.
+
+    Raises `InputError` where the file cannot be read, `MwzevalError` where it cannot be written.
+    """
+    file = Path(path)
+    before = read_text(path) if file.exists() and file.stat().st_size else ""
+    end = "" if not before or before.endswith("\n") else "\n"
+    write_atomically(path, f"{before}{end}{trajectory.line()}")

@@ -23,14 +23,12 @@ from mwzeval.pydial.policies.learner import DivergedError
 from mwzeval.pydial.policies.neural import NeuralPolicy
 from mwzeval.pydial.policies.presets import RANDOM, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import Origin, checkpoint_content
-from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.episode_writing import episodes_text
+from mwzeval.pydial.runs.episode_files import episodes_text, read_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run_folder import RunSettings
 from mwzeval.pydial.runs.threads import single_threaded
 from mwzeval.pydial.tasks import Goodbye, task_named
-from mwzeval.pydial.training.entries import EVERY, TEST, Entry, Watch, entry_of
-from mwzeval.pydial.training.log import log_text
+from mwzeval.pydial.training.log import EVERY, TrainingLog, log_text
 
 TRAINING, METRICS, TIMES = "training.jsonl", "metrics.csv", "times.json"
 WORTH_COMPILING = 1000
@@ -186,10 +184,11 @@ def files_of(
             began = time.thread_time()
             tests = _counted(tests_untrained(job, runner), on_progress)
             seconds = time.thread_time() - began
-            entry = entry_of(TEST, 0, [episode.outcome for episode in tests])
+            log = TrainingLog(None, name=job.name)
+            log.test(tests)
             return {
                 job.test_file("", 0).name: episodes_text(tests, job.about),
-                METRICS: log_text(job.name, [entry]),
+                METRICS: log_text(log.rows),
                 TIMES: _times_text({}, {0: seconds}),
             }
         try:
@@ -219,10 +218,9 @@ def _trained(
     job: Job, runner: TaskRunner, on_progress: Callable[[int], object], log_every: int
 ) -> dict[str, str | bytes]:
     policy: Any = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
-    entries: list[Entry] = []
-    watch = Watch(entries.append, log_every)
+    log = TrainingLog(None, name=job.name, every=log_every)
     if isinstance(policy, NeuralPolicy):
-        policy.losses = watch.losses
+        policy.losses = log.losses
     files: dict[str, str | bytes] = {}
     trained: list[Episode] = []
     training: dict[int, float] = {}
@@ -232,19 +230,19 @@ def _trained(
         while len(trained) < checkpoint:
             episode = runner.train(policy, job.seed, len(trained))
             trained.append(episode)
-            watch.trained([episode.outcome])
+            log.dialogue(*episode.outcome)
             on_progress(1)
         content = checkpoint_content(job.origin, checkpoint, policy.weights())
         files[job.model_file("", checkpoint).name] = content
         seconds, since = seconds + time.thread_time() - since, time.thread_time()
         tests = _counted(runner.for_tests().tests(policy, job.seed, job.tests), on_progress)
         files[job.test_file("", checkpoint).name] = episodes_text(tests, job.about)
-        watch.tested([episode.outcome for episode in tests])
+        log.test(tests)
         training[checkpoint] = seconds
         testing[checkpoint], since = time.thread_time() - since, time.thread_time()
     return files | {
         TRAINING: episodes_text(trained, {}),
-        METRICS: log_text(job.name, entries),
+        METRICS: log_text(log.rows),
         TIMES: _times_text(training, testing),
     }
 

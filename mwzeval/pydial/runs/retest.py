@@ -31,10 +31,14 @@ from mwzeval.errors import (
 from mwzeval.output import tell
 from mwzeval.pydial.dialogue.user_parameters import UserModel
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results.run_results import PolicyTests, tests_of_seeds
+from mwzeval.pydial.results import PolicyTests, tests_of_seeds
 from mwzeval.pydial.runs.checkpoints import diverging, load_weights, read_checkpoint
-from mwzeval.pydial.runs.episode_files import check_records, read_episodes, read_texts
-from mwzeval.pydial.runs.episode_writing import write_episodes
+from mwzeval.pydial.runs.episode_files import (
+    check_records,
+    read_episodes,
+    read_texts,
+    write_episodes,
+)
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.job import Job, runner_of, tests_untrained
 from mwzeval.pydial.runs.live import LiveOptions, LiveSetting

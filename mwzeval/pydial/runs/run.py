@@ -35,8 +35,7 @@ from mwzeval.pydial.runs.episodes import check_seeds
 from mwzeval.pydial.runs.job import METRICS, Files, Job, files_of, write_files
 from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings, location_of
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
-from mwzeval.pydial.training.entries import EVERY
-from mwzeval.pydial.training.log import LogFile
+from mwzeval.pydial.training.log import EVERY, LogFile, read_rows
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
@@ -83,6 +82,8 @@ def run(
         for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
             load_domain(domain, jobs[0].data, own=jobs[0].own)
     folder = Path(output)
+    if log is not None and folder.absolute() in Path(log).absolute().parents:
+        _make(folder)
     log_file = None if log is None else LogFile(log)
     noted = {key: value for key, value in asdict(jobs[0].settings).items() if value is not None}
     problems: list[Problem] = []
@@ -104,11 +105,12 @@ def run(
         for job in done:
             metrics = job.folder(folder) / METRICS
             if log_file is not None and metrics.exists():
-                log_file.add_text(metrics.read_text(encoding="utf-8"))
+                with problems_kept(problems):
+                    log_file.add(read_rows(metrics.read_bytes(), metrics))
         for job, files in _files(todo, processes, client, log_every, on_progress, problems):
             write_files(job, folder, files)
-            if log_file is not None and METRICS in files:
-                log_file.add_text(str(files[METRICS]))
+            if log_file is not None:
+                log_file.add(read_rows(str(files[METRICS]).encode(), METRICS))
     if problems:
         raise InputError(problems)
     return jobs
@@ -292,14 +294,18 @@ def _noted(settings: Mapping[str, Any], key: str) -> str:
     return f"{key} {json.dumps(settings[key])}" if key in settings else f"no {key}"
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MwzevalError(f"cannot make {folder}: {error.strerror}") from None
+
+
 def _settle(folder: Path, settings: dict[str, Any]) -> None:
     """Note the settings of a run in its folder, or compare them with those noted."""
     place = folder / SETTINGS
     if not place.exists():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise MwzevalError(f"cannot make {folder}: {error.strerror}") from None
+        _make(folder)
         write_atomically(place, json.dumps(settings, indent=1) + "\n")
         return
     found = read_json(place)

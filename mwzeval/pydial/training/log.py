@@ -1,23 +1,58 @@
-"""The training log: a CSV file with a row for each number, of any number of runs.
+"""Metrics of training: means of its dialogues and losses, and of tests, in a CSV file.
 
-Rows that a file has are not added again, so that training that continues is logged once.
+A log has a row for each number, of any number of runs. The number of training dialogues is the
+step. Names are `train/success`, `train/reward`, `train/exchanges`, `train/LOSS`, and `test/…`;
+success is in percent, as in tables. Rows that a file has are not added again, so that training that
+continues is logged once.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any, Protocol, SupportsFloat
+from typing import Literal, Protocol, SupportsFloat
 
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.output import tell
-from mwzeval.pydial.training.entries import EVERY, Entry, Watch
 
 COLUMNS = ("run", "step", "name", "value")
 FORMER = ("csv:", "tensorboard:", "wandb:", "mlflow:")
+EVERY = 100
+"""Training dialogues whose means are logged together."""
+Outcome = tuple[bool, int, float]
+"""Of a dialogue: success, exchanges, reward."""
+Row = tuple[str, str, str, str]
+
+
+def means_of(phase: Literal["train", "test"], outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """Return the means of some dialogues by their names in the log."""
+    sums = (float(sum(column)) for column in zip(*outcomes, strict=True))
+    success, exchanges, reward = (total / len(outcomes) for total in sums)
+    numbers = {"success": 100 * success, "reward": reward, "exchanges": exchanges}
+    return {f"{phase}/{name}": number for name, number in numbers.items()}
+
+
+def log_text(rows: Iterable[Row]) -> str:
+    """Return the content of a log file with some rows."""
+    stream = StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *rows])
+    return stream.getvalue()
+
+
+def read_rows(raw: bytes, file: str | Path) -> list[Row]:
+    """Return the rows of a log file. Raises `InputError` for a file of something else."""
+    try:
+        text = raw.decode("utf-8")
+        found = [tuple(row) for row in csv.reader(StringIO(text, newline=""), strict=True) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        message = f"not a CSV file in UTF-8 ({error})"
+        raise InputError([Problem("other-file", message, file=str(file))]) from None
+    if found[:1] != [COLUMNS] or any(len(row) != len(COLUMNS) for row in found):
+        message = f"expected the columns {','.join(COLUMNS)}: name another file"
+        raise InputError([Problem("other-file", message, file=str(file))])
+    return [(run, step, name, value) for run, step, name, value in found[1:]]
 
 
 class LogFile:
@@ -33,19 +68,17 @@ class LogFile:
                 f'training is logged to a CSV file, FILE.csv, not "{shorten(str(file))}"'
             )
         self._path, self._failed = Path(file), False
+        self._written: set[tuple[str, ...]] = set()
         try:
             with self._path.open("ab+") as stream:
                 stream.seek(0)
                 raw = stream.read()
                 whole = raw[: raw.rfind(b"\n") + 1]  # without a row of a process that was killed
-                rows = list(csv.reader(StringIO(whole.decode("utf-8", "replace"), newline="")))
-                if raw and tuple(next(iter(rows), ())) != COLUMNS:
-                    message = f"expected the columns {','.join(COLUMNS)}: name another file"
-                    raise InputError([Problem("other-file", message, file=str(file))])
-                stream.truncate(len(whole))
-            self._written = {tuple(row[:3]) for row in rows[1:] if row}
-            if not raw:
-                self._write([COLUMNS])
+                if raw:
+                    self._written = {row[:3] for row in read_rows(whole, file)}
+                    stream.truncate(len(whole))
+                else:
+                    stream.write(log_text([]).encode())
         except OSError as error:
             place = shorten(str(file), 300)
             raise MwzevalError(f"cannot write {place}: {error.strerror}") from None
@@ -58,44 +91,21 @@ class LogFile:
                 message = f'the file has rows of another run "{shorten(run)}": name another file'
                 raise InputError([Problem("other-run", message, file=str(self._path))])
 
-    def add(self, run: str, entry: Entry) -> None:
-        """Add the rows of an entry that the file does not have."""
-        self._add(rows_of(run, entry))
+    def add(self, rows: Iterable[Row]) -> None:
+        """Add the rows that the file does not have.
 
-    def add_text(self, text: str) -> None:
-        """Add the rows of a log (see `log_text`) that the file does not have."""
-        self._add(list(csv.reader(StringIO(text, newline="")))[1:])
-
-    def _add(self, rows: Iterable[Sequence[Any]]) -> None:
-        # After a failure, such as a full disk, a message is printed and nothing more is written.
-        rows = [row for row in rows if tuple(row[:3]) not in self._written]
-        if self._failed or not rows:
+        After a failure, such as a full disk, a message is printed and nothing more is written.
+        """
+        new = [row for row in rows if row[:3] not in self._written]
+        if self._failed or not new:
             return
         try:
-            self._write(rows)
-            self._written.update(tuple(row[:3]) for row in rows)
+            with self._path.open("a", encoding="utf-8", newline="") as stream:
+                csv.writer(stream, lineterminator="\n").writerows(new)
+            self._written.update(row[:3] for row in new)
         except OSError as error:
             self._failed = True
             tell(f"{self._path} is not written any more ({error.strerror}); training goes on")
-
-    def _write(self, rows: Iterable[Iterable[object]]) -> None:
-        with self._path.open("a", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, lineterminator="\n").writerows(rows)
-
-
-def rows_of(run: str, entry: Entry) -> list[tuple[str, str, str, float]]:
-    """Return the rows of an entry of a run."""
-    return [(run, str(entry.step), name, number) for name, number in entry.numbers.items()]
-
-
-def log_text(run: str, entries: Iterable[Entry]) -> str:
-    """Return the content of a log file with the entries of a run."""
-    stream = StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for entry in entries:
-        writer.writerows(rows_of(run, entry))
-    return stream.getvalue()
 
 
 class Played(Protocol):
@@ -118,13 +128,12 @@ class Played(Protocol):
 
 
 class TrainingLog:
-    """Writes how training goes to a CSV file; without a `file` nowhere.
+    """Writes how training goes to a CSV file; without a `file` it is only kept, in `rows`.
 
     After every `every` dialogues the means of these are written, with the means of the losses that
     were given; the number of dialogues is the step. `name` is what the run is called. A training
-    that continues after `dialogues` of an earlier process adds to the rows of the same run. Names
-    of numbers are those of `mwzeval.pydial.training.entries`. A file that fails later is left with
-    a message on standard error.
+    that continues after `dialogues` of an earlier process adds to the rows of the same run. A file
+    that fails later is left with a message on standard error.
 
     Raises `UsageError` for senseless numbers and as `LogFile` does, `InputError` where the file has
     something else, or rows of a run of this name that does not continue.
@@ -138,22 +147,34 @@ class TrainingLog:
         every: int = EVERY,
         dialogues: int = 0,
     ) -> None:
-        log = None if file is None else LogFile(file)
-        if log is not None and not dialogues:
-            log.check_new(name)
-        on_entry = (lambda _: None) if log is None else partial(log.add, name)
-        self._watch = Watch(on_entry, every, dialogues)
+        self._file = None if file is None else LogFile(file)
+        if self._file is not None and not dialogues:
+            self._file.check_new(name)
+        if every < 1:
+            raise UsageError(f"training is logged every 1 or more dialogues, not {every}")
+        if dialogues < 0:
+            raise UsageError(f"the number of dialogues is 0 or more, not {dialogues}")
+        self.rows: list[Row] = []
+        self._name, self._every, self._dialogues = name, every, dialogues
+        self._outcomes: list[Outcome] = []
+        self._losses: dict[str, list[float]] = {}
 
     def dialogue(self, success: bool, exchanges: int, reward: float) -> None:
         """Count a training dialogue."""
-        self._watch.trained([(success, exchanges, reward)])
+        self._outcomes.append((success, exchanges, reward))
+        self._dialogues += 1
+        if self._dialogues % self._every == 0:
+            losses = {f"train/{k}": sum(v) / len(v) for k, v in self._losses.items()}
+            self._add({**means_of("train", self._outcomes), **losses})
+            self._outcomes, self._losses = [], {}
 
     def losses(self, **numbers: SupportsFloat) -> None:
         """Add numbers of an update, by the names that they have in the log.
 
         They are floats or tensors of one number.
         """
-        self._watch.losses.add(**numbers)
+        for name, number in numbers.items():
+            self._losses.setdefault(name, []).append(float(number))
 
     def test(self, played: Iterable[Played]) -> None:
         """Write the means of test dialogues, after the training dialogues until now.
@@ -163,4 +184,11 @@ class TrainingLog:
         outcomes = [(each.success, each.exchanges, each.reward) for each in played]
         if not outcomes:
             raise UsageError("a test has at least one dialogue")
-        self._watch.tested(outcomes)
+        self._add(means_of("test", outcomes))
+
+    def _add(self, numbers: Mapping[str, float]) -> None:
+        rows = [(self._name, str(self._dialogues), name, str(n)) for name, n in numbers.items()]
+        if self._file is None:
+            self.rows += rows
+        else:
+            self._file.add(rows)

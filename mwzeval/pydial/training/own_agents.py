@@ -13,7 +13,7 @@ from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.decision_process import Mask, Vector
 from mwzeval.pydial.environments.gymnasium_environments import domain_and_task
-from mwzeval.pydial.runs.episode_writing import write_episodes
+from mwzeval.pydial.runs.episode_files import write_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.tasks import Task, goodbye_of
 

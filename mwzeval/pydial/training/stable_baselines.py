@@ -10,7 +10,7 @@ import numpy as np
 
 from mwzeval.errors import UsageError
 from mwzeval.libraries import required
-from mwzeval.pydial.training.entries import EVERY, TRAIN, Outcome, entry_of
+from mwzeval.pydial.training.log import EVERY, Outcome, means_of
 
 
 def __getattr__(name: str) -> Any:
@@ -62,7 +62,7 @@ def _dialogue_callback() -> Any:
                 self._count(self.locals["infos"][place], float(self._rewards[place]))
                 self._rewards[place] = 0.0
             if ended:
-                means = entry_of(TRAIN, self.dialogues, self._outcomes).numbers
+                means = means_of("train", self._outcomes)
                 for name, mean in means.items():
                     self.logger.record(name, mean)
                 self.logger.record("train/dialogues", self.dialogues)

@@ -21,7 +21,7 @@ from mwzeval.pydial import command as pydial
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.runs.episode_writing import episodes_in
+from mwzeval.pydial.runs.episode_files import episodes_in
 from mwzeval.pydial.runs.play import Played, adapter_for, play_with_human
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.tasks import TASKS

@@ -15,13 +15,13 @@ from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.user_parameters import STANDARD, USER_MODELS, UserModel
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
-from mwzeval.pydial.results.retest_table import retest_document
 from mwzeval.pydial.runs.episodes import TaskRunner
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.retest import played_in, retest
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.tables import retest_document
 from mwzeval.pydial.tasks import TASKS, task_named
 from mwzeval.pydial.users.parameter_files import read_user
 

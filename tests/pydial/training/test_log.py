@@ -15,8 +15,7 @@ from mwzeval.errors import InputError, MwzevalError, UsageError
 from mwzeval.pydial.runs.episode_files import META
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.training.entries import entry_of
-from mwzeval.pydial.training.log import LogFile, TrainingLog
+from mwzeval.pydial.training.log import LogFile, Row, TrainingLog
 
 TASK = "Demo-CR-3"
 NAME = f"{TASK}/gp-sarsa/seed-0"
@@ -107,25 +106,25 @@ def test_a_file_that_fails_is_left_and_written_later(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, other = tmp_path / "log.csv", tmp_path / "other.csv"
-    entries = [
-        entry_of("train", step, [(reward > 0, 5, reward)])
+    entries: list[list[Row]] = [
+        [("training", str(step), "train/reward", str(reward))]
         for step, reward in enumerate((16, -25, 15), start=1)
     ]
     first = LogFile(file)
-    first.add("training", entries[0])
+    first.add(entries[0])
     kept = file.read_bytes()
     file.unlink()
     file.mkdir()
-    first.add("training", entries[1])
+    first.add(entries[1])
     file.rmdir()
     file.write_bytes(kept)
-    first.add("training", entries[2])
+    first.add(entries[2])
     assert file.read_bytes() == kept
     assert len(capsys.readouterr().err.splitlines()) == 1
     for path in (file, other):
         log = LogFile(path)
         for entry in entries:
-            log.add("training", entry)
+            log.add(entry)
     assert file.read_bytes() == other.read_bytes()
     assert [rows_of(file)["training", step, "train/reward"] for step in (1, 2, 3)] == [16, -25, 15]
 
@@ -180,6 +179,20 @@ def test_files_of_something_else_are_left_alone(text: str, tmp_path: Path) -> No
     with pytest.raises(InputError, match="run,step,name,value"):
         LogFile(file)
     assert file.read_text("utf-8") == text
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b'run,step,name,value\n"a', b"x,y\n", b"\0\n"])
+def test_damaged_metrics_of_a_job_are_named(content: bytes, tmp_path: Path) -> None:
+    output = tmp_path / "runs"
+
+    def go(log: Path | None) -> None:
+        run([TASK], ["random"], output, seeds=1, tests=2, processes=0, log=log)
+
+    go(output / "log.csv")  # in a folder that is not there yet
+    assert rows_of(output / "log.csv")
+    (output / TASK / "random" / "seed-0" / "metrics.csv").write_bytes(content)
+    with pytest.raises(InputError, match=r"metrics\.csv"):
+        go(tmp_path / "other.csv")
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

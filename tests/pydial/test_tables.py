@@ -15,23 +15,29 @@ from scipy import stats
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.board import published_results
-from mwzeval.pydial.results.curves import plot_curves, read_curves
-from mwzeval.pydial.results.over_seeds import (
+from mwzeval.pydial.curves import plot_curves, plot_retests, read_curves
+from mwzeval.pydial.results import (
     FEWEST_SEEDS,
+    PolicyTests,
     all_seeds,
     corrected,
     interval_over_seeds,
     least_deviation,
     p_value_over_seeds,
     p_value_to_published,
+    read_results,
 )
-from mwzeval.pydial.results.records import improvements_of, records_of
-from mwzeval.pydial.results.retest_table import retest_document
-from mwzeval.pydial.results.run_results import PolicyTests, read_results
-from mwzeval.pydial.results.side_by_side import side_by_side
-from mwzeval.pydial.results.tables import NOTE_ON_LEARNED, notes_of, table_document
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.retest import Retest
+from mwzeval.pydial.tables import (
+    NOTE_ON_LEARNED,
+    improvements_of,
+    notes_of,
+    records_of,
+    retest_document,
+    side_by_side,
+    table_document,
+)
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.sheets import FORMATS, render
@@ -452,7 +458,32 @@ def test_keys_of_one_panel_are_within_the_picture(output: Path) -> None:
     from matplotlib.image import imread
 
     shutil.rmtree(output / "LAP-1")
-    pixels = imread(io.BytesIO(plot_curves(output, window=4)))
-    # Nothing reaches the edges, so nothing is cut off by them.
-    assert (pixels[:, [0, -1], :3] == 1).all()
-    assert (pixels[[0, -1], :, :3] == 1).all()
+    tested = [
+        Retest("ppo", "CR-1", f"CR-1{rate}", None, PolicyTests("CR-1", "ppo", 0, same, same))
+        for same in [dict.fromkeys(range(5), 50.0)]
+        for rate in ("", "@errors=30")
+    ]
+    records = retest_document(tested).records
+    for picture in (plot_curves(output, window=4), plot_retests(records)):
+        pixels = imread(io.BytesIO(picture))
+        # Nothing reaches the edges, so nothing is cut off by them.
+        assert (pixels[:, [0, -1], :3] == 1).all()
+        assert (pixels[[0, -1], :, :3] == 1).all()
+    with pytest.raises(UsageError, match="--errors"):
+        plot_retests([{**record, "tested": "CR-3"} for record in records])
+
+
+@pytest.mark.parametrize(
+    ("command", "instead"),
+    [
+        ("estimate runs", "scikit-learn"),
+        ("sweep runs", "retest --errors"),
+        ("run --tasks Demo-CR-1 --policies acer -o runs", "ppo"),
+        ("run --tasks Demo-CR-1 --policies dqn,ppo-shared -o runs", "ppo"),
+    ],
+)
+def test_what_is_gone_is_an_error_that_names_what_to_take_instead(
+    command: str, instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pydial", *command.split()]) == 2
+    assert instead in capsys.readouterr().err

@@ -17,14 +17,14 @@ from mwzeval.cli import main
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.registration import register_with_gymnasium
-from mwzeval.pydial.offline.behaviour import (
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.recording import (
     BEHAVIOURS,
     HandcraftedActions,
     behaviour_named,
     recordings,
+    write_dataset,
 )
-from mwzeval.pydial.offline.datasets import write_dataset
-from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.tasks import task_named
 from tests.places import ROOT

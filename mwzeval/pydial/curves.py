@@ -1,0 +1,330 @@
+"""Pictures of runs: learning curves with bands, and tests at error rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.errors import UsageError
+from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
+from mwzeval.pydial.results import (
+    FEWEST_SEEDS,
+    LIMITS,
+    Figure,
+    Groups,
+    Results,
+    interval_over_seeds,
+    read_results,
+)
+from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.job import TRAINING
+from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
+from mwzeval.pydial.runs.scoring import mean_of
+from mwzeval.pydial.tasks import in_order, task_named
+from mwzeval.report.figures import (
+    COLOURS,
+    LAYER,
+    MARKERS,
+    band_key,
+    check_format,
+    key,
+    new_figure,
+)
+from mwzeval.scores.findings import Findings
+from mwzeval.statistics.runs import interquartile_mean
+
+Panels = Literal["tasks", "means"]
+Band = Literal["interval", "range"]
+Aggregate = Literal["mean", "iqm"]
+NOTE_ON_FEW = f"bands of fewer than {FEWEST_SEEDS} seeds reach from the lowest to the highest"
+WINDOW, LEAST_WINDOW, POINTS = 100, 10, 10
+"""Training dialogues that one point of a curve is the mean of; fewer in short runs, for 10 points.
+"""
+AXIS: Mapping[Figure, str] = {"success": "success (%)", "reward": "reward (points)"}
+COLUMNS: Mapping[Panels, int] = {"tasks": 3, "means": 2}
+WIDTH, HEIGHT = 2.3, 1.7
+"""Inches of a panel."""
+ROOM = {1: 1.0, 2: 0.6, 3: 0.4}
+"""Inches for the legend, by the number of its columns."""
+ERRORS_OF_TRAINING: Mapping[str, Any] = {"color": COLOURS[-1], "linewidth": 0.6, "linestyle": ":"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A policy while it learns: mean, low and high at each of `dialogues`; one seed has no band."""
+
+    panel: str
+    policy: str
+    dialogues: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def read_curves(
+    output: str | Path,
+    results: Results,
+    figure: Figure = "success",
+    *,
+    panels: Panels = "tasks",
+    band: Band = "interval",
+    aggregate: Aggregate = "mean",
+    window: int = WINDOW,
+    findings: Findings | None = None,
+) -> tuple[Curve, ...]:
+    """Return the curves of training, as far as all seeds are. Training explores, tests do not.
+
+    `output` is the folder of the run of which `results` were read; `figure` is what is drawn, and a
+    point is the mean of `window` dialogues.
+
+    With `means` they are of the domains and of all tasks, over the seeds that have them all; then
+    `aggregate` may be their interquartile mean. The band is the 95 % interval over seeds, or
+    reaches from the lowest seed to the highest (a warning, where there are too few seeds). Raises
+    `InputError` with every error in the files; warnings go to `findings`.
+    Raises `UsageError` when there are no panels.
+    """
+    findings = Findings() if findings is None else findings
+    settings = replace(run_settings(Path(output)), tests=None)
+    windows = {
+        (task, policy): _windows(
+            Path(output) / task / policy, task, figure, window, settings, findings
+        )
+        for task in results.tasks
+        for policy in results.policies
+    }
+    findings.check()
+    curves = []
+    for panel, tasks in _panels_of(results, panels):
+        for policy in results.policies:
+            columns = [windows[task, policy] for task in tasks]
+            seeds = sorted(set.intersection(*(set(column) for column in columns)))
+            points = min((len(column[seed]) for column in columns for seed in seeds), default=0)
+            if points:
+                scores = np.array([[c[seed][:points] for c in columns] for seed in seeds])
+                banded = _banded(scores, band, aggregate, LIMITS[figure])
+                if band == "interval" and len(seeds) < FEWEST_SEEDS:
+                    findings.warning("few-seeds", NOTE_ON_FEW)
+                curves.append(Curve(panel, policy, window * np.arange(1, points + 1), *banded))
+    return tuple(curves)
+
+
+def _panels_of(results: Results, panels: Panels) -> Groups:
+    """Return the panels of a picture with their tasks. Raises `UsageError` when there are none."""
+    groups = [group for group in results.groups() if (len(group[1]) > 1) == (panels == "means")]
+    if not groups:
+        raise UsageError("means are over several tasks, and the run has one")
+    return groups
+
+
+def _windows(
+    folder: Path, task: str, figure: Figure, window: int, settings: RunSettings, findings: Findings
+) -> dict[int, NDArray[np.float64]]:
+    """Return the means of the windows of each seed."""
+    means = {}
+    for file in sorted(folder.glob(f"seed-*/{TRAINING}")):
+        number = file.parent.name.removeprefix("seed-")
+        if number.isdecimal():
+            seed = int(number)
+            episodes = read_episodes(file, task, seed, settings=settings, findings=findings)
+            starts = range(0, len(episodes) // window * window, window)
+            of_windows = [mean_of(figure, episodes[start : start + window]) for start in starts]
+            means[seed] = np.array(of_windows)
+    return means
+
+
+def _banded(
+    scores: NDArray[np.float64], band: Band, aggregate: Aggregate, limits: tuple[float, float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean, low and high over scores of shape (seeds, tasks, points)."""
+    of_seed = scores.mean(axis=1)
+    if aggregate == "iqm":
+        found = [interquartile_mean(scores[..., point]) for point in range(scores.shape[2])]
+        mean = np.array([point.value for point in found])
+        intervals = [point.interval for point in found]
+    else:
+        mean = of_seed.mean(axis=0)
+        intervals = [interval_over_seeds(column.tolist(), limits=limits) for column in of_seed.T]
+    if band == "range" or len(scores) < FEWEST_SEEDS:
+        return mean, of_seed.min(axis=0), of_seed.max(axis=0)
+    low = np.array([i.low for i in intervals if i is not None])
+    return mean, low, np.array([i.high for i in intervals if i is not None])
+
+
+def plot_curves(
+    output: str | Path,
+    *,
+    figure: Figure = "success",
+    format_name: str = "png",
+    panels: Panels = "tasks",
+    band: Band = "interval",
+    aggregate: Aggregate = "mean",
+    window: int | None = None,
+    findings: Findings | None = None,
+) -> bytes:
+    """Return a picture: a panel a task (or mean), with a curve and band for each policy.
+
+    Points are the tests, with the same intervals as the band; a dashed line is the handcrafted
+    policy (see `read_curves` for the rest). The legend says what each of them is.
+    `figure` is what is drawn, `format_name` png, svg or pdf; a point of a curve is the mean of
+    `window` training dialogues (by default as many as give ten points). Warnings go to `findings`.
+    Raises `UsageError` for an unknown format, an interquartile mean of single tasks and a folder
+    without tests, `InputError` with every
+    error in the files, `DependencyError` without matplotlib.
+    """
+    check_format(format_name)
+    if aggregate == "iqm" and panels == "tasks":
+        raise UsageError("an interquartile mean is one of tasks: it needs the panels of means")
+    results = read_results(output, findings)
+    if window is None:
+        window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
+    how: dict[str, Any] = {"panels": panels, "band": band, "aggregate": aggregate}
+    curves = read_curves(output, results, figure, window=window, findings=findings, **how)
+    groups = _panels_of(results, panels)
+    learning = [name for name, preset in PRESETS.items() if preset.learns]
+
+    def tested(tasks: Sequence[str], policy: str, at: int) -> tuple[float, ...] | None:
+        """Return aggregate, low and high of tests; None where there are none."""
+        scores = results.scores(tasks, policy, at, figure)
+        if not scores:
+            return None
+        rows = np.array(list(scores.values()))[..., np.newaxis]
+        return tuple(float(of[0]) for of in _banded(rows, band, aggregate, LIMITS[figure]))
+
+    def draw(axes: Any, panel: str, tasks: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        for curve in (curve for curve in curves if curve.panel == panel):
+            place = learning.index(curve.policy)
+            colour, mark = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+            axes.fill_between(
+                curve.dialogues, curve.low, curve.high, color=colour, alpha=LAYER, linewidth=0
+            )
+            axes.plot(curve.dialogues, curve.mean, color=colour, linewidth=0.8)
+            for at in results.dialogues:
+                if test := tested(tasks, curve.policy, at):
+                    mean, low, high = test
+                    axes.errorbar(
+                        [at],
+                        [mean],
+                        yerr=[[mean - low], [high - mean]],
+                        fmt=mark,
+                        color=colour,
+                        markersize=3.0,
+                        elinewidth=0.6,
+                        capsize=1.2,
+                        clip_on=False,
+                    )
+            yield PRESETS[curve.policy].label, key(color=colour, marker=mark, linewidth=0.8)
+        if test := tested(tasks, HANDCRAFTED, 0):
+            style: dict[str, Any] = {"color": COLOURS[-1], "linewidth": 0.8, "linestyle": "--"}
+            yield PRESETS[HANDCRAFTED].label, axes.axhline(test[0], **style)
+
+    seeds, columns = len(results.seeds), min(COLUMNS[panels], len(groups))
+    with _picture(len(groups), columns, figure, "training dialogues", format_name) as (places, end):
+        shown: dict[str, Any] = {}
+        for axes, (panel, tasks) in zip(places, groups, strict=True):
+            axes.set_title(f"interquartile {panel}" if aggregate == "iqm" else panel)
+            axes.grid(axis="y")
+            shown |= draw(axes, panel, tasks)
+            axes.set_xlim(left=0)
+        plain = {"color": COLOURS[-1], "linewidth": 0.8}
+        shown[f"training, mean of {window} dialogues"] = key(**plain)
+        shown["test without exploring"] = key(color=COLOURS[-1], marker="o", linestyle="")
+        if seeds >= 2:
+            method = "bootstrap" if aggregate == "iqm" else "t"
+            is_range = band == "range" or seeds < FEWEST_SEEDS
+            name = f"lowest to highest of {seeds} seeds"
+            name = name if is_range else f"95 % interval over {seeds} seeds ({method})"
+            shown[name] = band_key()
+        return end(shown)
+
+
+@contextmanager
+def _picture(
+    panels: int, columns: int, figure: Figure, across: str, format_name: str
+) -> Iterator[tuple[list[Any], Callable[[Mapping[str, Any]], bytes]]]:
+    """Yield the axes of so many panels, and what ends the picture, given its keys by their text.
+
+    Panels share the axis of success or reward, which begins at 0, or below what is negative.
+    """
+    lines = math.ceil(panels / columns)
+    # A key is nearly as wide as a panel, so fewer stand in a line where there are fewer panels.
+    keys_in_line = min(3, columns)
+    size = WIDTH * columns, HEIGHT * lines + ROOM[keys_in_line]
+    with new_figure(*size, format_name) as (picture, save):
+        every = list(picture.subplots(lines, columns, squeeze=False, sharey=True).flat)
+        places = every[:panels]
+
+        def end(shown: Mapping[str, Any]) -> bytes:
+            low = min([0.0, *(float(axes.dataLim.y0) for axes in places)])
+            best = max(float(axes.dataLim.y1) for axes in places)
+            high = 100.0 if figure == "success" else 1.05 * best
+            for axes in places:
+                axes.set_ylim(low, max(high, low + 1))
+            for axes in every[panels:]:
+                axes.remove()
+            picture.supxlabel(across, fontsize=7)
+            picture.supylabel(AXIS[figure], fontsize=7)
+            ncols = min(keys_in_line, max(1, len(shown)))
+            picture.legend(shown.values(), shown, loc="outside upper center", ncols=ncols)
+            content: bytes = save()
+            return content
+
+        yield places, end
+
+
+def plot_retests(
+    records: Sequence[Mapping[str, Any]], *, figure: Figure = "success", format_name: str = "png"
+) -> bytes:
+    """Return a picture of the records of a document: a line for each policy over error rates.
+
+    There is a panel for each task and user. A band is the 95 % t interval over seeds, a dotted line
+    the error rate of training. `figure` is what is drawn, `format_name` png, svg or pdf. Raises
+    `UsageError` for an unknown format, and when there is nothing to draw; `DependencyError` without
+    matplotlib.
+    """
+    check_format(format_name)
+    kept = [
+        r
+        for r in records
+        if r["figure"] == figure and task_named(r["tested"]).base == task_named(r["trained"]).base
+    ]
+    users = tuple(dict.fromkeys(r["user"] for r in kept))
+    panels = [(task, user) for task in in_order(r["trained"] for r in kept) for user in users]
+    if not panels:
+        raise UsageError("a picture is of tests in the task of training: name --errors or --users")
+    policies = [name for name in PRESETS if any(r["policy"] == name for r in kept)]
+    columns, across = min(COLUMNS["tasks"], len(panels)), "wrong first hypotheses (%)"
+    with _picture(len(panels), columns, figure, across, format_name) as (places, end):
+        shown: dict[str, Any] = {}
+        for axes, (task, user) in zip(places, panels, strict=True):
+            axes.set_title(f"{task}, {user}")
+            axes.grid(axis="y")
+            axes.axvline(100 * task_named(task).error_rate, **ERRORS_OF_TRAINING)
+            for number, policy in enumerate(policies):
+                place = task, user, policy
+                found = [r for r in kept if (r["trained"], r["user"], r["policy"]) == place]
+                if not found:
+                    continue
+                found.sort(key=lambda record: record["errors"])
+                rates = [100 * r["errors"] for r in found]
+                low, mean, high = (
+                    [r["value"] if r[end_of] is None else r[end_of] for r in found]
+                    for end_of in ("low", "value", "high")
+                )
+                colour, mark = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+                axes.fill_between(rates, low, high, color=colour, alpha=LAYER, linewidth=0)
+                style = {"color": colour, "linewidth": 0.8, "marker": mark}
+                axes.plot(rates, mean, markersize=3.0, **style)
+                shown[PRESETS[policy].label] = key(**style)
+            axes.set_xlim(left=0)
+        shown["errors of training"] = key(**ERRORS_OF_TRAINING)
+        seeds = max(r["seeds"] for r in kept)
+        if seeds >= FEWEST_SEEDS:
+            shown[f"95 % interval over {seeds} seeds (t)"] = band_key()
+        return end(shown)

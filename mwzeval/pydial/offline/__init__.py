@@ -1,1 +1,0 @@
-"""Data sets of dialogues that others have had, and learning from nothing else."""

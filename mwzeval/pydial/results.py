@@ -1,0 +1,275 @@
+"""The tests of a run, and statistics over its seeds.
+
+A policy that learns differs from seed to seed by tens of points. Below `FEWEST_SEEDS` nothing is
+said beyond the mean: with three seeds the t interval reaches 2.5 standard deviations either way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from mwzeval.errors import UsageError
+from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.job import JobTimes, read_times
+from mwzeval.pydial.runs.run_folder import TESTS, RunSettings, location_of, run_settings
+from mwzeval.pydial.runs.scoring import mean_of
+from mwzeval.pydial.tasks import find_task, in_order, task_named
+from mwzeval.scores.findings import Findings
+from mwzeval.scores.score import Interval
+from mwzeval.statistics.intervals import CONFIDENCE
+from mwzeval.statistics.runs import FEWEST_RUNS
+from mwzeval.statistics.tests import holm
+
+Figure = Literal["success", "reward"]
+FIGURES: tuple[Figure, ...] = ("success", "reward")
+NO_LIMITS = (-math.inf, math.inf)
+LIMITS: Mapping[Figure, tuple[float, float]] = {"success": (0.0, 100.0), "reward": NO_LIMITS}
+FEWEST_SEEDS = FEWEST_RUNS
+"""With fewer there are neither intervals nor tests."""
+PUBLISHED_SEEDS, PUBLISHED_TESTS = 10, 500
+"""Of each figure of the paper."""
+ROUNDED = 0.05
+"""The paper's figures are rounded to one decimal place."""
+
+Groups = Sequence[tuple[str, Sequence[str]]]
+"""Rows of a table with their tasks, see `groups_of`."""
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTests:
+    """The tests of a policy in a task after training, one a seed: percent, and mean reward."""
+
+    task: str
+    policy: str
+    dialogues: int
+    success: Mapping[int, float]
+    reward: Mapping[int, float]
+
+    def of(self, figure: Figure) -> Mapping[int, float]:
+        """Return the figure of each seed."""
+        return self.success if figure == "success" else self.reward
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that was tested, by task, policy and number of training dialogues.
+
+    `settings` are those of the run in `folder`; `times` holds by task and policy what each seed
+    took, as far as it is noted.
+    """
+
+    tests: Mapping[tuple[str, str, int], PolicyTests]
+    settings: RunSettings = RunSettings()  # noqa: RUF009
+    folder: Path = Path()
+    times: Mapping[tuple[str, str], Mapping[int, JobTimes]] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks with a test, in the order of the paper."""
+        return in_order(key[0] for key in self.tests)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies with a test, in the order of the tables."""
+        there = {key[1] for key in self.tests}
+        return tuple(name for name in PRESETS if name in there)
+
+    @property
+    def dialogues(self) -> tuple[int, ...]:
+        """After how many training dialogues there are tests (0 is left out)."""
+        return tuple(sorted({key[2] for key in self.tests} - {0}))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """All seeds that there is a test of."""
+        return tuple(sorted({seed for test in self.tests.values() for seed in test.success}))
+
+    def groups(self) -> Groups:
+        """Return the groups of the tasks (see `groups_of`)."""
+        return groups_of(self.tasks)
+
+    def values(
+        self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
+    ) -> dict[int, float]:
+        """Return the mean over tasks of each seed that has them all (see `scores`)."""
+        scores = self.scores(tasks, policy, dialogues, figure)
+        return {seed: float(np.mean(row)) for seed, row in scores.items()}
+
+    def scores(
+        self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
+    ) -> dict[int, list[float]]:
+        """Return the figures in tasks of each seed that has them all; nothing if a task lacks.
+
+        `dialogues` is the number of training dialogues, `figure` "success" (percent) or "reward".
+        """
+        at = dialogues if PRESETS[policy].learns else 0
+        tests = [self.tests[key] for task in tasks if (key := (task, policy, at)) in self.tests]
+        if len(tests) < len(tasks) or not tasks:
+            return {}
+        columns = [test.of(figure) for test in tests]
+        seeds = sorted(set.intersection(*(set(column) for column in columns)))
+        return {seed: [column[seed] for column in columns] for seed in seeds}
+
+
+def groups_of(tasks: Sequence[str]) -> Groups:
+    """Return tasks, and those of each domain and all as means, by name and with their tasks."""
+    domain_of = {name: task_named(name).domain for name in tasks}
+    groups: list[tuple[str, tuple[str, ...]]] = [(task, (task,)) for task in tasks]
+    domains = dict.fromkeys(domain_of.values())
+    for domain in domains:
+        of_domain = tuple(name for name in tasks if domain_of[name] == domain)
+        if len(of_domain) > 1:
+            groups.append((f"mean of {domain}", of_domain))
+    if len(domains) > 1:
+        groups.append(("mean of all", tuple(tasks)))
+    return groups
+
+
+def read_results(
+    output: str | Path,
+    findings: Findings | None = None,
+    *,
+    seeds: int | Container[int] | None = None,
+) -> Results:
+    """Return the tests of a run, or those of its first `seeds` or of some of them.
+
+    Raises `UsageError` where there are none, `InputError` with every error in them; warnings go to
+    `findings`.
+    """
+    findings = Findings() if findings is None else findings
+    seeds = range(seeds) if isinstance(seeds, int) else seeds
+    folder = Path(output)
+    settings = run_settings(folder)
+    episodes: dict[tuple[str, str, int], dict[int, tuple[Episode, ...]]] = {}
+    times: dict[tuple[str, str], dict[int, JobTimes]] = {}
+    for task in in_order(sorted(place.name for place in folder.glob("*") if find_task(place.name))):
+        for policy in PRESETS:
+            for file in sorted((folder / task / policy).glob(TESTS)):
+                place = location_of(file)
+                if place is not None and (seeds is None or place.seed in seeds):
+                    of_seed = episodes.setdefault((task, policy, place.dialogues), {})
+                    of_seed[place.seed] = read_episodes(
+                        file, task, place.seed, settings=settings, findings=findings
+                    )
+                    with findings.collecting():
+                        times.setdefault((task, policy), {})[place.seed] = read_times(file.parent)
+    if not episodes:
+        if not folder.is_dir():
+            raise UsageError(f"there is no folder {output}")
+        of = "" if seeds is None else " with these seeds"
+        raise UsageError(f"{output} holds no tests of a benchmark run{of} (`mwzeval pydial run`)")
+    findings.check()
+    for (task, policy, dialogues), of_seed in episodes.items():
+        if len(set(map(len, of_seed.values()))) > 1:
+            message = f"the tests after {dialogues} dialogues are not of the same size in all seeds"
+            findings.of_file(str(folder / task / policy)).warning("unequal-seeds", message)
+    tests = {key: tests_of_seeds(key, of_seed) for key, of_seed in episodes.items()}
+    return Results(tests, settings, folder, times)
+
+
+def tests_of_seeds(
+    key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]
+) -> PolicyTests:
+    """Return the figures of tests, seed → dialogues; `key` is task, policy, training dialogues."""
+    success, reward = (
+        {seed: mean_of(figure, episodes) for seed, episodes in of_seed.items()}
+        for figure in FIGURES
+    )
+    return PolicyTests(*key, success, reward)
+
+
+def interval_over_seeds(
+    values: Sequence[float],
+    confidence: float = CONFIDENCE,
+    limits: tuple[float, float] = NO_LIMITS,
+) -> Interval | None:
+    """Return the t interval of the mean over seeds, cut off at limits; None for too few seeds."""
+    if len(values) < FEWEST_SEEDS:
+        return None
+    from scipy.stats import t
+
+    array = np.asarray(values, dtype=np.float64)
+    error = float(array.std(ddof=1)) / math.sqrt(len(array))
+    reach = float(t.ppf(0.5 + confidence / 2, len(array) - 1)) * error
+    mean = float(array.mean())
+    low, high = max(mean - reach, limits[0]), min(mean + reach, limits[1])
+    return Interval(low, high, confidence, "t-over-seeds")
+
+
+def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:
+    """Return the two-sided p value of a paired t test over seeds; None for too few in common.
+
+    Seeds are pairs, because both had the same confusions and the same users in their tests.
+    """
+    seeds = sorted(set(mine) & set(theirs))
+    if len(seeds) < FEWEST_SEEDS:
+        return None
+    from scipy.stats import t
+
+    differences = np.array([mine[seed] - theirs[seed] for seed in seeds])
+    mean = float(differences.mean())
+    error = float(differences.std(ddof=1)) / math.sqrt(len(seeds))
+    if error == 0.0:
+        return 1.0 if mean == 0.0 else 0.0
+    return float(2 * t.sf(abs(mean / error), len(seeds) - 1))
+
+
+def p_value_to_published(
+    values: Sequence[float], published: float, least_deviation: float
+) -> float | None:
+    """Return the two-sided p value of the difference to a mean over the paper's seeds.
+
+    The spread of the paper's seeds is not published. It is taken to be that of one's own, so that
+    the error of the difference is s √(1/n + 1/10), with n - 1 degrees of freedom: Welch's test with
+    the one spread that is known. `least_deviation` is that of a seed's figure from test dialogues
+    alone, below which the spread of the paper's seeds cannot be. None for too few seeds. What the
+    paper's rounding explains is no difference.
+    """
+    if len(values) < FEWEST_SEEDS:
+        return None
+    from scipy.stats import t
+
+    array = np.asarray(values, dtype=np.float64)
+    own = float(array.var(ddof=1))
+    theirs = max(own, least_deviation**2)
+    error = math.sqrt(own / len(array) + theirs / PUBLISHED_SEEDS)
+    difference = max(0.0, abs(float(array.mean()) - published) - ROUNDED)
+    if difference == 0.0:
+        return 1.0
+    return float(2 * t.sf(difference / error, len(array) - 1)) if error else 0.0
+
+
+def least_deviation(success_rates: Sequence[float]) -> float:
+    """Return the standard deviation, in percent, of a seed's mean success rate over tasks.
+
+    `success_rates` (percent) are those of the paper in the tasks: the binomial deviation of its
+    test dialogues.
+    """
+    variances = [rate * (100 - rate) / PUBLISHED_TESTS for rate in success_rates]
+    return math.sqrt(sum(variances)) / len(variances)
+
+
+def corrected(p_values: Mapping[Key, float | None]) -> dict[Key, float]:
+    """Return p values after Holm's correction over all that are there."""
+    known = {key: p for key, p in p_values.items() if p is not None}
+    return dict(zip(known, holm(list(known.values())), strict=True))
+
+
+def all_seeds(seeds: Iterable[int]) -> str:
+    """Return seeds in words: "0-9", "3, 7, 101-110"."""
+    ranges: list[list[int]] = []
+    for seed in sorted(set(seeds)):
+        if ranges and seed == ranges[-1][1] + 1:
+            ranges[-1][1] = seed
+        else:
+            ranges.append([seed, seed])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)

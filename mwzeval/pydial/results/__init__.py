@@ -1,1 +1,0 @@
-"""What came of runs: figures over seeds and tasks, tables, curves."""
