@@ -13,7 +13,7 @@ from pathlib import Path
 from mwzeval.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-GALLERY = ROOT / "docs" / "gallery.md"
+GALLERY = ROOT / "docs" / "examples.md"
 IMAGES = GALLERY.parent / "images"
 FIGURE = re.compile(r"^mwzeval (plot .*) -o (\w+\.png)$", re.MULTILINE)
 

@@ -27,8 +27,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,8 +49,8 @@ TARGETS = re.compile(
     r"|mwzeval/multiwoz/(scoring/|tracking/|words/|grounding/|normalization|placeholders)"
     r"|mwzeval/multiwoz/live/(user|judge|grounded|goal)"
     r"|mwzeval/multiwoz/convlab/(user|system)"
-    r"|mwzeval/crosswoz/(scoring|simulation)/|mwzeval/dstc7/(measures|explain|evaluation)"
-    r"|mwzeval/pydial/(dialogue|simulator)/"
+    r"|mwzeval/crosswoz/(scoring/|simulation|user|goals)|mwzeval/dstc7/(measures|explain|evaluation)"
+    r"|mwzeval/pydial/simulator/"
 )
 """Rules of scores, statistics, comparison, words, grounding, judgement, users and simulators."""
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
@@ -120,10 +119,7 @@ def changed(node: ast.AST, parent: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_text(node: ast.expr) -> bool:
-    match node:
-        case ast.JoinedStr() | ast.Constant(value=str()):
-            return True
-    return False
+    return isinstance(node, ast.JoinedStr) or isinstance(getattr(node, "value", None), str)
 
 
 def mutants(file: str) -> list[Mutant]:
@@ -278,7 +274,7 @@ def _run_tests(tree: Path, tests: list[str]) -> None:
 
 @cache
 def _tree() -> Path:
-    """Return this process's copy of the repository, which is next to ../shared as well."""
+    """Return a copy of the repository, which is next to ../shared as well."""
     tree = ROOT.parent / f"{ROOT.name}-mutants-{os.getpid()}"
     command = ["git", "clone", "-q", "--shared", str(ROOT), str(tree)]
     subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
@@ -304,18 +300,17 @@ def judge(mutant: Mutant, limit: float) -> dict[str, Any]:
     return {"verdict": verdict, "place": place, "old": old, "new": mutant.new, "seconds": seconds}
 
 
-def run(number: int, seed: int, limit: float, jobs: int) -> None:
+def run(number: int, seed: int, limit: float) -> None:
     """Draw mutants, judge them, and print the share killed by each tier."""
     known = [mutant for file in sorted(_files()) for mutant in mutants(file)]
     known.sort(key=lambda mutant: mutant.rank(seed))
     verdicts: Counter[str] = Counter()
-    with RESULTS.open("w", encoding="utf-8") as results, ProcessPoolExecutor(jobs, FORK) as pool:
-        for found in pool.map(partial(judge, limit=limit), known[:number]):
+    with RESULTS.open("w", encoding="utf-8", buffering=1) as results:
+        for mutant in known[:number]:
+            found = judge(mutant, limit)
             verdicts[found["verdict"]] += 1
             results.write(f"{json.dumps(found)}\n")
-            results.flush()
-    for tree in ROOT.parent.glob(f"{ROOT.name}-mutants-*"):
-        shutil.rmtree(tree)
+    shutil.rmtree(_tree())
     total = verdicts.total()
     early, late = verdicts["make test"], verdicts["make test-all"]
     print(f"{total} of {len(known)} mutants (seed {seed}), at most {limit:g} s of tests each")
@@ -331,12 +326,11 @@ def main() -> None:
     parser.add_argument("-n", "--number", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=10, help="of tests per mutant and tier")
-    parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     if given.action == "cover":
         cover()
     else:
-        run(given.number, given.seed, given.seconds, given.jobs)
+        run(given.number, given.seed, given.seconds)
 
 
 if __name__ == "__main__":

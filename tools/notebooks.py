@@ -24,7 +24,9 @@ def executed(path: Path) -> dict[str, Any]:
     nbformat: Any = import_module("nbformat")  # its functions have no types
     notebook = nbformat.read(path, as_version=4)
     folder = {"metadata": {"path": str(path.parent)}}
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3", resources=folder)
+    client = NotebookClient(
+        notebook, timeout=600, kernel_name="python3", resources=folder, coalesce_streams=True
+    )
     # Kernels ask for colours, whose codes are no text that can be read or compared.
     client.execute(env={**os.environ, "NO_COLOR": "1"})
     plain: dict[str, Any] = json.loads(nbformat.writes(notebook))
@@ -33,25 +35,10 @@ def executed(path: Path) -> dict[str, Any]:
         cell["metadata"] = {}
         if cell["cell_type"] == "code":
             cell["execution_count"] = None
-            cell["outputs"] = _merged(cell["outputs"])
+            for output in cell["outputs"]:
+                if "execution_count" in output:
+                    output["execution_count"] = None
     return plain
-
-
-def _merged(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return outputs in which what was printed in parts is one, without counts of executions."""
-    merged: list[dict[str, Any]] = []
-    for output in outputs:
-        if "execution_count" in output:
-            output["execution_count"] = None
-        last = merged[-1] if merged else {}
-        if output["output_type"] == last.get("output_type") == "stream" and (
-            output["name"] == last["name"]
-        ):
-            whole = "".join([*last["text"], *output["text"]])
-            last["text"] = whole.splitlines(keepends=True)
-        else:
-            merged.append(output)
-    return merged
 
 
 def printed(notebook: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Write the embedded samples: `python -m tools.samples [NAME…] [--check]`.
+"""Write the embedded samples: `python -m tools.samples [--check]`.
 
 Generators write dialogues and predictions, the same bytes on every machine and with every Python
 version. What these are about is input: the databases, and the examples of DSTC7.
@@ -36,17 +36,12 @@ def differences(name: str) -> list[str]:
 def main() -> int:
     """Write or check samples; return 1 if a file differs."""
     parser = argparse.ArgumentParser(prog="python -m tools.samples", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"among {', '.join(SAMPLES)}")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    given = parser.parse_args()
-    if unknown := set(given.names) - set(SAMPLES):
-        parser.error(f"no sample {', '.join(unknown)}")
-    names = given.names or list(SAMPLES)
-    if given.check:
-        wrong = [path for name in names for path in differences(name)]
+    if parser.parse_args().check:
+        wrong = [path for name in SAMPLES for path in differences(name)]
         print("\n".join(wrong) or "all samples are as generated")
         return int(bool(wrong))
-    for name in names:
+    for name in SAMPLES:
         for path, content in generated(name).items():
             target = ROOT / path
             target.parent.mkdir(parents=True, exist_ok=True)
