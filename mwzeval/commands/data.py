@@ -113,9 +113,10 @@ def examples(destination: Path) -> list[Path]:
     origin = embedded("predictions")
     files = sorted(path for path in origin.rglob("*") if path.is_file())
     copies = [destination / path.relative_to(origin) for path in files]
-    if taken := ", ".join(str(copy) for copy in copies if os.path.lexists(copy)):
+    if taken := [str(copy) for copy in copies if os.path.lexists(copy)]:
         raise UsageError(
-            f"nothing was copied, because these exist: {taken}; name another folder, or remove them"
+            f"nothing was copied, because {len(taken)} of the files exist, such as {taken[0]}: "
+            "name another folder"
         )
     with named_where_unwritable(destination):
         for path, copy in zip(files, copies, strict=True):

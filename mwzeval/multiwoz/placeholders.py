@@ -32,6 +32,7 @@ KNOWN_PLACEHOLDER = rf"\[(?:{'|'.join(sorted(PLACEHOLDERS, key=len, reverse=True
 
 # The plural ending goes with the placeholder; of the alternatives the first that fits counts.
 _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
+_OTHER_SPELLING = re.compile(r"\[(\w+(?:[-.:]\w+)+)\]")
 
 
 class Placeholders(NamedTuple):
@@ -39,7 +40,8 @@ class Placeholders(NamedTuple):
 
     `text` is the response in lower case with canonical placeholders, without the endings of old
     delexicalisers, and `names` are those that are in it. `known` are the same without texts of
-    Markdown links, `unknown` the names that nobody knows, without these too.
+    Markdown links, `unknown` the names that nobody knows, without these too. `unknown` includes
+    known names with other separators (`[hotel-name]`), which stay in the text.
     """
 
     text: str
@@ -72,6 +74,9 @@ def placeholders_of(response: str) -> Placeholders:
     text = response.lower()
     if "[" in text:
         text = _PLACEHOLDER.sub(canonical, text)
+        unknown += (
+            n for n in _OTHER_SPELLING.findall(text) if re.sub("\\W", "_", n) in PLACEHOLDERS
+        )
     # (odd) Plural and adverb endings of old delexicalisers (`hotel -s`, `[pricerange] -ly`) go,
     # wherever else these letters stand too.
     if "-" in text:

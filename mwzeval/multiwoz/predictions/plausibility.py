@@ -513,7 +513,7 @@ def _check_placeholders(census: Census, lexicalized: bool, findings: Findings) -
         if lexicalized and not close:  # links of Markdown, for example, of which there are many
             bracketed[name] = count
             continue
-        message = f'unknown placeholder "[{shorten(name)}]" is dropped{close}'
+        message = f'unknown placeholder "[{shorten(name)}]" is ignored{close}'
         findings.warning("unknown-placeholder", message, count=count)
     for name, _ in bracketed.most_common(1):
         findings.warning(

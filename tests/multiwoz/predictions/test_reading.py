@@ -236,6 +236,9 @@ WARNINGS: list[tuple[str, Any, str, int, tuple[Any, ...]]] = [
      (FIRST, 0, "state.hotel.pricerang")),
     ("an unknown placeholder", complete((0, {"response": "[restaurant_nam] [Restaurant_Nam]s"})),
      "unknown-placeholder", 2, (None, None, None)),
+    ("a placeholder with a hyphen", complete((0, {"response": "[taxi-type] [Taxi-Type]"}),
+     (1, {"response": "[hotel_name] is in [a-b] [name](hotel-name)"})),
+     "unknown-placeholder", 2, (None, None, None)),
     ("no placeholder at all",
      {name: [{**turn, "response": re.sub(r"\[\w+\]", "it", turn["response"])} for turn in turns]
       for name, turns in complete().items()}, "lexicalized", 1, (None, None, None)),
