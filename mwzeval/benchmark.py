@@ -243,13 +243,18 @@ def _problem(entry: Any) -> str:
     """Return why the class that an entry point names cannot be used; "" if it can."""
     try:
         benchmark = _loaded(entry.value)
-        api, name = benchmark.api, benchmark.info.name
-        _ = benchmark.info.title, benchmark.names, benchmark.verbs
+        api, info, names, verbs = benchmark.api, benchmark.info, benchmark.names, benchmark.verbs
     except (Exception, SystemExit) as error:
         return f"it cannot be imported ({type(error).__name__}: {shorten(str(error), 200)})"
     if api != API:
         return f"it needs version {api} of the interface, and this mwzeval has version {API}"
-    return "" if name == entry.name else f'the benchmark is called "{shorten(str(name))}"'
+    if not isinstance(info, BenchmarkInfo) or not isinstance(verbs, Mapping):
+        return "`info` has to be a BenchmarkInfo, and `verbs` a mapping"
+    if not all(isinstance(verb, OwnVerb) for verb in verbs.values()):
+        return "`verbs` has to map names to an OwnVerb each"
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        return "`names` has to be a sequence of texts"
+    return "" if info.name == entry.name else f'the benchmark is called "{shorten(str(info.name))}"'
 
 
 @cache
@@ -316,7 +321,7 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
         try:
             if named == benchmark.info.name or benchmark.recognises(raw):
                 return benchmark
-        except Exception:
+        except (Exception, SystemExit):
             if benchmark.info.name in BUILT_IN:
                 raise
     return None
@@ -329,7 +334,7 @@ def plugin_errors(benchmark: Benchmark) -> Iterator[None]:
         yield
     except (MwzevalError, MemoryError, OSError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if benchmark.info.name in BUILT_IN:
             raise
         import traceback

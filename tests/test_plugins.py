@@ -46,6 +46,18 @@ UNUSABLE = {
         CLASS.replace("verbs =", "_ =") + "    verbs = property(lambda self: 1 / 0)\n",
         "ZeroDivisionError",
     ),
+    "verbs of another shape": (
+        "bad",
+        CLASS.replace("verbs =", "_ =") + "    verbs = {'bad-verb': ('a', 'b')}\n",
+        "OwnVerb",
+    ),
+    "a list of verbs": (
+        "bad",
+        CLASS.replace("verbs =", "_ =") + "    verbs = ['bad-verb']\n",
+        "verbs",
+    ),
+    "numbers as names": ("bad", CLASS + "    names = (1, 2)\n", "names"),
+    "other information": ("bad", CLASS + "    info = 'bad'\n", "AttributeError"),
     "other version": ("bad", CLASS.replace("= 1,", "= 2,"), "version 2"),
     "other name": ("worse", CLASS, '"bad"'),
     "built-in name": ("multiwoz", CLASS, "mwzeval"),

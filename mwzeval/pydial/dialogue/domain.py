@@ -153,8 +153,12 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     if NAME not in informable or NAME not in requestable:
         wrong('entities are found by "name": it must be informable and requestable')
     entity_type = plain.get("type", "")
-    if not isinstance(entity_type, str) or not entity_type:
-        wrong("expected the word for an entity", "type")
+    if not isinstance(entity_type, str) or not entity_type or '"' in entity_type:
+        wrong("expected the word for an entity, without quotation marks", "type")
+    elif entity_type in RESERVED:
+        wrong(
+            f'"{entity_type}" has a meaning of its own and cannot be the word for an entity', "type"
+        )
     else:
         tell_unfit([entity_type], "type")
     methods = texts(plain.get("method", list(METHODS)), "method")

@@ -16,7 +16,7 @@ ACTS = (*USER_ACTS, "select", "restart", "silence", "help", "badact")
 HELLO, THANKYOU, ACK, BYE, INFORM, REQUEST, REQALTS = range(7)
 REQMORE, CONFIRM, AFFIRM, NEGATE, DENY, REPEAT, NULL, SELECT = range(7, 15)
 RESTART, SILENCE, HELP, BADACT = range(15, 19)
-FOREIGN_ACTS, FOREIGN_SLOTS, FOREIGN_VALUES = 8, 8, 64
+FOREIGN_ACTS, FOREIGN_SLOTS, FOREIGN_VALUES = 32, 32, 128
 """Codes for words of a dialogue that are not of the domain: acts, slots, and values of each slot.
 
 Further ones share the last code.

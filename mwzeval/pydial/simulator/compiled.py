@@ -153,20 +153,21 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _events: Any = import_module("numba.core.event")
 _watched: set[Any] = set()
-"""Entry points of which it is told that they are compiled: until the first of them is."""
+"""Entry points; a message is printed when the first of them is compiled."""
+_told: list[bool] = []
 
 
 class _Compiling(_events.Listener):  # type: ignore[misc]
     """Hears of what numba compiles, which is not what it finds on disk."""
 
     def on_start(self, event: Any) -> None:
-        """Tell of an entry point."""
-        if event.data["dispatcher"] in _watched:
-            _watched.clear()
+        """Print a message for the first entry point."""
+        if not _told and event.data["dispatcher"] in _watched:
+            _told.append(True)
             tell("numba compiles the simulation of dialogues: about a minute, then it is kept")
 
     def on_end(self, event: Any) -> None:
-        """Tell nothing."""
+        """Print nothing."""
 
 
 _events.register("numba:compile", _Compiling())

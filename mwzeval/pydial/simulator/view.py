@@ -93,7 +93,9 @@ class View:
         if code is not None:
             return code
         texts = self._texts.setdefault(slot, [])
-        del texts[c.FOREIGN_VALUES - 1 :]
+        if len(texts) == c.FOREIGN_VALUES:
+            texts.pop()
+            self._items.clear()
         texts.append(text)
         code = self._value[slot, text] = len(known) + len(texts)
         t, table = self.t, self.codes.domain.table

@@ -117,6 +117,8 @@ WRONG_ONTOLOGIES: list[tuple[Any, list[str | None]]] = [
         ],
     ),
     (changed(ONTOLOGY, type=3), ["type"]),
+    (changed(ONTOLOGY, type="dontcare"), ["type"]),
+    (changed(ONTOLOGY, type='a "good" place'), ["type"]),
     (
         changed(ONTOLOGY, system_requestable=["area", "colour"]),
         ["informable.colour", "requestable"],

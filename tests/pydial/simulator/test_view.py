@@ -57,3 +57,15 @@ def test_any_number_of_words_can_be_said() -> None:
                 break
             assert all(1 >= of.none >= 0 for of in belief.slots.values())
         assert simulation.ended
+
+
+def test_words_of_an_agent_are_shown_as_it_says_them() -> None:
+    simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-1"])
+    simulation.begin(Rng(3))
+    for turn in range(EXCHANGES):
+        items = [Item(f"slot{turn}", "x"), *(Item("phone", f"{turn}-{at}") for at in range(5))]
+        act = Act(f"act{turn}", tuple(items))
+        if simulation.answer(act).ended:
+            break
+        assert simulation.view.system_act == act
+    assert turn > 5
