@@ -88,9 +88,12 @@ class _Text:
             except ValueError:  # an integer of more digits than Python converts
                 raise self.not_json(self.at, f"{what} has a number of too many digits") from None
             else:
-                # A number at the end of the text may be cut off.
-                if end < len(self._text) or not self._refill():
-                    self.at = end
+                # A number at the end of the text may be cut off, also within its fraction.
+                rest = self._text[end : end + LONGEST_TOKEN]
+                is_cut = not rest or (rest[0] in ".eE" and len(rest) < LONGEST_TOKEN)
+                length = end - self.at
+                if not is_cut or not self._refill():
+                    self.at += length
                     return value
             if len(self._text) > most + REFILL:
                 raise too_large(self._name, what, most)
