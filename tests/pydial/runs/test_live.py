@@ -33,7 +33,7 @@ from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 
 class ByBelief(HandcraftedPolicy):
     def __init__(self, domain, task):
-        super().__init__(domain, most_informed=task.max_informed_slots)
+        super().__init__()
 
 class ByHypotheses:
     def answer(self, hypotheses):
