@@ -74,9 +74,9 @@ def placeholders_of(response: str) -> Placeholders:
     text = response.lower()
     if "[" in text:
         text = _PLACEHOLDER.sub(canonical, text)
-        unknown += (
-            n for n in _OTHER_SPELLING.findall(text) if re.sub("\\W", "_", n) in PLACEHOLDERS
-        )
+        if "[" in text:
+            odd = _OTHER_SPELLING.findall(text)
+            unknown += (name for name in odd if re.sub("\\W", "_", name) in PLACEHOLDERS)
     # (odd) Plural and adverb endings of old delexicalisers (`hotel -s`, `[pricerange] -ly`) go,
     # wherever else these letters stand too.
     if "-" in text:
