@@ -188,8 +188,8 @@ class Census:
         answered = [_answers_in(response) if "[" in response else () for response in responses]
         self.answers.update(answered)
         if gold is not None:
-            requestable = frozenset[str]().union(*(of.requestable for of in gold.goal.values()))
-            for slot in requestable & _REQUEST_OF.keys():
+            requested = {slot for goal in gold.goal.values() for slot in goal.requestable}
+            for slot in requested & _REQUEST_OF.keys():
                 turn = _first_request(slot, gold.user_utterances)
                 if turn is not None:
                     self.requests += 1

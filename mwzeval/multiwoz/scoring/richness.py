@@ -156,12 +156,18 @@ class Richness:
     """
 
     def __init__(self, turns: Iterable[tuple[str, ...]] = ()) -> None:
-        self._waiting = list(turns)
+        self._waiting: list[tuple[str, ...]] = []
         self._turns = 0
         self._unigrams: Counter[str] = Counter()
         self._bigrams: Counter[tuple[str, str]] = Counter()
         self._trigrams: set[tuple[str, str, str]] = set()
         self._windows = WindowTypes(MSTTR_WINDOW)
+        self._add(turns)
+
+    def _add(self, turns: Iterable[tuple[str, ...]]) -> None:
+        self._waiting.extend(turns)
+        if len(self._waiting) >= TURNS_AT_A_TIME:
+            self._count()
 
     def merge(self, later: Richness) -> None:
         """Add what `later` has seen, as if it had come after what this one has seen."""
@@ -174,9 +180,7 @@ class Richness:
             self._trigrams |= later._trigrams
             self._windows.merge(later._windows)
         else:
-            self._waiting += later._waiting
-            if len(self._waiting) >= TURNS_AT_A_TIME:
-                self._count()
+            self._add(later._waiting)
 
     def _count(self) -> None:
         turns, self._waiting = self._waiting, []
