@@ -1,7 +1,7 @@
 """Run a baseline system over a fold and write its predictions.
 
 template: a policy of hand-written templates and the database. It is given the gold states, and
-looks at the user's utterances only for keywords that ask for something; see docs/baselines.md.
+looks at the user's utterances only for keywords that ask for something; see docs/multiwoz.md.
 """
 
 from __future__ import annotations
