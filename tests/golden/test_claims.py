@@ -20,7 +20,7 @@ import pytest
 
 from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
-from mwzeval.multiwoz.grounding.claims import Judged
+from mwzeval.multiwoz.grounding.claims import CheckedMention
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring.scorer import Sources
 from tests.places import shared
@@ -44,14 +44,14 @@ class Reading:
         chosen = (c for (kind, _), c in self.claims.items() if (kind == RIGHT) is true)
         return sum(chosen, Counter[str]())
 
-    def add(self, facts: Sequence[Mapping[str, Any]], judged: Sequence[Judged]) -> None:
+    def add(self, facts: Sequence[Mapping[str, Any]], checked: Sequence[CheckedMention]) -> None:
         """Compare the claims of a text with its recognized mentions."""
-        kinds: dict[Judged, set[str]] = defaultdict(set)
+        kinds: dict[CheckedMention, set[str]] = defaultdict(set)
         for fact in facts:
             kind, slot = fact["kind"], fact["slot"]
             over = [
                 j
-                for j in judged
+                for j in checked
                 if j.turn == fact["turn"]
                 and j.mention.start < fact["end"]
                 and fact["start"] < j.mention.end
@@ -65,15 +65,15 @@ class Reading:
                     flagged=any(map(is_flag, over)),
                     credited=any(slot == NAME == j.mention.slot and j.mention.value for j in over),
                 )
-        for j in filter(is_flag, judged):
+        for j in filter(is_flag, checked):
             if kinds[j] - {RIGHT, UNCLEAR}:
                 self.flags["false claim"] += 1
             elif UNCLEAR not in kinds[j]:
                 self.flags["true claim" if kinds[j] else "no claim"] += 1
 
 
-def is_flag(judged: Judged) -> bool:
-    return not judged.known or judged.agrees is False
+def is_flag(checked: CheckedMention) -> bool:
+    return not checked.known or checked.agrees is False
 
 
 @cache
@@ -98,7 +98,7 @@ def test_claims_in_logs(log: str, flagged: int, names: int, inform: float, succe
         scorer = scored.scorer
         for name, turns in scored.dialogues.items():
             dialogue = scorer.normalize(name, turns, scored.rows.sources)
-            reading.add(chosen[name]["facts"], scorer.grounded(dialogue).judged)
+            reading.add(chosen[name]["facts"], scorer.grounded(dialogue).checked)
     true, false, invented = (
         reading.total(True),
         reading.total(False),
@@ -133,7 +133,7 @@ def test_claims_in_held_out_sentences() -> None:
         # The gold dialogue whose goal has most of the domains.
         name = max(goals, key=lambda name: len(goals[name].intersection(row["domains"])))
         dialogue = scorer.normalize(name, turns, sources)
-        reading.add(facts, scorer.grounded(dialogue).judged)
+        reading.add(facts, scorer.grounded(dialogue).checked)
     true, false = reading.total(True), reading.total(False)
     assert (true["claims"], false["claims"]) == (9867, 3264)
     assert false["flagged"] >= 2989

@@ -26,6 +26,7 @@ from mwzeval.multiwoz.database import (
 )
 from mwzeval.multiwoz.grounding.statements import CHOICE, Statements, compare_counts
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.predictions.reading import FunctionCall
 from mwzeval.multiwoz.schema import NAMED_BY, OTHER_END, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import (
     WITHOUT_OFFER,
@@ -85,18 +86,34 @@ FEW = 8
 """Up to so many venues on offer are asked one by one whether they have a value."""
 
 
-class Judged(NamedTuple):
-    """A mention with what it was compared with; `offered` are the venues on offer at that place.
+class SystemTurn(NamedTuple):
+    """A turn of the system: its words, its (normalised) state, and what it mentions.
 
-    `counted` are how many venues there are, where that is what is said.
+    `booked` are the domains booked by this turn; `calls` are those made for it.
+    """
+
+    words: str
+    state: State
+    mentions: Sequence[Mention]
+    booked: frozenset[str] = frozenset()
+    calls: Sequence[FunctionCall] = ()
+
+
+class CheckedMention(NamedTuple):
+    """A mention, compared with the database or with the log of tools.
+
+    `known` is whether the database has it, None where it cannot tell. `agrees` is whether a venue
+    on offer has it, of the log whether tools returned it, None where nothing tells. `offered` are
+    the venues on offer at that place. `right` are numbers of venues, where these are what is said,
+    and what tools returned of it or in its place.
     """
 
     turn: int
     mention: Mention
-    known: bool
+    known: bool | None
     agrees: bool | None
-    offered: tuple[str, ...]
-    counted: tuple[int, ...] = ()
+    offered: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +183,6 @@ def _some(names: Sequence[str], count: int) -> str:
     return shown if count <= SHOWN_NAMES else f"{shown} and {count - SHOWN_NAMES} more"
 
 
-class LogClaim(NamedTuple):
-    """A claim that the log tells something about.
-
-    `returned` is what tools returned of it, or in its place. `known` is whether the
-    database has it and, where it is a venue's, of what is on offer; None where it cannot tell.
-    """
-
-    turn: int
-    mention: Mention
-    agrees: bool
-    returned: tuple[str, ...] = ()
-    known: bool | None = None
-
-
 class Named(NamedTuple):
     """The venues that the last turn to name any in a domain has named."""
 
@@ -189,14 +192,15 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grounded:
-    """A dialogue compared with the database.
+    """The turns of a dialogue compared with the database.
 
     `named` are the venues named last, by domain, before later states narrow them; `outcome` has
     Grounded Inform as `inform` and Grounded Success as `success`, both for `goal`. A domain's
     `offered` are the venues named in the end.
     """
 
-    judged: tuple[Judged, ...]
+    turns: Sequence[SystemTurn]
+    checked: tuple[CheckedMention, ...]
     named: Mapping[str, Named]
     goal: Mapping[str, DomainGoal]
     outcome: DialogueOutcome
@@ -209,32 +213,20 @@ class Grounding:
         self.database = database
         self.facts = facts
 
-    def judge(
-        self,
-        goal: Mapping[str, DomainGoal],
-        booked: Sequence[frozenset[str]],
-        states: Sequence[State],
-        responses: Sequence[str],
-        mentions: Sequence[Sequence[Mention]],
-    ) -> Grounded:
-        """Return what the mentions of a dialogue are worth.
-
-        `goal` is as for Inform and Success, `booked` the domains booked by each turn in the gold
-        annotation; `states` (normalised), `responses` in words and `mentions` of these have one
-        item a turn.
-        """
-        judged: list[Judged] = []
+    def judge(self, goal: Mapping[str, DomainGoal], turns: Sequence[SystemTurn]) -> Grounded:
+        """Return what the mentions of a dialogue are worth; `goal` is as for Inform and Success."""
+        checked: list[CheckedMention] = []
         named: dict[str, Named] = {}
         read: list[Sequence[Mention]] = []
-        for number, (state, response) in enumerate(zip(states, responses, strict=True)):
-            of_turn = mentions[number]
-            if "taxi" in state:
-                of_turn = tuple(with_numbers_of_taxis(of_turn, response))
-            read.append(of_turn)
-            if of_turn:
-                turn = _Turn(self, number, response, of_turn, state, named)
-                judged += turn.judged()
-                named = turn.named
+        for number, turn in enumerate(turns):
+            mentions = turn.mentions
+            if "taxi" in turn.state:
+                mentions = tuple(with_numbers_of_taxis(mentions, turn.words))
+            read.append(mentions)
+            if mentions:
+                comparison = _Turn(self, number, turn.words, mentions, turn.state, named)
+                checked += comparison.checked()
+                named = comparison.named
         progress = Progress(
             {
                 # Who asks by name need not be told it, but may not be misled.
@@ -246,14 +238,13 @@ class Grounding:
         )
         for domain, last in named.items():
             if domain in goal:
-                progress.offered[domain] = self._chosen(domain, last, states)
+                progress.offered[domain] = self._chosen(domain, last, turns)
         goal = dict(progress.goal)
         for domain, wanted in goal.items():
             venues = progress.offered[domain] or tuple(sorted(wanted.satisfying))
             requested = wanted.requested - self._unanswerable(domain, wanted, venues)
             goal[domain] = replace(wanted, requested=requested)
-            booking_turns = (domain in domains for domains in booked)
-            after_booking = [*compress(read, booking_turns)]
+            after_booking = [*compress(read, (domain in turn.booked for turn in turns))]
             progress.provided[domain] = {
                 slot
                 for slot in requested
@@ -265,11 +256,11 @@ class Grounding:
                 )
             }
         progress.goal = goal
-        return Grounded(tuple(judged), named, goal, progress.outcome())
+        return Grounded(turns, tuple(checked), named, goal, progress.outcome())
 
-    def _chosen(self, domain: str, last: Named, states: Sequence[State]) -> tuple[str, ...]:
+    def _chosen(self, domain: str, last: Named, turns: Sequence[SystemTurn]) -> tuple[str, ...]:
         """Return the venues named last, or those of them that the user has chosen since."""
-        later = states[-1].get(domain) if len(states) > last.turn + 1 else None
+        later = turns[-1].state.get(domain) if len(turns) > last.turn + 1 else None
         if later is None or len(last.venues) == 1:
             return last.venues
         return _among(last.venues, self.database.find(domain, later)) or last.venues
@@ -340,23 +331,23 @@ class _Turn:
     def _statements(self) -> Statements:
         return Statements(self._response)
 
-    def judged(self) -> Iterator[Judged]:
+    def checked(self) -> Iterator[CheckedMention]:
         """Yield the mentions that are claims, and the counts of the response."""
         for mention in self._mentions:
-            if (judged := self._judged(mention)) is not None:
-                yield judged
+            if (checked := self._check(mention)) is not None:
+                yield checked
         for count, agrees, counted in compare_counts(
             self._response, self._mentions, self._state, self._database
         ):
-            yield Judged(self._number, count, True, agrees, (), counted)
+            yield CheckedMention(self._number, count, True, agrees, (), tuple(map(str, counted)))
 
-    def _judged(self, mention: Mention) -> Judged | None:
+    def _check(self, mention: Mention) -> CheckedMention | None:
         domain, slot = mention.domain, mention.slot
         number, facts = self._number, self._facts
         if domain is None:
-            is_judged = slot in OF_ONE_VENUE and WITHOUT_OFFER.isdisjoint(self._state)
+            is_claim = slot in OF_ONE_VENUE and WITHOUT_OFFER.isdisjoint(self._state)
             known = mention.value is not None
-            return Judged(number, mention, known, None, ()) if is_judged else None
+            return CheckedMention(number, mention, known, None) if is_claim else None
         if slot not in CHECKED.get(domain, ()) or not facts.covers(domain, slot):
             return None
         value = self._value(mention, domain)
@@ -365,7 +356,7 @@ class _Turn:
         ):
             return None
         if slot == NAMED_BY[domain]:
-            return Judged(number, mention, value is not None, None, ())
+            return CheckedMention(number, mention, value is not None, None)
         names, is_choice = self._names[domain], slot in CHOICES
         if (is_choice or slot in OTHER_END) and not self._statements.is_claim(
             mention, names, choice=is_choice
@@ -396,8 +387,10 @@ class _Turn:
                     and slot in CHECKED.get(other, ())
                     and any(facts.has(other, venue, slot, value) for venue in venues)
                 ):
-                    return Judged(number, mention._replace(domain=other), True, True, venues)
-        return Judged(number, mention, value is not None, agrees, offered)
+                    return CheckedMention(
+                        number, mention._replace(domain=other), True, True, venues
+                    )
+        return CheckedMention(number, mention, value is not None, agrees, offered)
 
     def _value(self, mention: Mention, domain: str) -> Value | None:
         """Return the value that the database has of what is said, None when it has none."""
@@ -480,34 +473,31 @@ BOOKED = "book"
 
 
 def claims_of(
-    responses: Sequence[str],
-    mentions: Sequence[Sequence[Mention]],
-    grounded: Grounded,
-    of_log: Sequence[LogClaim],
-    facts: VenueFacts,
+    grounded: Grounded, of_log: Iterable[CheckedMention], facts: VenueFacts
 ) -> tuple[Claim, ...]:
     """Return the claims of a dialogue in the order of its turns and their text.
 
-    `responses` and `mentions` have one item a turn; `grounded` and `of_log` are what database and
-    log say of them.
+    `grounded` and `of_log` are what database and log say of its mentions.
     """
 
     def place(turn: int, mention: Mention) -> tuple[int, int, int, str]:
         return turn, mention.start, mention.end, mention.slot
 
-    found = {place(turn, m): m for turn, of_turn in enumerate(mentions) for m in of_turn}
-    logged = {place(claim.turn, claim.mention): claim for claim in of_log}
-    judged = {place(claim.turn, claim.mention): claim for claim in grounded.judged}
-    known = dict.fromkeys((*judged, *logged))
+    turns = [*enumerate(grounded.turns)]
+    found = {place(number, m): m for number, turn in turns for m in turn.mentions}
+    logged = {place(checked.turn, checked.mention): checked for checked in of_log}
+    by_database = {place(checked.turn, checked.mention): checked for checked in grounded.checked}
+    known = dict.fromkeys((*by_database, *logged))
     claims = []
     for at in known:
-        mention = judged[at].mention if at in judged else found.get(at, logged[at].mention)
-        claims.append(_claim(at[0], mention, judged.get(at), logged.get(at), facts))
-    for turn, (response, of_turn) in enumerate(zip(responses, mentions, strict=True)):
+        database, log = by_database.get(at), logged.get(at)
+        mention = database.mention if database else found.get(at, logged[at].mention)
+        claims.append(_claim(at[0], mention, database, log, facts))
+    for number, turn in turns:
         claims += (
-            _claim(turn, mention, None, None, facts)
-            for mention in _open_claims(response, of_turn)
-            if place(turn, mention) not in known
+            _claim(number, mention, None, None, facts)
+            for mention in _open_claims(turn.words, turn.mentions)
+            if place(number, mention) not in known
         )
     return tuple(sorted(claims, key=lambda claim: (claim.turn, claim.start, claim.end, claim.slot)))
 
@@ -530,18 +520,18 @@ def _open_claims(response: str, mentions: Sequence[Mention]) -> Iterator[Mention
 def _claim(
     turn: int,
     mention: Mention,
-    judged: Judged | None,
-    logged: LogClaim | None,
+    database: CheckedMention | None,
+    log: CheckedMention | None,
     facts: VenueFacts,
 ) -> Claim:
-    """Return one claim as database (`judged`) and log have judged it, as far as they have."""
+    """Return a mention as a claim, with what database and log say of it, as far as they do."""
     domain, slot = str(mention.domain), mention.slot
     verdicts: dict[str, str] = {}
     right: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
-    if judged is not None:
-        offered, agrees = judged.offered, judged.agrees
-        if not judged.known:
+    if database is not None:
+        offered, agrees = database.offered, database.agrees
+        if not database.known:
             verdicts[DATABASE] = UNKNOWN
         elif agrees is None:
             # There is nothing that a name could agree with.
@@ -551,14 +541,14 @@ def _claim(
         if agrees is not None:
             values = (value for venue in offered for value in facts.values(domain, venue, slot))
             right = (
-                tuple(map(str, judged.counted))
+                database.right
                 or tuple(dict.fromkeys(value.removesuffix(".0") for value in values))[:FEW]
             )
-    if logged is not None:
-        verdicts[LOG] = RIGHT if logged.agrees else INCONSISTENT
-        if not logged.agrees and (judged is None or judged.agrees is not False):
+    if log is not None:
+        verdicts[LOG] = RIGHT if log.agrees else INCONSISTENT
+        if not log.agrees and (database is None or database.agrees is not False):
             # Only the tools disagree.
-            right = logged.returned[:FEW]
+            right = log.right[:FEW]
     return Claim(
         turn=turn,
         start=mention.start,
@@ -572,7 +562,7 @@ def _claim(
         verdict=min(verdicts.values(), key=VERDICTS.index, default=UNJUDGED),
         right=right,
         held_against=tuple(verdicts),
-        known=judged.known if judged else None,
-        agrees=judged.agrees if judged else None,
-        log_agrees=logged.agrees if logged else None,
+        known=database.known if database else None,
+        agrees=database.agrees if database else None,
+        log_agrees=log.agrees if log else None,
     )

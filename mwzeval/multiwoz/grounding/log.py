@@ -23,9 +23,9 @@ from mwzeval.files.reading import parse_json
 from mwzeval.multiwoz.database import Database, VenueFacts, comparable
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.grounding.bookings import booked_by_calls
-from mwzeval.multiwoz.grounding.claims import FEW, Judged, LogClaim
+from mwzeval.multiwoz.grounding.claims import FEW, CheckedMention, Grounded, SystemTurn
 from mwzeval.multiwoz.grounding.statements import CHOICE, SENTENCE, counts_in, domains_of
-from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slots
+from mwzeval.multiwoz.normalization import normalize_slot, normalize_slots
 from mwzeval.multiwoz.predictions.reading import Booking, FunctionCall
 from mwzeval.multiwoz.schema import BOOKED_BY, LONG_SLOTS, NAMED_BY, NO_VALUES, OTHER_END
 from mwzeval.multiwoz.words.numbers import AMOUNTS, SPELLED, is_total
@@ -226,35 +226,26 @@ OF_LOG = (REFERENCE, BOOKING, CHOICE)
 BOOKABLE = (*BOOKED_BY, "taxi")
 
 
-class SystemTurn(NamedTuple):
-    """A turn of the system: its words, its state, what it mentions, and the calls made for it."""
-
-    words: str
-    state: State
-    mentions: Sequence[Mention]
-    calls: Sequence[FunctionCall]
-
-
 def compare_with_log(
-    turns: Sequence[SystemTurn], judged: Sequence[Judged], database: Database, facts: VenueFacts
-) -> tuple[LogClaim, ...]:
-    """Return the claims of a dialogue that its log tells something about, turn by turn.
+    grounded: Grounded, database: Database, facts: VenueFacts
+) -> tuple[CheckedMention, ...]:
+    """Return the mentions of a dialogue that its log tells something about, turn by turn.
 
-    `judged` are its mentions as they were compared with the database.
+    Whether the database has them is told of values of venues on offer, and None of the others.
     """
-    returned = [[returned_by(call) for call in turn.calls] for turn in turns]
+    returned = [[returned_by(call) for call in turn.calls] for turn in grounded.turns]
     if not any(map(any, returned)):
         return ()
-    of_database: list[list[Judged]] = [[] for _ in turns]
-    for claim in judged:
-        of_database[claim.turn].append(claim)
+    by_database: list[list[CheckedMention]] = [[] for _ in returned]
+    for checked in grounded.checked:
+        by_database[checked.turn].append(checked)
     log = _Log(database, facts)
-    claims: list[LogClaim] = []
-    for number, turn in enumerate(turns):
+    found: list[CheckedMention] = []
+    for number, turn in enumerate(grounded.turns):
         log.go_on(number, turn, returned[number])
         if turn.words:
-            claims += sorted(log.claims(of_database[number]), key=lambda claim: claim.mention.start)
-    return tuple(claims)
+            found += sorted(log.checked(by_database[number]), key=lambda c: c.mention.start)
+    return tuple(found)
 
 
 class CalledBooking(NamedTuple):
@@ -309,11 +300,11 @@ class _Log:
             self._named_last = self._named
             self._names_last.clear()
 
-    def claims(self, judged: Sequence[Judged]) -> Iterator[LogClaim]:
-        """Yield the claims of the present turn."""
-        for claim in judged:
-            if claim.mention.slot != CHOICE:
-                yield from self._value(claim)
+    def checked(self, by_database: Iterable[CheckedMention]) -> Iterator[CheckedMention]:
+        """Yield what the log says of the present turn, whose values have been looked up."""
+        for value in by_database:
+            if value.mention.slot != CHOICE:
+                yield from self._value(value)
         if PATTERNS["cues of the log"].search(self._turn.words):
             self._shown = shown(self._turn.words)
             self._text = self._shown.text
@@ -327,38 +318,38 @@ class _Log:
 
     # Values of venues
 
-    def _value(self, judged: Judged) -> Iterator[LogClaim]:
-        mention, slot = judged.mention, judged.mention.slot
-        domain, names, offered = self._about(judged)
+    def _value(self, found: CheckedMention) -> Iterator[CheckedMention]:
+        mention, slot = found.mention, found.mention.slot
+        domain, names, offered = self._about(found)
         if domain is None:
             return
-        known = judged.known and judged.agrees is not False
+        known = found.known and found.agrees is not False
         if slot == NAMED_BY[domain]:
             if self._values(domain, mention.value or mention.text, slot):
-                yield LogClaim(self._number, mention, True, (), known)
+                yield CheckedMention(self._number, mention, known, True)
             return
         listed = [self._values(domain, name, slot) for name in names]
         once = tuple(dict.fromkeys(chain.from_iterable(listed)))
-        if judged.agrees is not None and self._are_of_database(domain, slot, offered, listed):
+        if found.agrees is not None and self._are_of_database(domain, slot, offered, listed):
             # The tools have the database's values: there is nothing else to compare it with.
-            yield LogClaim(self._number, mention, judged.agrees, once, known)
+            yield CheckedMention(self._number, mention, known, found.agrees, (), once)
         elif any(is_same(mention, value) for value in once):
-            yield LogClaim(self._number, mention, True, (), known)
+            yield CheckedMention(self._number, mention, known, True)
         elif listed and len(listed) <= FEW and all(listed):
-            yield LogClaim(self._number, mention, False, once, known)
+            yield CheckedMention(self._number, mention, known, False, (), once)
 
-    def _about(self, judged: Judged) -> tuple[str | None, list[str], tuple[str, ...]]:
+    def _about(self, found: CheckedMention) -> tuple[str | None, list[str], tuple[str, ...]]:
         """Return the domain that a value is of, the names of its venues, and the venues.
 
         Where the database could not tell, or what is on offer only stands for a venue that it does
         not have, it is that of what is named here, or was last.
         """
-        domain = judged.mention.domain
-        names = [self._facts.name(str(domain), venue) for venue in judged.offered]
+        domain = found.mention.domain
+        names = [self._facts.name(str(domain), venue) for venue in found.offered]
         last = [name for name in self._named_last if name.domain == domain]
         only_unknown = bool(last) and not any(name.venues for name in last)
         if domain not in (*NAMED_BY, None) or (names and not only_unknown):
-            return domain if names else None, names, judged.offered
+            return domain if names else None, names, found.offered
         if domain not in self._names_last:
             # Of a domain only those that the database does not have.
             named = [
@@ -393,7 +384,7 @@ class _Log:
 
     # References
 
-    def _of_references(self) -> Iterator[LogClaim]:
+    def _of_references(self) -> Iterator[CheckedMention]:
         mentions = [mention for mention in self._turn.mentions if mention.slot == REFERENCE]
         read = {place for m in self._turn.mentions for place in range(m.start, m.end)}
         for match in PATTERNS["code"].finditer(self._text):
@@ -412,9 +403,9 @@ class _Log:
             ]
             if results:
                 agrees = not (domains and about and about not in domains and others)
-                yield LogClaim(self._number, mention, agrees, () if agrees else _codes(others))
+                yield self._checked(mention, agrees, _codes(others))
             elif all(result.is_whole for result in self._returned if result.is_booking):
-                yield LogClaim(self._number, mention, False, _codes(made))
+                yield self._checked(mention, False, _codes(made))
 
     def _bound(self, mentions: Sequence[Mention]) -> Iterator[str | None]:
         """Yield the one domain that each reference is said to be of, None where it is unclear.
@@ -458,7 +449,7 @@ class _Log:
 
     # Bookings
 
-    def _of_bookings(self) -> Iterator[LogClaim]:
+    def _of_bookings(self) -> Iterator[CheckedMention]:
         for sentence in SENTENCE.finditer(self._text):
             start, end = sentence.span()
             matches = list(PATTERNS["booked"].finditer(self._text, start, end))
@@ -484,7 +475,7 @@ class _Log:
                     f"{booking.domain} {booking.name}".strip() for booking in self._bookings
                 )
                 mention = self._mention(match.start(), until, BOOKING, domains)
-                yield LogClaim(self._number, mention, agrees, () if agrees else called)
+                yield self._checked(mention, agrees, called)
 
     def _booked_name(self, end: int) -> tuple[Mention | None, int]:
         """Return the name that follows on "booked", and where it ends."""
@@ -497,7 +488,7 @@ class _Log:
 
     # Counts
 
-    def _of_counts(self) -> Iterator[LogClaim]:
+    def _of_counts(self) -> Iterator[CheckedMention]:
         for count in counts_in(self._text):
             counts = self._counted(count.noun)
             agrees = count.number in counts
@@ -506,9 +497,8 @@ class _Log:
                 not agrees and count.of_own and count.number == len(self._named)
             ):
                 continue
-            right = () if agrees else tuple(map(str, sorted(counts)))
             mention = self._mention(count.start, count.end, CHOICE)
-            yield LogClaim(self._number, mention, agrees, right)
+            yield self._checked(mention, agrees, tuple(map(str, sorted(counts))))
 
     def _counted(self, noun: str) -> set[int]:
         """Return how many there are of what was asked for last, by log and by database."""
@@ -530,6 +520,10 @@ class _Log:
                 for constraints in (asked, {**values, **asked}, self._turn.state.get(domain, {})):
                     counts.add(len(self._database.find(domain, constraints)))
         return counts
+
+    def _checked(self, mention: Mention, agrees: bool, right: tuple[str, ...]) -> CheckedMention:
+        """Return what no database can judge, with what would be right where it is not so."""
+        return CheckedMention(self._number, mention, None, agrees, (), () if agrees else right)
 
     def _mention(self, start: int, end: int, slot: str, domains: Collection[str] = ()) -> Mention:
         first, last = self._shown.place(start, end)

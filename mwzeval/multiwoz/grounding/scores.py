@@ -16,16 +16,14 @@ from mwzeval.multiwoz.database import Database, VenueFacts
 from mwzeval.multiwoz.grounding.claims import (
     INVENTED,
     SLOTS,
+    CheckedMention,
     Claim,
     Grounded,
-    Judged,
-    LogClaim,
 )
 from mwzeval.multiwoz.grounding.log import OF_LOG
 from mwzeval.multiwoz.reasons import SHOWN, listed, reason, unmet
 from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKED_BY, NAMED_BY, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import Rate, Rates, judge
-from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.explanation import Fact, Reason
 from mwzeval.scores.score import WHOLE
 
@@ -110,10 +108,12 @@ class Computed:
         return cls(lexicalized, "states" if predicted_states else None)
 
 
-def grounded_row(grounded: Grounded, claims: Iterable[LogClaim] = ()) -> dict[str, float]:
-    """Return one dialogue's counts of what its responses say; `claims` are those of its log."""
-    mentions = Counter((j.mention.slot, j.known, j.agrees) for j in grounded.judged)
-    of_log = Counter((claim.mention.slot, claim.agrees, claim.known) for claim in claims)
+def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict[str, float]:
+    """Return one dialogue's counts of what its responses say; `log` is what its log says of it."""
+    mentions, of_log = (
+        Counter((checked.mention.slot, checked.known, checked.agrees) for checked in source)
+        for source in (grounded.checked, log)
+    )
     return {
         **MENTIONS.row(
             _by_slot(
@@ -125,18 +125,20 @@ def grounded_row(grounded: Grounded, claims: Iterable[LogClaim] = ()) -> dict[st
         **LOG.row(
             _by_slot(
                 (slot, (True, agrees, agrees and known is not None, agrees and known is False), n)
-                for (slot, agrees, known), n in of_log.items()
+                for (slot, known, agrees), n in of_log.items()
             )
         ),
     }
 
 
-def _by_slot(counted: Iterable[tuple[str, Sequence[bool], int]]) -> dict[str, list[int]]:
+def _by_slot(counted: Iterable[tuple[str, Sequence[bool | None], int]]) -> dict[str, list[int]]:
     """Return the sums in total and by slot, of (slot, which counts it adds to, how often)."""
     sums: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for slot, applies, times in counted:
         for scope in (WHOLE, slot):
-            sums[scope] = [n + times * holds for n, holds in zip(sums[scope], applies, strict=True)]
+            sums[scope] = [
+                n + times * bool(holds) for n, holds in zip(sums[scope], applies, strict=True)
+            ]
     return sums
 
 
@@ -210,8 +212,6 @@ class Words:
     """
 
     grounded: Grounded
-    mentions: Sequence[Sequence[Mention]]
-    booked: Sequence[frozenset[str]]
     facts: VenueFacts
     constraints: Mapping[str, Mapping[str, str]]
     database: Database
@@ -231,7 +231,7 @@ class Words:
     def turn_facts(self, turn: int) -> Iterator[Fact]:
         """Yield what was read in a turn's words, and what is claimed there and is not so."""
         read: dict[str | None, list[str]] = {}
-        for mention in self.mentions[turn]:
+        for mention in self.grounded.turns[turn].mentions:
             words = " ".join(mention.text.split())
             read.setdefault(mention.domain, []).append(f"{mention.slot} {words}")
         for domain, values in read.items():
@@ -257,7 +257,7 @@ class Words:
         if INVENTED in offered:
             unknown = [
                 mention.text
-                for mention in self.mentions[named.turn]
+                for mention in self.grounded.turns[named.turn].mentions
                 if mention.domain == domain
                 and mention.slot == NAMED_BY[domain]
                 and not mention.venues
@@ -277,8 +277,8 @@ class Words:
         if name == "reference":
             early = [
                 turn
-                for turn, mentions in enumerate(self.mentions)
-                for mention in mentions
+                for turn, said in enumerate(self.grounded.turns)
+                for mention in said.mentions
                 if mention.slot == name and mention.domain in (domain, None)
             ]
             if early and domain in NAMED_BY:
@@ -286,7 +286,7 @@ class Words:
             return reason("never-said", SUCCESS, domain, None, {}, name)
         venues = self.grounded.outcome.domains[domain].offered
         venues = venues or tuple(sorted(self.grounded.goal[domain].satisfying))
-        misled = [claim for claim in self.grounded.judged if _misleads(claim, domain, name, venues)]
+        misled = [c for c in self.grounded.checked if _misleads(c, domain, name, venues)]
         if not misled:
             return reason("never-said", SUCCESS, domain, None, {}, name)
         right = [value for venue in venues for value in self.facts.values(domain, venue, name)]
@@ -301,13 +301,13 @@ class Words:
         return listed([self.facts.name(domain, venue) for venue in venues], "no venue")
 
 
-def _misleads(judged: Judged, domain: str, slot: str, venues: Sequence[str]) -> bool:
+def _misleads(checked: CheckedMention, domain: str, slot: str, venues: Sequence[str]) -> bool:
     """Tell whether a value was said of these venues and is not theirs.
 
     What was said rightly of another venue, in a list or before the user chose, is not.
     """
-    mention = judged.mention
+    mention = checked.mention
     if mention.slot != slot or mention.domain not in (domain, None):
         return False
-    of_these = not judged.offered or not set(venues).isdisjoint(judged.offered)
-    return of_these and (not judged.known or judged.agrees is False)
+    of_these = not checked.offered or not set(venues).isdisjoint(checked.offered)
+    return of_these and (not checked.known or checked.agrees is False)

@@ -39,15 +39,15 @@ from mwzeval.multiwoz.grounding.bookings import (
 from mwzeval.multiwoz.grounding.claims import (
     CHECKED,
     OF_ONE_VENUE,
+    CheckedMention,
     Claim,
     Grounded,
     Grounding,
-    Judged,
-    LogClaim,
+    SystemTurn,
     claims_of,
     with_named_venues,
 )
-from mwzeval.multiwoz.grounding.log import SystemTurn, compare_with_log
+from mwzeval.multiwoz.grounding.log import compare_with_log
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.live.tools import DatabaseTools
@@ -228,10 +228,10 @@ class Judge:
         exchanges = dialogue.transcript.exchanges
         answers = {domain: judged.answers for domain, judged in domains.items()}
         booked = {d: judged.booking for d, judged in domains.items() if judged.booking is not None}
-        log_claims = self._log_claims(dialogue) if self._with_log else ()
+        log = self._log_of(dialogue) if self._with_log else ()
         row = {
-            **inform_row(*inform_counts(goal, answers, dialogue.grounded.judged, exchanges)),
-            **grounded_row(dialogue.grounded, log_claims),
+            **inform_row(*inform_counts(goal, answers, dialogue.grounded.checked, exchanges)),
+            **grounded_row(dialogue.grounded, log),
             **booking_row(booked, by_calls=True),
         }
         calls = sum(len(exchange.calls) for exchange in exchanges)
@@ -242,14 +242,7 @@ class Judge:
     ) -> tuple[Claim, ...]:
         """Return what the agent of a dialogue says, and whether it is so; arguments as `judge`."""
         dialogue = self._read(goal, messages, bookings)
-        exchanges = dialogue.transcript.exchanges
-        return claims_of(
-            [exchange.agent for exchange in exchanges],
-            [exchange.agent_mentions for exchange in exchanges],
-            dialogue.grounded,
-            self._log_claims(dialogue),
-            self.facts,
-        )
+        return claims_of(dialogue.grounded, self._log_of(dialogue), self.facts)
 
     @cached_property
     def services(self) -> DatabaseTools:
@@ -268,27 +261,22 @@ class Judge:
         wanted = with_named_venues(prepare_goal(goals, self.database), goals, self.facts)
         made = (made.booking for made in transcript.bookings)
         booked = booked_by_calls(made, self.database, self.facts)
-        grounded = self._grounding.judge(
-            wanted,
-            # What is booked in an exchange that nobody knows is taken to be booked in all of them.
-            [
-                frozenset(b.booking.domain for b in transcript.bookings if (b.turn or 0) <= turn)
-                for turn in range(len(exchanges))
-            ],
-            [exchange.state for exchange in exchanges],
-            [exchange.agent for exchange in exchanges],
-            [exchange.agent_mentions for exchange in exchanges],
-        )
+        turns = [
+            SystemTurn(
+                exchange.agent,
+                exchange.state,
+                exchange.agent_mentions,
+                # What is booked in an exchange that nobody knows counts as booked in all of them.
+                frozenset(b.booking.domain for b in transcript.bookings if (b.turn or 0) <= number),
+                exchange.calls,
+            )
+            for number, exchange in enumerate(exchanges)
+        ]
+        grounded = self._grounding.judge(wanted, turns)
         return _Dialogue(goal, goals, transcript, wanted, booked, grounded)
 
-    def _log_claims(self, dialogue: _Dialogue) -> tuple[LogClaim, ...]:
-        if not dialogue.transcript.has_calls:
-            return ()
-        turns = [
-            SystemTurn(exchange.agent, exchange.state, exchange.agent_mentions, exchange.calls)
-            for exchange in dialogue.transcript.exchanges
-        ]
-        return compare_with_log(turns, dialogue.grounded.judged, self.database, self.facts)
+    def _log_of(self, dialogue: _Dialogue) -> tuple[CheckedMention, ...]:
+        return compare_with_log(dialogue.grounded, self.database, self.facts)
 
 
 class _Dialogue(NamedTuple):
@@ -440,8 +428,8 @@ class DomainJudge:
         """Yield what was told of the slots that are asked for; `venues` are those meant."""
         domain = self._domain
         if domain in NAMED_BY:
-            judged = self._dialogue.grounded.judged
-            known = {(j.turn, j.mention.start, j.mention.end): j for j in judged}
+            checked = self._dialogue.grounded.checked
+            known = {(c.turn, c.mention.start, c.mention.end): c for c in checked}
             for slot in requested:
                 yield self._venue_answer(slot, venues, known)
         elif domain == TAXI:
@@ -465,11 +453,11 @@ class DomainJudge:
         self,
         slot: str,
         venues: Sequence[str],
-        judged: Mapping[tuple[int, int, int], Judged],
+        checked: Mapping[tuple[int, int, int], CheckedMention],
     ) -> Answer:
         """Return what was said of a slot of a venue, which may be any of `venues`.
 
-        `judged` is what the database says of mentions, by exchange, start and end.
+        `checked` is what the database says of mentions, by exchange, start and end.
         """
         domain, facts = self._domain, self._facts
         known = [venue for venue in venues if facts.knows(domain, venue, slot)]
@@ -489,7 +477,7 @@ class DomainJudge:
                     domain,
                     None,
                 ):
-                    found = judged.get((turn, mention.start, mention.end))
+                    found = checked.get((turn, mention.start, mention.end))
                     offered = found.offered if found and found.agrees is False else ()
                     if offered and set(offered).issubset(venues):
                         answer = Answer(slot, False, turn, mention.text, right)
@@ -812,7 +800,7 @@ def requested_slots(part: Mapping[str, Any]) -> tuple[str, ...]:
 def inform_counts(
     goal: Mapping[str, Any],
     answers: Mapping[str, Iterable[Answer]],
-    judged: Iterable[Judged],
+    checked: Iterable[CheckedMention],
     exchanges: Iterable[Exchange],
 ) -> tuple[int, int, int]:
     """Return slots informed that were requested, informed otherwise, and requested only.
@@ -830,7 +818,7 @@ def inform_counts(
             slots.add((domain, slot))
         wishes = {(domain, mention_slot(slot)) for slot in goal[domain].get("info") or ()}
         uncounted |= wishes - found - missing
-    informed = {(claim.mention.domain, claim.mention.slot) for claim in judged}
+    informed = {(claim.mention.domain, claim.mention.slot) for claim in checked}
     informed |= {
         (mention.domain, mention.slot)
         for exchange in exchanges

@@ -22,11 +22,11 @@ from mwzeval.multiwoz.grounding.bookings import (
 from mwzeval.multiwoz.grounding.claims import (
     Grounded,
     Grounding,
-    LogClaim,
+    SystemTurn,
     claims_of,
     with_named_venues,
 )
-from mwzeval.multiwoz.grounding.log import SystemTurn, compare_with_log
+from mwzeval.multiwoz.grounding.log import compare_with_log
 from mwzeval.multiwoz.grounding.scores import Words, booking_row, grounded_row
 from mwzeval.multiwoz.normalization import State, estimate_active_domains, normalize_states
 from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
@@ -278,8 +278,8 @@ class Scorer:
         if weights.grounded:
             grounded = self.grounded(dialogue)
             mentions: list[list[tuple[bool, bool | None]]] = [[] for _ in dialogue.turns]
-            for judged in grounded.judged:
-                mentions[judged.turn].append((judged.known, judged.agrees))
+            for checked in grounded.checked:
+                mentions[checked.turn].append((bool(checked.known), checked.agrees))
             counts = tuple(map(MentionCounts.of, mentions))
             grounded_reward = GroundedReward(grounded.outcome, counts)
         return reward(self.goal(dialogue.name), self._acts(dialogue), weights, grounded_reward)
@@ -295,46 +295,38 @@ class Scorer:
 
     def grounded(self, dialogue: NormalizedDialogue) -> Grounded:
         """Return what a dialogue in words mentions, compared with the database and the goal."""
-        return self.grounding.judge(
-            self._grounded_goal(dialogue.name),
-            self.gold.dialogues[dialogue.name].booked,
-            [turn.state for turn in dialogue.turns],
-            dialogue.words,
-            self.all_mentions(dialogue),
-        )
-
-    def log_claims(self, dialogue: NormalizedDialogue, grounded: Grounded) -> tuple[LogClaim, ...]:
-        """Return what the log of a dialogue in words tells of what it says.
-
-        Nothing where the predictions have no results of calls.
-        """
-        if not any(dialogue.calls):
-            return ()
-        states = (turn.state for turn in dialogue.turns)
-        said = map(SystemTurn, dialogue.words, states, self.all_mentions(dialogue), dialogue.calls)
-        return compare_with_log([*said], grounded.judged, self.database, self.grounding.facts)
+        gazetteer = self.delexicalizer.gazetteer
+        turns = [
+            SystemTurn(
+                words,
+                turn.state,
+                # Also names that the database does not have.
+                with_unknown_names(words, mentions, turn.active_domains, gazetteer),
+                booked,
+                calls,
+            )
+            for words, turn, mentions, booked, calls in zip(
+                dialogue.words,
+                dialogue.turns,
+                dialogue.mentions or ((),) * len(dialogue.turns),
+                self.gold.dialogues[dialogue.name].booked,
+                dialogue.calls,
+                strict=False,
+            )
+        ]
+        return self.grounding.judge(self._grounded_goal(dialogue.name), turns)
 
     def words(self, dialogue: NormalizedDialogue) -> Words:
         """Return what was made of the words of a dialogue, and what they are judged by."""
-        gold, facts = self.gold.dialogues[dialogue.name], self.grounding.facts
-        grounded, mentions = self.grounded(dialogue), self.all_mentions(dialogue)
-        of_log = self.log_claims(dialogue, grounded)
+        grounded, facts = self.grounded(dialogue), self.grounding.facts
+        log = compare_with_log(grounded, self.database, facts)
+        goal = self.gold.dialogues[dialogue.name].goal
         return Words(
             grounded=grounded,
-            mentions=mentions,
-            booked=gold.booked,
             facts=facts,
-            constraints={domain: goal.informable for domain, goal in gold.goal.items()},
+            constraints={domain: part.informable for domain, part in goal.items()},
             database=self.database,
-            claims=claims_of(dialogue.words, mentions, grounded, of_log, facts),
-        )
-
-    def all_mentions(self, dialogue: NormalizedDialogue) -> tuple[tuple[Mention, ...], ...]:
-        """Return what a dialogue in words mentions, with names that the database does not have."""
-        mentions = dialogue.mentions or ((),) * len(dialogue.turns)
-        return tuple(
-            with_unknown_names(response, said, turn.active_domains, self.delexicalizer.gazetteer)
-            for response, said, turn in zip(dialogue.words, mentions, dialogue.turns, strict=True)
+            claims=claims_of(grounded, log, facts),
         )
 
     def _grounded_goal(self, name: str) -> dict[str, DomainGoal]:
@@ -352,7 +344,8 @@ class Scorer:
         row: dict[str, float] = {}
         if self.delexicalizes(sources):
             grounded = self.grounded(dialogue)
-            row = grounded_row(grounded, self.log_claims(dialogue, grounded))
+            log = compare_with_log(grounded, self.database, self.grounding.facts)
+            row = grounded_row(grounded, log)
         goal = self.gold.dialogues[dialogue.name].goal
         right: dict[str, bool] = {}
         by_calls = has_bookings(turns)

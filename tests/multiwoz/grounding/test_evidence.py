@@ -17,10 +17,11 @@ import pytest
 
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.grounding.claims import Claim, LogClaim
-from mwzeval.multiwoz.grounding.log import returned_by
+from mwzeval.multiwoz.grounding.claims import CheckedMention, Claim
+from mwzeval.multiwoz.grounding.log import compare_with_log, returned_by
 from mwzeval.multiwoz.grounding.statements import compare_counts, counts_in
 from mwzeval.multiwoz.predictions.reading import FunctionCall
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN, mention
 from tests.multiwoz.worlds import Tables
@@ -55,14 +56,18 @@ def turn(response: str, *calls: dict[str, Any], **state: dict[str, str]) -> dict
     return {"response": response, "state": state, "calls": list(calls)}
 
 
-def claims(*turns: dict[str, Any], of: Evaluator | None = None) -> list[LogClaim]:
+def said_of_log(scorer: Scorer, dialogue: NormalizedDialogue) -> tuple[CheckedMention, ...]:
+    return compare_with_log(scorer.grounded(dialogue), scorer.database, scorer.grounding.facts)
+
+
+def claims(*turns: dict[str, Any], of: Evaluator | None = None) -> list[CheckedMention]:
     checked = (of or evaluator()).checked({ID: list(turns)})
     ((name, typed),) = checked.dialogues.items()
     dialogue = checked.scorer.normalize(name, typed, checked.sources)
-    return list(checked.scorer.log_claims(dialogue, checked.scorer.grounded(dialogue)))
+    return [*said_of_log(checked.scorer, dialogue)]
 
 
-def verdicts(*turns: dict[str, Any]) -> list[tuple[str, str, bool]]:
+def verdicts(*turns: dict[str, Any]) -> list[tuple[str, str, bool | None]]:
     return [(claim.mention.slot, claim.mention.text, claim.agrees) for claim in claims(*turns)]
 
 
@@ -79,7 +84,7 @@ def test_a_value_is_right_by_the_log_where_a_tool_returned_it_of_the_venue() -> 
     assert (by_slot["area"].agrees, by_slot["area"].known) == (True, True)
     true = turn(f"Hotel Aurelia, phone {AURELIA['phone']}.", lying)
     (phone,) = (claim for claim in claims(true) if claim.mention.slot == "phone")
-    assert (phone.agrees, phone.known, phone.returned) == (False, True, ("01632961234",))
+    assert (phone.agrees, phone.known, phone.right) == (False, True, ("01632961234",))
 
 
 def test_a_venue_that_only_the_tool_has_is_one_by_the_log() -> None:
@@ -96,7 +101,7 @@ def test_a_venue_that_only_the_tool_has_is_one_by_the_log() -> None:
         *(("name", True, False), ("phone", True, False))
     ]
     (*_, phone) = claims(said, wrong)
-    assert (phone.agrees, phone.known, phone.returned) == (False, True, ("01632111222",))
+    assert (phone.agrees, phone.known, phone.right) == (False, True, ("01632111222",))
 
 
 def test_nothing_is_said_of_what_no_tool_returned() -> None:
@@ -142,7 +147,7 @@ def test_how_many_there_are(said: str, right: bool) -> None:
         if claim.mention.slot == "choice"
     )
     assert one.agrees is right
-    assert right or str(n) in one.returned
+    assert right or str(n) in one.right
 
 
 @tabled
@@ -205,13 +210,12 @@ def test_nothing_true_is_flagged_in_real_logs_and_mutations_are(file: Path) -> N
     rows = [row for row in map(json.loads, file.open()) if row["set"] == "clean"]
     real = Evaluator(grounded=True, corpus="multiwoz-2.2", responses="lexicalized", data=DATA)
 
-    def told(mutate: Any) -> dict[str, list[bool]]:
+    def told(mutate: Any) -> dict[str, list[bool | None]]:
         checked = real.checked({row["dialogue"]: mutate(row["messages"]) for row in rows[:40]})
-        found: dict[str, list[bool]] = {"reference": [], "booking": [], "choice": []}
+        found: dict[str, list[bool | None]] = {"reference": [], "booking": [], "choice": []}
         for name, turns in checked.dialogues.items():
             dialogue = checked.scorer.normalize(name, turns, checked.sources)
-            grounded = checked.scorer.grounded(dialogue)
-            for claim in checked.scorer.log_claims(dialogue, grounded):
+            for claim in said_of_log(checked.scorer, dialogue):
                 found.setdefault(claim.mention.slot, []).append(claim.agrees)
         return found
 

@@ -27,9 +27,9 @@ CODES = {said: slot for slot, said in PROVIDABLE.items()}
 def judged(scorer: Scorer, dialogue: NormalizedDialogue, mentions: Mentions) -> DialogueOutcome:
     """Return what a dialogue is worth that mentions other things, by the scorer's own judgement."""
     wanted = scorer.grounded(dialogue).goal
-    booked = scorer.gold.dialogues[dialogue.name].booked
-    states = [turn.state for turn in dialogue.turns]
-    return scorer.grounding.judge(wanted, booked, states, dialogue.words, mentions).outcome
+    turns = scorer.grounded(dialogue).turns
+    said = [turn._replace(mentions=m) for turn, m in zip(turns, mentions, strict=True)]
+    return scorer.grounding.judge(wanted, said).outcome
 
 
 def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> DialogueOutcome:
@@ -38,13 +38,13 @@ def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> D
     domain = reason.scope
     grounded = scorer.grounded(dialogue)
     venues = tuple(sorted(grounded.goal[domain].satisfying))
-    mentions = [list(said) for said in scorer.all_mentions(dialogue)]
+    mentions = [list(turn.mentions) for turn in grounded.turns]
     if kind == "said-wrong":
         right = grounded.outcome.domains[domain].offered or venues
         assert reason.turn is not None
         starts = {
             each.mention.start
-            for each in grounded.judged
+            for each in grounded.checked
             if each.turn == reason.turn and f"says {each.mention.text}, but" in reason.text
         }
         mentions[reason.turn] = [

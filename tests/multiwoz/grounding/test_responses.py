@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.grounding.claims import Grounded
+from mwzeval.multiwoz.grounding.claims import Grounded, SystemTurn
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.schema import PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer
@@ -31,20 +31,19 @@ def judged(
     goal: Mapping[str, DomainGoal] | None = None,
     booked: Sequence[frozenset[str]] | None = None,
 ) -> Grounded:
-    states, mentions = zip(*turns, strict=True)
     nothing = [frozenset[str]()] * len(turns)
-    silence = [""] * len(turns)
-    return GROUNDING.judge(goal or {}, booked or nothing, states, silence, mentions)
+    said = zip(turns, booked or nothing, strict=True)
+    return GROUNDING.judge(goal or {}, [SystemTurn("", *turn, of_turn) for turn, of_turn in said])
 
 
-def last(*turns: Turn) -> tuple[bool, bool | None]:
+def last(*turns: Turn) -> tuple[bool | None, bool | None]:
     """Whether the last mention is known and agrees."""
-    found = judged(*turns).judged[-1]
+    found = judged(*turns).checked[-1]
     return found.known, found.agrees
 
 
 def counted(*turns: Turn) -> int:
-    return len(judged(*turns).judged)
+    return len(judged(*turns).checked)
 
 
 def state_of(text: str) -> State:
@@ -121,7 +120,7 @@ def test_a_number_that_no_venue_has_is_the_taxis_where_there_is_one(domain: str 
     taxi: State = {"taxi": {"leave": "10:00"}}
     number = [mention("phone", "07700900123", domain)]
     found = judged((taxi, number), goal=wanted)
-    assert not found.judged
+    assert not found.checked
     assert found.outcome.success
     # Behind a venue's name it is an invented one, unless a taxi is spoken of.
     own = mention("phone", "01223000009")
@@ -129,7 +128,7 @@ def test_a_number_that_no_venue_has_is_the_taxis_where_there_is_one(domain: str 
     car = Mention(0, 0, "white honda", "type", "taxi", "white honda")
     assert counted((taxi, [*named("blue lantern"), car, own])) == 1
     of_venue = judged((taxi, [mention("phone", "01223000001")]), goal=wanted)
-    assert len(of_venue.judged) == 1
+    assert len(of_venue.checked) == 1
     assert not of_venue.outcome.success
 
 
@@ -140,7 +139,7 @@ def test_the_example_of_the_documentation() -> None:
     two = (CHINESE, [mention("area", "north")])
     kettle = (CHINESE, [*named("red kettle"), mention("pricerange", "cheap")])
     for number, right in (("01223000002", 2), ("01223000001", 1)):
-        found = judged(two, kettle, (CHINESE, [mention("phone", number)])).judged
+        found = judged(two, kettle, (CHINESE, [mention("phone", number)])).checked
         assert [j.agrees for j in found] == [True, None, False, right == 2]
         assert all(j.known for j in found)
 
@@ -149,7 +148,7 @@ def test_the_example_of_the_documentation() -> None:
 def test_the_venue_may_be_named_before_or_after_its_values(before: bool) -> None:
     name, phone = named("blue lantern"), [mention("phone", "01223000001")]
     said = [*name, *phone] if before else [*phone, *name]
-    found = judged((NO_STATE, said)).judged
+    found = judged((NO_STATE, said)).checked
     assert [j.agrees for j in found if j.mention.slot == "phone"] == [True]
 
 
@@ -160,7 +159,7 @@ def test_of_many_venues_on_offer_one_must_have_the_value() -> None:
     grounding = grounding_of(tables)
     for number, agrees in ((f"{19:011}", True), ("1" * 11, False), ("9" * 11, False)):
         said = [mention("phone", number, tables=tables)]
-        (found,) = grounding.judge({}, [frozenset()], [CHINESE], [""], [said]).judged
+        (found,) = grounding.judge({}, [SystemTurn("", CHINESE, said)]).checked
         assert found.agrees is agrees
         assert len(found.offered) == 20
 
@@ -171,7 +170,7 @@ def test_of_many_venues_on_offer_one_must_open_then() -> None:
     state: State = {"attraction": {}}
     for time, agrees in (("9 am", True), ("5 pm", True), ("6 pm", False)):
         said = [mention("openhours", time, "attraction", tables)]
-        (found,) = grounding_of(tables).judge({}, [frozenset()], [state], [""], [said]).judged
+        (found,) = grounding_of(tables).judge({}, [SystemTurn("", state, said)]).checked
         assert (found.agrees, len(found.offered)) == (agrees, 20)
 
 
@@ -204,10 +203,9 @@ def test_a_price_is_that_of_as_many_tickets_as_are_said(response: str, agrees: b
     price = mention("price", "8.80 pounds", "train")._replace(start=10, end=21)
     train = named("TR0001", domain="train")
     goal: dict[str, DomainGoal] = {}
-    (*_, judged) = (
-        grounding_of(TOWN).judge(goal, [frozenset()], [{}], [response], [[*train, price]]).judged
-    )
-    assert judged.agrees is agrees
+    turn = SystemTurn(response, {}, [*train, price])
+    (*_, found) = grounding_of(TOWN).judge(goal, [turn]).checked
+    assert found.agrees is agrees
 
 
 # Grounded Inform and Grounded Success
@@ -324,7 +322,7 @@ def test_the_definitions_followed_step_by_step_say_the_same(
     ]
     found = judged(*turns, goal=goal, booked=booked)
     twin = grounded_twin.Twin(TOWN, turns)
-    assert [(j.turn, j.mention, j.known, j.agrees) for j in found.judged] == twin.judged()
+    assert [(j.turn, j.mention, j.known, j.agrees) for j in found.checked] == twin.judged()
     assert {
         domain: result.inform for domain, result in found.outcome.domains.items()
     } == twin.informed(goal)
@@ -347,8 +345,8 @@ def test_another_venues_number_lowers_consistency_and_success_and_invents_nothin
     right, swapped = said(NUMBER_OF[venue]), said(NUMBER_OF[other])
     assert right.outcome.success
     assert swapped.outcome.success is (venue == other)
-    assert swapped.judged[-1].agrees is (venue == other)
-    assert all(j.known for j in swapped.judged)
+    assert swapped.checked[-1].agrees is (venue == other)
+    assert all(j.known for j in swapped.checked)
 
 
 @given(turns_, st.data())
@@ -361,7 +359,7 @@ def test_an_invented_name_is_one_more_hallucination(turns: list[Turn], data: st.
         for state, said in [unasked[at]]
     ]
     invented = [
-        sum(not j.known for j in judged(*unasked[:at], turn, *unasked[at + 1 :]).judged)
+        sum(not j.known for j in judged(*unasked[:at], turn, *unasked[at + 1 :]).checked)
         for turn in swapped
     ]
     # The turn names a restaurant either way, so all other mentions count alike.
@@ -377,7 +375,7 @@ def test_rooms_amenities_and_opening_hours_are_the_databases(
     tables = {**TOWN, "hotel": [{**HOTEL, **rooms}], "attraction": [{**ATTRACTION, **hours}]}
     venue = {"hotel": "grand hotel", "attraction": "the museum"}[domain]
     spoken = [mention("name", venue, domain, tables), mention(slot, text, domain, tables)]
-    judged = grounding_of(tables).judge({}, [frozenset()], [{}], [""], [spoken]).judged
-    assert [j.agrees for j in judged if j.mention.slot == slot] == (
+    found = grounding_of(tables).judge({}, [SystemTurn("", {}, spoken)]).checked
+    assert [j.agrees for j in found if j.mention.slot == slot] == (
         [] if agrees is None else [agrees]
     )
