@@ -1,7 +1,8 @@
 """Explain why units failed: one in full, the worst, those with a reason, or counts of reasons.
 
 With the id of a unit: its goal, how each turn was scored, and the turn and reason of each failure;
-the id of an item stands for all its trials. Without an id: how often each reason occurs, by scope.
+the id of an item stands for all its trials. Without an id: how many units have each reason, by
+scope and in total, where a unit with a reason in several scopes counts once.
 With --against OTHER: where this system failed and another one succeeded, the worst first, with the
 user's words and both answers. Reasons: docs/reasons.md.
 """

@@ -21,16 +21,14 @@ from typing import Any, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mwzeval.comparison.comparison import Comparison
 from mwzeval.comparison.item_formats import CUT, Columns, Rows, read_rows
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Measure, ScoredTable, of_items, percentage
+from mwzeval.metrics.measure import Measure, ScoredTable, mean, of_items, percentage
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics.bootstrap import Sums
 from mwzeval.statistics.trials import Trials, trial_name
 
 Values: TypeAlias = dict[tuple[str, str], float]
@@ -434,7 +432,7 @@ def _measure(file: _File, score: str, is_outcome: bool, *, is_lower: bool) -> Me
         score,
         label[:1].upper() + label[1:],
         Signature.of(score, {"n": len(values), "unit": PERCENT if is_outcome else AS_GIVEN}),
-        percentage(score, of=_count(score)) if is_outcome else partial(_mean, score),
+        percentage(score, of=_count(score)) if is_outcome else mean(score, of=_count(score)),
         places=3 if fine else 2,
         cases=_count(score),
         outcome=score if is_outcome else None,
@@ -447,7 +445,3 @@ def _measure(file: _File, score: str, is_outcome: bool, *, is_lower: bool) -> Me
 def _count(score: str) -> str:
     """Return the column that counts the trials with a score."""
     return f"{score} trials"
-
-
-def _mean(score: str, sums: Sums) -> NDArray[np.float64]:
-    return np.asarray(sums[score] / sums[_count(score)])

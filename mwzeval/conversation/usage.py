@@ -18,25 +18,22 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mwzeval.conversation.completions import CUT_OFF, PREFIX
 from mwzeval.conversation.messages import ASSISTANT_ROLE, ChatMessage
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.reading import RepeatedKeys, read_json
-from mwzeval.metrics.measure import Measure, Sign
+from mwzeval.metrics.measure import Measure, Sign, mean
 from mwzeval.scores.findings import Findings, found, repeated
 from mwzeval.scores.score import WHOLE, Score
 from mwzeval.scores.sheets import Cell, Sheet, sheet
-from mwzeval.statistics.bootstrap import Sums
 
 AGENT, USER, BOTH = "agent", "user", "both"
 SIDES = (AGENT, USER)
@@ -343,7 +340,7 @@ class Accounts:
                 name,
                 label,
                 signature,
-                partial(_quotients, part or name, whole),
+                mean(part or name, of=whole),
                 places,
                 cases=cases or whole,
                 lower_is_better=True,
@@ -376,7 +373,7 @@ class Accounts:
         if self.is_priced:
             yield from cost(BOTH, "Cost")
 
-    def told(self, dialogue: str) -> Iterator[tuple[str, str]]:
+    def used_in(self, dialogue: str) -> Iterator[tuple[str, str]]:
         """Yield what each side has used in a dialogue: a label, and a line of text."""
         for account in self.sides:
             usage = account.usages[dialogue]
@@ -387,7 +384,8 @@ class Accounts:
 
         `scores` are those of the accounts' measures, `sums` the sums of their columns.
         """
-        if not self.sides:
+        plain = self.plain(scores, sums)
+        if plain is None:
             return ()
         known = {score.name: score for score in scores if score.scope == WHOLE}
         rows: list[Sequence[Cell | str]] = []
@@ -406,36 +404,36 @@ class Accounts:
             rows.append((f"{label}: cost, USD", scored(name), scored(a_success), _cell(usd, 4)))
 
         for account in self.sides:
-            side, label, total = account.side, account.label, account.total
-            count = len(account.usages)
-            for name, amount, a_success in _amounts(account, sums):
-                shown = f"{label}: {LABELS[name]}"
-                rows.append((shown, scored(f"{side}_{name}"), _cell(a_success, 1), _cell(amount)))
-                if name == "tokens_in" and total.cached:
-                    shown, mean = f"{shown} from the server's cache", total.cached / count
-                    rows.append((shown, _cell(mean, 1), Cell(None), _cell(total.cached)))
-            for what, amount in (("retries", total.retries), ("messages cut off", total.cut_off)):
-                means = (_cell(_quotient(amount, whole), 2) for whole in (count, sums[SUCCESSES]))
-                rows.append((f"{label}: {what}", *means, _cell(amount)))
+            side, label, used = account.side, account.label, plain[account.side]
+            count = used["dialogues"]
+            for name, what in LABELS.items():
+                cells = scored(f"{side}_{name}"), _cell(used["a_success"][name], 1)
+                rows.append((f"{label}: {what}", *cells, _cell(used[name])))
+                if name == "tokens_in" and (cached := used["cached"]):
+                    shown = f"{label}: {what} from the server's cache"
+                    rows.append((shown, _cell(cached / count, 1), Cell(None), _cell(cached)))
+            for name, what in (("retries", "retries"), ("cut_off", "messages cut off")):
+                means = (_cell(_quotient(used[name], n), 2) for n in (count, sums[SUCCESSES]))
+                rows.append((f"{label}: {what}", *means, _cell(used[name])))
             if account.price is not None:
-                cost(label, side, account.usd(total))
-            if side == AGENT and total.turns:
-                percentiles = scored(f"{side}_seconds"), *(_cell(s, 2) for s in _percentiles(total))
-                times.append((f"{label}: seconds a turn", *percentiles))
-            if total.uncounted:
+                cost(label, side, used["usd"])
+            if seconds := used.get("seconds_a_turn"):
+                percentiles = (_cell(seconds[name], 2) for name in TIMES[1:])
+                times.append((f"{label}: seconds a turn", scored(f"{side}_seconds"), *percentiles))
+            if used["not_counted"]:
                 dialogues = sum(not usage.is_counted for usage in account.usages.values())
                 notes.append(
-                    f"The {side}'s tokens are not counted for {total.uncounted:,} of "
-                    f"{total.requests:,} requests, which are in {dialogues:,} of {count:,} "
+                    f"The {side}'s tokens are not counted for {used['not_counted']:,} of "
+                    f"{used['requests']:,} requests, which are in {dialogues:,} of {count:,} "
                     "dialogues: tokens and cost a dialogue and a success are of the others, and "
                     "those in all of the requests that are counted."
                 )
         if self.is_priced:
-            cost("Both", BOTH, self._usd)
+            cost("Both", BOTH, plain[BOTH]["usd"])
         models = (f"{account.side}: {account.model or 'unnamed'}" for account in self.sides)
         title = f"What it cost ({'; '.join(models)})"
-        used = sheet(title, ("", "a dialogue", "a success", "in all"), rows, notes)
-        return (used, sheet("", ("", *TIMES), times)) if times else (used,)
+        costs = sheet(title, ("", "a dialogue", "a success", "in all"), rows, notes)
+        return (costs, sheet("", ("", *TIMES), times)) if times else (costs,)
 
     def plain(self, scores: Sequence[Score], sums: Mapping[str, float]) -> dict[str, Any] | None:
         """Return the same numbers for a JSON report; None where nothing was used.
@@ -449,7 +447,14 @@ class Accounts:
         plain: dict[str, Any] = {}
         for account in self.sides:
             side, total = account.side, account.total
-            a_success = {name: ratio for name, _, ratio in _amounts(account, sums)}
+            a_success = {
+                name: _quotient(sums[f"{side}_{name}"], sums[whole])
+                for name, whole in (
+                    ("requests", SUCCESSES),
+                    ("tokens_in", f"{side}_successes"),
+                    ("tokens_out", f"{side}_successes"),
+                )
+            }
             usd = {}
             if account.price is not None:
                 usd["usd"] = account.usd(total)
@@ -469,22 +474,17 @@ class Accounts:
                 "a_success": a_success,
             }
             if side == AGENT and total.turns:
-                times = known.get(f"{side}_seconds"), *_percentiles(total)
-                counted = {"turns": len(total.turns), **dict(zip(TIMES, times, strict=True))}
-                plain[side]["seconds_a_turn"] = counted
+                percentiles = (np.percentile(total.turns, (50, 95)) / 1000).tolist()
+                times = zip(TIMES, (known.get(f"{side}_seconds"), *percentiles), strict=True)
+                plain[side]["seconds_a_turn"] = {"turns": len(total.turns), **dict(times)}
         if self.is_priced:
+            costs = [account.usd(account.total) for account in self.sides]
             plain[BOTH] = {
-                "usd": self._usd,
+                "usd": None if None in costs else sum(usd for usd in costs if usd is not None),
                 "a_dialogue": {"usd": known.get(f"{BOTH}_usd")},
                 "a_success": {"usd": known.get(f"{BOTH}_usd_per_success")},
             }
         return plain | ({"prices": self.prices} if self.prices else {})
-
-    @property
-    def _usd(self) -> float | None:
-        """What all sides cost together; None where one of them is not known."""
-        costs = [account.usd(account.total) for account in self.sides]
-        return None if None in costs else sum(usd for usd in costs if usd is not None)
 
 
 def _model(
@@ -507,10 +507,6 @@ def _model(
         what = f'there is no price for "{shorten(model)}", the model of the {side}{hint}'
     findings.warning("no-price", f"{what}: its cost is not told")
     return model, None
-
-
-def _quotients(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:
-    return np.asarray(sums[part] / sums[whole])
 
 
 def _quotient(part: float, whole: float) -> float | None:
@@ -538,22 +534,6 @@ def usage_text(usage: Usage, usd: float | None = None) -> str:
     if usd is not None:
         parts.append(f"{usd:.{_places(usd)}f} USD")
     return ", ".join(parts)
-
-
-def _percentiles(usage: Usage) -> list[float]:
-    seconds: list[float] = (np.percentile(usage.turns, (50, 95)) / 1000).tolist()
-    return seconds
-
-
-def _amounts(
-    account: Account, sums: Mapping[str, float]
-) -> Iterator[tuple[str, int | None, float | None]]:
-    """Yield (name, in all, a success) of requests and tokens; None for what is not known."""
-    side, total = account.side, account.total
-    yield "requests", total.requests, _quotient(sums[f"{side}_requests"], sums[SUCCESSES])
-    for name, amount in (("tokens_in", total.tokens_in), ("tokens_out", total.tokens_out)):
-        a_success = _quotient(sums[f"{side}_{name}"], sums[f"{side}_successes"])
-        yield name, amount if total.is_known else None, a_success
 
 
 def _cell(value: float | None, places: int = 0) -> Cell:

@@ -207,6 +207,15 @@ def _percentage(parts: Sequence[str], whole: str, sums: Sums) -> NDArray[np.floa
     return np.asarray(100 * sum(sums[part] for part in parts) / sums[whole])
 
 
+def mean(part: str, *, of: str) -> ScoreFunction:
+    """Return the score that is the sum of a column over that of the column `of`."""
+    return partial(_mean, part, of)
+
+
+def _mean(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:
+    return np.asarray(sums[part] / sums[whole])
+
+
 def observed(table: Table) -> Sums:
     """Return the column sums in the form that score functions take, arrays of shape (1,)."""
     return dict(zip(table.columns, table.values.sum(axis=0)[:, np.newaxis], strict=True))

@@ -377,19 +377,20 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
 
 
 def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str:
-    """Return units with their reasons, one a line where these fit."""
+    """Return units with their reasons, one a line, of which a terminal shows as much as fits."""
     lines = []
     for explanation in explanations:
-        lines.append(_Line(explanation.unit, style=BOLD))
+        lines.append(styled(printable(explanation.unit), BOLD, look))
         # Several outcomes lost for the same reason are one line.
         found = reasons_in_turns(explanation.reasons, by_outcome=False)
         rows = [(LOST, turns, printable(of.scope), printable(of.code)) for of, turns in found]
         widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
         for cells, (reason, _) in zip(rows, found, strict=True):
-            start = "  ".join(map(padded, cells, widths))
-            text = cut(reason.text, max(_width(look) - width_of(start) - 4, 20))
-            lines.append(_loss(f"{start}  {text}"))
-    return _text([lines], look) if lines else ""
+            line = "  ".join(("", *map(padded, cells, widths), printable(reason.text)))
+            if look.width is not None:
+                line = cut(line, _width(look))
+            lines.append(line.replace(LOST, styled(LOST, RED, look), 1))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def histogram_text(

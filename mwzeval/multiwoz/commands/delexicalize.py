@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_format, file_of
 from mwzeval.errors import InputError
-from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled
+from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled, reading
 from mwzeval.multiwoz.placeholders import known_placeholders
 from mwzeval.multiwoz.words.text import Delexicalized
 from mwzeval.output import warnings_behind, write_output, write_result
@@ -68,17 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.predictions.reading import read_predictions
     from mwzeval.scores.findings import Findings
     from mwzeval.scores.sheets import printed, render
+    from mwzeval.text import json_line
 
-    evaluator = Evaluator(
-        corpus=arguments.corpus,
-        fold=arguments.fold,
-        rules=arguments.rules,
-        data=arguments.data,
-        input_format=arguments.input_format,
-        tools=arguments.tools,
-        responses=LEXICALIZED,
-        unfilled=arguments.unfilled,
-    )
+    evaluator = Evaluator(**reading(arguments), responses=LEXICALIZED)
     file = file_of(arguments)
     raw = read_predictions(file)
     checked = evaluator.checked(raw, file=file)
@@ -89,14 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
         for name, turns in checked.dialogues.items()
     }
     if arguments.mentions:
-        records = (
-            {"dialogue": name, "turn": number, **mention._asdict()}
+        lines = (
+            json_line({"dialogue": name, "turn": number, **mention._asdict()}) + "\n"
             for name, turns in delexicalized.items()
             for number, turn in enumerate(turns)
             for mention in turn.mentions
         )
-        lines = (json.dumps(record, ensure_ascii=False) for record in records)
-        write_output(arguments.mentions, "".join(f"{line}\n" for line in lines))
+        write_output(arguments.mentions, "".join(lines))
     # The same once more, because what is written keeps keys that nobody scores.
     adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
     filled = {
@@ -134,14 +125,10 @@ def _document(responses: Iterable[str], turns: list[Delexicalized]) -> Document:
     unknown = Counter(mention.slot for mention in mentions if mention.value is None)
     unsure = Counter(mention.slot for mention in mentions if not mention.sure)
     often = Counter(mention.slot for mention in mentions)
-    slots: dict[str, dict[str, int | None]] = {
-        slot: {
-            "mentions": times,
-            "not_in_database": unknown[slot] if slot in of_database else None,
-            "unsure": unsure[slot],
-        }
-        for slot, times in sorted(often.items(), key=lambda item: (-item[1], item[0]))
-    }
+    slots: dict[str, dict[str, int | None]] = {}
+    for slot, times in sorted(often.items(), key=lambda item: (-item[1], item[0])):
+        not_found = unknown[slot] if slot in of_database else None
+        slots[slot] = dict(zip(COLUMNS, (times, not_found, unsure[slot]), strict=True))
     with_mentions = sum(bool(turn.mentions) for turn in turns)
     heading = f"{with_mentions} of {len(turns)} turns mention something: {len(mentions)} mentions"
     rows = [

@@ -16,16 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import shorten
-from mwzeval.metrics.measure import Measure, Sign
+from mwzeval.metrics.measure import Measure, Sign, mean
 from mwzeval.multiwoz.acts import INFORMING, Act, checked_acts
 from mwzeval.multiwoz.convlab.resources import (
     REFERENCE,
@@ -50,7 +47,6 @@ from mwzeval.multiwoz.scoring.informed import (
     shares,
     superfluous_slots,
 )
-from mwzeval.statistics.bootstrap import Sums
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
 TAXI_BOOKED = "booked"
@@ -198,8 +194,8 @@ class PublicEvaluator:
         superfluous = self._superfluous(domain, {*requested, *part.get("info", {})})
         return found, superfluous, len(requested) - found
 
-    def _superfluous(self, domain: str, wanted: set[str]) -> int:
-        return len((self._informed[domain] & SUPERFLUOUS[domain]) - wanted)
+    def _superfluous(self, domain: str, requested: set[str]) -> int:
+        return len((self._informed[domain] & SUPERFLUOUS[domain]) - requested)
 
     def _book_scores(self, domains: Iterable[str]) -> tuple[float, ...]:
         """Return which share of the wishes each booking fulfils, of domains where it is scored."""
@@ -280,8 +276,8 @@ class CorrectedEvaluator(PublicEvaluator):
             self._implausible_values.add((domain, slot, value))
             self._implausible = len(self._implausible_values)
 
-    def _superfluous(self, domain: str, wanted: set[str]) -> int:
-        counted = {(domain, slot) for slot in CORRECTED_SUPERFLUOUS[domain] - wanted}
+    def _superfluous(self, domain: str, requested: set[str]) -> int:
+        counted = {(domain, slot) for slot in CORRECTED_SUPERFLUOUS[domain] - requested}
         return sum(value[:2] in counted for value in self._values)
 
     def _book(self, domain: str, record: Record) -> None:
@@ -312,11 +308,11 @@ def is_plausible(domain: str, slot: str, value: str) -> bool:
     return form is None or form.match(value) is not None
 
 
-def has(row: Record, slot: str, wanted: str) -> bool:
-    """Return whether a record has the wanted value of a slot."""
+def has(row: Record, slot: str, constraint: str) -> bool:
+    """Return whether a record has the value of a constraint."""
     value: Any = row.get(slot)
-    fits = time_fits(slot, value, wanted)
-    return isinstance(value, str) and value.strip() == wanted.strip() if fits is None else fits
+    fits = time_fits(slot, value, constraint)
+    return isinstance(value, str) and value.strip() == constraint.strip() if fits is None else fits
 
 
 def judged(
@@ -399,7 +395,7 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
                 name,
                 label,
                 sign(name),
-                partial(_ratio, part, whole),
+                mean(part, of=whole),
                 cases=whole,
                 lower_is_better=True,
                 unit="turns",
@@ -408,7 +404,3 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
     for domain in ALL_DOMAINS:
         of_domain = ("success", "Success", f"success.{domain}", f"dialogues.{domain}")
         yield from shares([of_domain], sums, sign, scope=domain)
-
-
-def _ratio(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:
-    return np.asarray(sums[part] / sums[whole])

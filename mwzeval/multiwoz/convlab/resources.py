@@ -101,19 +101,19 @@ class ActDatabase:
             departments = {value.lower() for slot, value in constraints if slot == "department"}
             return tuple(row for row in table if departments <= {row["department"].lower()})
         rows = (1 << len(table)) - 1
-        for slot, wanted in constraints:
-            rows &= self._fitting(domain, slot, wanted)
+        for slot, constraint in constraints:
+            rows &= self._fitting(domain, slot, constraint)
         found = [table[row] for row in np.flatnonzero(chosen(rows, len(table))).tolist()]
         # Only for these, because texts are slow to compare.
-        for slot, wanted in soft:
-            found = [row for row in found if _fits(row.get(slot), slot, wanted, _resemble)]
+        for slot, constraint in soft:
+            found = [row for row in found if _fits(row.get(slot), slot, constraint, _resemble)]
         return tuple(found)
 
-    def _fit(self, domain: str, slot: str, wanted: str) -> int:
+    def _fit(self, domain: str, slot: str, constraint: str) -> int:
         """Return the set of records that satisfy a constraint: bit i stands for record i."""
         column = self._column(domain, slot).items()
         # The sets have no record in common.
-        return sum(rows for value, rows in column if _fits(value, slot, wanted, str.__eq__))
+        return sum(rows for value, rows in column if _fits(value, slot, constraint, str.__eq__))
 
     def _group(self, domain: str, slot: str) -> Mapping[str | None, int]:
         """Return the records by their text in a field, those without a text by None."""
@@ -125,21 +125,21 @@ class ActDatabase:
         return column
 
 
-def _fits(value: object, slot: str, wanted: str, equal: Callable[[str, str], bool]) -> bool:
+def _fits(value: object, slot: str, constraint: str, equal: Callable[[str, str], bool]) -> bool:
     # (odd) A price that is no text fits anything, as does a field that is not there.
-    if wanted in CONVLAB_NO_CONSTRAINT or not isinstance(value, str):
+    if constraint in CONVLAB_NO_CONSTRAINT or not isinstance(value, str):
         return True
-    fits = time_fits(slot, value, wanted)
+    fits = time_fits(slot, value, constraint)
     if fits is not None:
         return fits
-    if slot == "area" and wanted == "center":
-        wanted = "centre"
+    if slot == "area" and constraint == "center":
+        constraint = "centre"
     value = value.strip()
-    return value == UNKNOWN or equal(wanted.strip().lower(), value.lower())
+    return value == UNKNOWN or equal(constraint.strip().lower(), value.lower())
 
 
-def _resemble(wanted: str, value: str) -> bool:
-    return partial_ratio(wanted, value) >= SOFT_THRESHOLD
+def _resemble(constraint: str, value: str) -> bool:
+    return partial_ratio(constraint, value) >= SOFT_THRESHOLD
 
 
 def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:

@@ -142,9 +142,9 @@ class RuleSystem:
         return self._draws.pick(WHOLE_NUMBERS)
 
     def _order_taxi(self) -> None:
-        wanted = self.semi["taxi"]
+        state = self.semi["taxi"]
         # (odd) Nobody asks where the taxi goes.
-        if not wanted["leaveAt"] and not wanted["arriveBy"]:
+        if not state["leaveAt"] and not state["arriveBy"]:
             asked = ("Leave", "Arrive")[: self._number() % 2 + 1]
             self._say("Taxi", "Request", [(slot, "?") for slot in asked])
             return
@@ -153,8 +153,8 @@ class RuleSystem:
         self._say("Taxi", "Inform", [("Car", car), ("Phone", phone)])
 
     def _find_train(self, intent: str, slots: Sequence[str]) -> None:
-        wanted, names = self.semi["train"], _ACT_SLOTS["train"]
-        constraints = [(slot, wanted[slot]) for slot in ("leaveAt", "arriveBy") if wanted[slot]]
+        state, names = self.semi["train"], _ACT_SLOTS["train"]
+        constraints = [(slot, state[slot]) for slot in ("leaveAt", "arriveBy") if state[slot]]
         asked: list[str] = []
         if not constraints:
             drawn = self._draws.random()
@@ -163,8 +163,8 @@ class RuleSystem:
             else:
                 asked = ["Arrive"] if drawn < 0.66 else ["Leave", "Arrive"]
         for slot in ("day", "destination", "departure"):
-            if wanted[slot]:
-                constraints.append((slot, wanted[slot]))
+            if state[slot]:
+                constraints.append((slot, state[slot]))
             else:
                 asked.append(names[slot])
         found = self._found["Train"] = self._database.query("train", constraints)
@@ -188,8 +188,8 @@ class RuleSystem:
         constraints = [(slot, value) for slot, value in self.semi[name].items() if value]
         found = self._found[domain] = self._database.query(name, constraints)
         if not found:
-            wanted = [(names[slot], value) for slot, value in constraints if value != "dontcare"]
-            self._say(domain, "NoOffer", wanted)
+            unmet = [(names[slot], value) for slot, value in constraints if value != "dontcare"]
+            self._say(domain, "NoOffer", unmet)
         elif intent == "Request":
             values = [(slot, _value(found[0], name, slot, "unknown")) for slot in slots]
             self._say(domain, "Inform", values)

@@ -252,8 +252,8 @@ class AgendaUser:
             self._on_select(domain, pairs)
 
     def _on_inform(self, domain: str, intent: str, pairs: Pairs) -> None:
-        wanted = self.goal[domain]
-        requests = wanted.get("reqt", {})
+        goal = self.goal[domain]
+        requests = goal.get("reqt", {})
         right = True
         for slot, value in _timed(domain, pairs):
             self._choose(domain, slot, value)
@@ -263,50 +263,50 @@ class AgendaUser:
                     self.agenda.remove(REQUEST, domain, slot)
                     requests[slot] = f'"{value}"' if value in UNANSWERED_VALUES else value
                 continue
-            wish = correction(wanted, slot, value)
+            wish = correction(goal, slot, value)
             if wish is not None:
                 self.agenda.push(INFORM, domain, slot, wish)
                 right = False
-        if right and intent in BOOKING and "booked" in wanted:
-            wanted["booked"] = "yes"
+        if right and intent in BOOKING and "booked" in goal:
+            goal["booked"] = "yes"
 
     def _on_request(self, domain: str, pairs: Pairs) -> None:
-        wanted = self.goal[domain]
+        goal = self.goal[domain]
         for slot, _ in _timed(domain, pairs):
-            if slot not in wanted.get("reqt", {}):
-                wish = wish_for(wanted, slot)
+            if slot not in goal.get("reqt", {}):
+                wish = wish_for(goal, slot)
                 if wish is None and domain == "taxi":
                     wish = place_for(self.goal, slot)
                 self.agenda.push(INFORM, domain, slot, "dontcare" if wish is None else wish)
 
     def _fall_back(self, domain: str, part: str, hope: str) -> None:
         """Ask for what is wanted next; give up when there is no such thing but still a hope."""
-        wanted = self.goal[domain]
-        failed = give_up_first_wish(wanted, part)
+        goal = self.goal[domain]
+        failed = give_up_first_wish(goal, part)
         if failed is not None:
-            for slot, value in wanted.get(part, {}).items():
+            for slot, value in goal.get(part, {}).items():
                 if failed.get(slot) != value:
                     self.agenda.push(INFORM, domain, slot, value)
-        elif hope in wanted:
+        elif hope in goal:
             raise _GivesUpError
 
     def _on_select(self, domain: str, pairs: Pairs) -> None:
-        wanted = self.goal[domain]
+        goal = self.goal[domain]
         for slot, value in pairs:
             self._choose(domain, slot, value)
         pairs = [pair for pair in pairs if pair[0] != "choice"]
         if not pairs:
             return
         slot = pairs[0][0]
-        wish = wish_for(wanted, slot)
+        wish = wish_for(goal, slot)
         if wish is not None:
             self.agenda.push(INFORM, domain, slot, wish)
         elif not self.agenda.has(INFORM, domain, booking=False):
             slot, value = pairs[self._draws.pick(len(pairs))]
             self.agenda.push(INFORM, domain, slot, value)
-            if slot in wanted.get("reqt", {}):
+            if slot in goal.get("reqt", {}):
                 self.agenda.remove(REQUEST, domain, slot)
-                wanted["reqt"][slot] = value
+                goal["reqt"][slot] = value
 
     def _choose(self, domain: str, slot: str, value: str) -> None:
         if slot == "choice" and value.strip().lower() not in _NO_CHOICE:

@@ -227,35 +227,35 @@ def begun(goal: Goal) -> Goal:
     return copy
 
 
-def tried(wanted: DomainGoal, part: str) -> Slots:
+def tried(goal: DomainGoal, part: str) -> Slots:
     """Return the constraints of a part (`info` or `book`) that the user is after at present."""
-    constraints: Slots | None = wanted.get(f"fail_{part}")
-    return wanted.get(part, {}) if constraints is None else constraints
+    constraints: Slots | None = goal.get(f"fail_{part}")
+    return goal.get(part, {}) if constraints is None else constraints
 
 
-def wish_for(wanted: DomainGoal, slot: str) -> str | None:
+def wish_for(goal: DomainGoal, slot: str) -> str | None:
     """Return the value that is wanted of a slot; None when the goal does not say."""
-    return {**tried(wanted, "book"), **tried(wanted, "info")}.get(slot)
+    return {**tried(goal, "book"), **tried(goal, "info")}.get(slot)
 
 
-def correction(wanted: DomainGoal, slot: str, said: str) -> str | None:
+def correction(goal: DomainGoal, slot: str, said: str) -> str | None:
     """Return what is wanted in place of a said value; None when that will do."""
     for part in ("info", "book"):
-        value = tried(wanted, part).get(slot)
+        value = tried(goal, part).get(slot)
         if value is None or value == said:
             continue
         # Of what is tried first, a time has to be the very one.
-        bound = part == "info" and slot in ("arriveBy", "leaveAt") and "fail_info" not in wanted
+        bound = part == "info" and slot in ("arriveBy", "leaveAt") and "fail_info" not in goal
         if not bound or time_fits(slot, said, value) is False:
             return value
     return None
 
 
-def give_up_first_wish(wanted: DomainGoal, part: str) -> Slots | None:
+def give_up_first_wish(goal: DomainGoal, part: str) -> Slots | None:
     """Turn to `info` or `book` itself; return what was tried first, None when nothing was."""
-    failed: Slots | None = wanted.pop(f"fail_{part}", None)
+    failed: Slots | None = goal.pop(f"fail_{part}", None)
     if failed is not None:
-        wanted[f"fail_{part}_fail"] = failed
+        goal[f"fail_{part}_fail"] = failed
     return failed
 
 
@@ -276,17 +276,17 @@ def place_for(goal: Goal, slot: str) -> str | None:
     return f"the {place}" if name in UNANSWERED_VALUES else name
 
 
-def missing_part(wanted: DomainGoal) -> tuple[str, Slots] | None:
+def missing_part(goal: DomainGoal) -> tuple[str, Slots] | None:
     """Return what a domain needs next, as intent and slots; None when it has everything.
 
     Those are the requests without an answer, `name` before the others, or what is to be booked.
     """
-    requests = wanted.get("reqt", {}).items()
+    requests = goal.get("reqt", {}).items()
     asked = [slot for slot, value in requests if value in UNANSWERED_VALUES]
     if asked:
         return REQUEST, dict.fromkeys(["name"] if "name" in asked else asked, UNANSWERED)
-    if wanted.get("booked") in UNANSWERED_VALUES:
-        return INFORM, tried(wanted, "book")
+    if goal.get("booked") in UNANSWERED_VALUES:
+        return INFORM, tried(goal, "book")
     return None
 
 

@@ -51,13 +51,13 @@ class ConvlabPolicy:
     def answer(self, utterance: str, response: Response) -> Calling:
         """Yield the bookings of a turn, and say in `response` what the user is to hear."""
         turn = understand(utterance, self._vocabulary, self._state)
-        said = list(user_acts(turn))
+        of_user = list(user_acts(turn))
         self._state.turn_to(turn.domains)
         for domain, slot, value in turn.constraints:
             self._state.constraints.setdefault(domain, {})[slot] = value
-        acts = list(self._system.answer(said)) if said else [MORE]
+        acts = list(self._system.answer(of_user)) if of_user else [MORE]
         if any(act.intent == "Book" for act in acts):
-            acts = yield from self._book(acts, said)
+            acts = yield from self._book(acts, of_user)
         elif any(act[:3] == ("Inform", "Taxi", "Car") for act in acts):
             acts = yield from self._order_taxi(acts)
         text = system_text(acts, self._rng)
@@ -66,12 +66,12 @@ class ConvlabPolicy:
         self._keep(acts)
         response.add(text, acts)
 
-    def _book(self, acts: Sequence[Act], said: Iterable[Act]) -> Booking:
+    def _book(self, acts: Sequence[Act], of_user: Iterable[Act]) -> Booking:
         reference = int(next(act.value for act in acts if act.intent == "Book"))
         # The policy books in the first domain of which the user has given a slot of a booking.
         domain = next(
             name
-            for act in said
+            for act in of_user
             if act.slot in ACT_BOOKING_SLOTS.get(name := act.domain.lower(), ())
             and reference < len(self._database.records(name))
         )
@@ -81,8 +81,8 @@ class ConvlabPolicy:
             return [Act("Request", "Booking", slot.capitalize(), "?") for slot in missing]
         record = self._database.records(domain)[reference]
         key = "trainID" if domain == "train" else "name"
-        wanted = {slot: value for slot, value in booking.items() if value}
-        result = yield f"book_{domain}", {key.lower(): str(record[key]), **wanted}
+        slots = {slot: value for slot, value in booking.items() if value}
+        result = yield f"book_{domain}", {key.lower(): str(record[key]), **slots}
         if not isinstance(result, Mapping) or "reference" not in result:
             return [Act("NoBook", "Booking", NONE, NONE)]
         return [
@@ -101,9 +101,9 @@ class ConvlabPolicy:
         result = yield "book_taxi", known
         if not isinstance(result, Mapping) or "phone" not in result:
             return [Act("NoBook", "Booking", NONE, NONE)]
-        told = {"Car": str(result.get("type")), "Phone": str(result["phone"])}
+        details = {"Car": str(result.get("type")), "Phone": str(result["phone"])}
         return [
-            act._replace(value=told.get(act.slot, act.value)) if act.domain == "Taxi" else act
+            act._replace(value=details.get(act.slot, act.value)) if act.domain == "Taxi" else act
             for act in acts
         ]
 

@@ -12,14 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mwzeval.conversation.messages import Turn, turns_of
 from mwzeval.conversation.protocols import USER_STOP
 from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.metrics.measure import Measure, Sign, mean, percentage
 from mwzeval.multiwoz.choices import CONVLAB2
 from mwzeval.multiwoz.convlab import evaluator as act_scores
 from mwzeval.multiwoz.convlab.evaluator import (
@@ -69,7 +66,6 @@ from mwzeval.scores.explanation import (
 )
 from mwzeval.scores.findings import LIST, Findings
 from mwzeval.scores.score import WHOLE
-from mwzeval.statistics.bootstrap import Sums
 
 COMPLETE = "complete"
 SIZES = tuple(f"{count}-domain" for count in range(1, len(ALL_DOMAINS) + 1))
@@ -206,11 +202,11 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
         turns = turns_of(dialogue.talk)
         claims = judge.claims(goal, dialogue.talk, dialogue.more.get("bookings"))
         views = [_text_view(number, turn, claims) for number, turn in enumerate(turns)]
-        wanted = tuple(_goal_facts(goal))
+        goal_facts = tuple(_goal_facts(goal))
         explained = Explanation(
             unit=dialogue.name,
             outcomes={WHOLE: {SUCCESS: None, INFORM: None}},
-            goal=wanted,
+            goal=goal_facts,
             turns=_with_reports(views, dialogue, faults(dialogue, goal)),
             reasons=(),
         )
@@ -223,7 +219,7 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
             explained,
             outcomes=_outcomes(found),
             reasons=(*ended, *found.reasons),
-            reached=tuple(_turn_reached(fact, turns, found) for fact in wanted),
+            reached=tuple(_turn_reached(fact, turns, found) for fact in goal_facts),
         )
 
     def has_faults(dialogue: Trajectory, goal: Goal) -> bool:
@@ -252,7 +248,7 @@ def _text_measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
             outcome=COMPLETE,
         )
     for name, label, unit in MEANS:
-        yield described(name, label, sign(name), partial(_mean, name), unit=unit)
+        yield described(name, label, sign(name), mean(name, of=ALL), unit=unit)
     for end, label in SCORED_ENDS.items():
         name, share = f"end.{end}", percentage(end, of=ALL)
         is_worse = end != USER_STOP
@@ -277,10 +273,6 @@ def _text_plain(
     }
 
 
-def _mean(counted: str, sums: Sums) -> NDArray[np.float64]:
-    return np.asarray(sums[counted] / sums[ALL])
-
-
 def _outcomes(judgement: Judgement) -> dict[str, dict[str, bool | None]]:
     domains = judgement.domains
     outcomes: dict[str, dict[str, bool | None]] = {
@@ -301,13 +293,13 @@ def _goal_facts(goal: Goal) -> Iterator[Fact]:
     """Yield what a goal wants, a line for what can be met: venue or ride, booking, each answer."""
     for domain in goal[ORDERING]:
         part = goal[domain]
-        for label, wanted, first in (
+        for label, slots, first in (
             (WANTS, part.get("info"), part.get("fail_info")),
             (BOOKS, part.get("book"), part.get("fail_book")),
         ):
-            if wanted is not None:
+            if slots is not None:
                 before = f" (first {spelled(first)})" if first else ""
-                yield Fact(label, f"{spelled(wanted)}{before}", domain)
+                yield Fact(label, f"{spelled(slots)}{before}", domain)
         for slot in part.get("reqt", ()):
             yield Fact(ASKS, slot, domain)
 

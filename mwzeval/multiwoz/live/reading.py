@@ -21,7 +21,7 @@ from functools import cache, cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
-from mwzeval.conversation.messages import TOOL_ROLE, AgentTurn, read_message
+from mwzeval.conversation.messages import TOOL_ROLE, ChatMessage
 from mwzeval.errors import InputError
 from mwzeval.files.reading import parse_json
 from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
@@ -123,13 +123,13 @@ class ReadingContext:
 
     def spelled(self, domain: str, slot: str, value: str) -> str:
         """Return a value as the goal spells it, if that means the same."""
-        wanted = self.goal.get(domain)
-        if wanted is None:
+        part = self.goal.get(domain)
+        if part is None:
             return value
         normal = normalize_slot(slot)
         informed = normalize_value(normal, value.lower(), self._rules)
-        for part in ("info", "fail_info", "book", "fail_book"):
-            own = wanted.get(part, {}).get(slot)
+        for name in ("info", "fail_info", "book", "fail_book"):
+            own = part.get(name, {}).get(slot)
             if own is None:
                 continue
             constraint = normalize_value(normal, own.lower(), self._rules)
@@ -153,19 +153,18 @@ class CallOutcome(NamedTuple):
     names: tuple[str, ...]
 
 
-def call_outcomes(messages: Sequence[Any]) -> list[CallOutcome]:
-    """Return the calls of known tools in the messages of a turn; whatever they are, none raises."""
-    read = [read_message(raw) for raw in messages if isinstance(raw, Mapping)]
-    known = [message for message in read if message is not None]
+def call_outcomes(messages: Iterable[ChatMessage]) -> list[CallOutcome]:
+    """Return the calls of known tools in the messages of a turn."""
+    messages = tuple(messages)
     results = {
         str(result.call_id): result.value
-        for message in known
+        for message in messages
         if message.role == TOOL_ROLE
         for result in message.results
     }
     return [
         _outcome(call.name, results.get(str(call.id)))
-        for message in known
+        for message in messages
         for call in message.calls
         if isinstance(call.name, str) and call.name in BY_NAME
     ]
@@ -275,12 +274,13 @@ class AgentReader:
         """Return the venues and values that a text names, without anything that went before."""
         return self._delexicalizer.read(text, Context(self._delexicalizer.gazetteer))
 
-    def acts_of(self, turn: AgentTurn, context: ReadingContext) -> list[Act]:
+    def acts_of(
+        self, text: str, context: ReadingContext, calls: Sequence[CallOutcome] = ()
+    ) -> list[Act]:
         """Return what a turn says, as acts of a system; none for a turn without meaning.
 
-        The context goes on to what the turn names. Nothing that a turn holds raises.
+        `calls` are those of the turn. The context goes on to what the turn names.
         """
-        calls = call_outcomes(turn.messages)
         called = [call.domain for call in reversed(calls) if call.domain in context.domains]
         before = (context.domain,) if context.domain else ()
         focus = tuple(dict.fromkeys((*called, *before, *context.domains)))
@@ -288,16 +288,16 @@ class AgentReader:
         for call in calls:
             # A name that is also a word is one where it was found.
             context.words.names.update(name.lower() for name in call.names)
-        mentions = self._delexicalizer.read(turn.text, context.words)
+        mentions = self._delexicalizer.read(text, context.words)
         if self._word_names:
             mentions += [
                 Mention(*match.span(1), match[1], "name", domain, match[1])
-                for match in self._offered.finditer(turn.text)
+                for match in self._offered.finditer(text)
                 if (domain := self._word_names[match[1].lower()])
                 and not any(m.start < match.end(1) and match.start(1) < m.end for m in mentions)
             ]
             mentions.sort(key=lambda mention: mention.start)
-        return _TurnReader(turn.text, mentions, calls, focus, context).acts(self._services)
+        return _TurnReader(text, mentions, calls, focus, context).acts(self._services)
 
 
 class Sentence:
@@ -507,8 +507,8 @@ class _TurnReader:
             if not mention.sure:
                 # The user's own time, where the words leave open of which end it is.
                 other = _OTHER_END[act_slot]
-                wanted = self.context.goal[domain].get("info", {})
-                if wanted.get(SYSTEM_SLOTS[domain][other.lower()]) == value:
+                constraints = self.context.goal[domain].get("info", {})
+                if constraints.get(SYSTEM_SLOTS[domain][other.lower()]) == value:
                     act_slot = other
         elif slot in FLAG_SLOTS:
             if mention.value is None:
@@ -687,12 +687,12 @@ class _TurnReader:
         If none fits, that is the first, so that the user objects to it.
         """
         context = self.context
-        wanted = context.goal[domain]
+        goal = context.goal[domain]
         fitting = [
             venue
             for venue, values in by_venue.items()
             if all(
-                correction(wanted, SYSTEM_SLOTS[domain][value.slot.lower()], value.value) is None
+                correction(goal, SYSTEM_SLOTS[domain][value.slot.lower()], value.value) is None
                 for value in values
             )
         ]

@@ -212,7 +212,11 @@ class LiveScorer:
         )
         lacking = [d for d in dialogues if not (d.acts if in_acts else d.messages)]
         if lacking and lacking == dialogues and self.compat == CONVLAB2:
-            findings.error("level", "the dialogues are in words: leave out --compat")
+            findings.error(
+                "level",
+                "--compat judges acts, and the dialogues are in words: leave it out, or hold "
+                "dialogues with `mwzeval live --level acts`",
+            )
             return None, ""
         for dialogue in lacking:
             message = f"there are no {'acts' if in_acts else 'messages'} to be judged"
@@ -338,7 +342,7 @@ class ScoredRun:
         if not is_scored:
             return explained
         *before, last = explained.turns
-        used = (Fact(label, text) for label, text in self.accounts.told(unit))
+        used = (Fact(label, text) for label, text in self.accounts.used_in(unit))
         return replace(explained, turns=(*before, last._replace(facts=(*last.facts, *used))))
 
     def explain_all(self) -> Iterator[Explanation]:

@@ -278,29 +278,29 @@ class Policy:
         """Add the constraints of a turn; some take the place of others."""
         state = self._state
         for domain, slot, value in turn.constraints:
-            wanted = state.constraints.setdefault(domain, {})
+            informed = state.constraints.setdefault(domain, {})
             offered = state.offered.get(domain, {})
             is_booking = slot.startswith("book")
             if slot == "name" and value == offered.get("name"):
                 continue
-            if wanted.get(slot) != value:
+            if informed.get(slot) != value:
                 if slot == "name":
                     # Whoever names a venue wants that one, whatever was said before.
-                    for other in [slot for slot in wanted if not slot.startswith("book")]:
-                        del wanted[other]
+                    for other in [slot for slot in informed if not slot.startswith("book")]:
+                        del informed[other]
                 elif (
-                    "name" in wanted
+                    "name" in informed
                     and domain in VENUE_DOMAINS
                     and not is_booking
                     and value not in (DONTCARE, offered.get(slot))
                 ):
-                    del wanted["name"]
-                wanted[slot] = value
+                    del informed["name"]
+                informed[slot] = value
                 if slot == "type":
                     self._of(domain).any_type = False
                 other = OTHER_END.get(slot, "")
-                if other in wanted and (domain == "taxi" or wanted[other] == DONTCARE):
-                    del wanted[other]
+                if other in informed and (domain == "taxi" or informed[other] == DONTCARE):
+                    del informed[other]
             if is_booking:
                 self._of(domain).wants_booking = value != DONTCARE
         state.turn_to(turn.domains)
@@ -319,10 +319,10 @@ class Policy:
         Returns whether anything was asked.
         """
         asked = self._of(domain).asked
-        wanted = self._state.constraints.get(domain, {})
-        if domain in ("train", "taxi") and "arriveby" not in wanted:
+        informed = self._state.constraints.get(domain, {})
+        if domain in ("train", "taxi") and "arriveby" not in informed:
             needed = (*needed, "leaveat")
-        missing = [s for s in needed if s not in wanted and asked.get(s, 0) < MOST_ASKED]
+        missing = [s for s in needed if s not in informed and asked.get(s, 0) < MOST_ASKED]
         if missing:
             self._ask(domain, missing)
         return bool(missing)
@@ -341,9 +341,9 @@ class Policy:
 
     def _venue(self, domain: str, turn: UserTurn) -> Calling:
         known, response, state = self._of(domain), self._response, self._state
-        wanted = state.constraints.get(domain, {})
+        informed = state.constraints.get(domain, {})
         constraints = self._known(domain)
-        is_open = not wanted and known.searched is None and not known.asked
+        is_open = not informed and known.searched is None and not known.asked
         if is_open and domain in VENUE_DOMAINS:
             slots = FIRST_ASKED[domain]
             spoken = domain.capitalize()
@@ -356,7 +356,7 @@ class Policy:
         if constraints != known.searched:
             yield from self._search(domain, constraints)
             if not known.results and known.any_type and constraints.get("type") == "hotel":
-                del wanted["type"], constraints["type"]
+                del informed["type"], constraints["type"]
                 yield from self._search(domain, constraints)
         if not known.results:
             acts = informs("NoOffer", domain, constraints, constraints)
@@ -406,8 +406,8 @@ class Policy:
         known, key = self._of(domain), NAMED_BY[domain]
         names = [str(row[key]) for row in known.results]
         name = str(known.offered[key]) if known.offered else ""
-        wanted = self._state.constraints.get(domain, {}).get(key, "")
-        name = wanted if wanted in names else name
+        named = self._state.constraints.get(domain, {}).get(key, "")
+        name = named if named in names else name
         if wants_other:
             name = next((other for other in names if other not in known.seen), names[0])
         elif name not in names:
@@ -418,9 +418,9 @@ class Policy:
 
     def _booking(self, domain: str, offered: Record, turn: UserTurn) -> Calling:
         known, response = self._of(domain), self._response
-        wanted = self._state.constraints.get(domain, {})
+        informed = self._state.constraints.get(domain, {})
         slots = BOOKING_SLOTS[domain]
-        missing = [f"book{s}" for s in slots if wanted.get(f"book{s}", DONTCARE) == DONTCARE]
+        missing = [f"book{s}" for s in slots if informed.get(f"book{s}", DONTCARE) == DONTCARE]
         key = NAMED_BY[domain]
         speaks_of_it = domain in turn.books or any(
             c.domain == domain and c.slot.startswith("book") for c in turn.constraints
@@ -429,7 +429,7 @@ class Policy:
             if speaks_of_it or known.asked.get(missing[0], 0) < MOST_ASKED:
                 self._ask(domain, missing)
             return
-        booking = {slot: wanted[f"book{slot}"] for slot in slots if f"book{slot}" not in missing}
+        booking = {slot: informed[f"book{slot}"] for slot in slots if f"book{slot}" not in missing}
         arguments = {key: str(offered[key]), **booking}
         if known.wants_booking and arguments != known.tried:
             known.tried = arguments

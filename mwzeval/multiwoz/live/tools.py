@@ -91,12 +91,12 @@ class DatabaseTools:
         """Return the tools of a dialogue; bookings that are `fail_book` of its goal are refused."""
         return Tools(self, f"{seed} {dialogue}", goal or {})
 
-    def find(self, function: Function, wanted: Arguments) -> Result:
+    def find(self, function: Function, constraints: Arguments) -> Result:
         """Return how many there are, and the first of them with all that is known."""
         domain = function.domain
         if domain == "taxi":
-            return {"count": 1, "results": [dict(wanted)]}
-        numbers, rows = self._numbers(domain, wanted), self._rows.get(domain, ())
+            return {"count": 1, "results": [dict(constraints)]}
+        numbers, rows = self._numbers(domain, constraints), self._rows.get(domain, ())
         results = [_copy(rows[int(number)]) for number in numbers[:MOST_RESULTS]]
         return {"count": len(numbers), "results": results}
 
@@ -104,26 +104,27 @@ class DatabaseTools:
         self, domain: str, constraints: Iterable[tuple[str, str]], /
     ) -> list[Mapping[str, Any]]:
         """Return all that a find function would, as `goals.satisfiable_failures` asks for it."""
-        wanted = dict(constraints)
+        slots = dict(constraints)
         if domain == "taxi":
-            return [wanted]
+            return [slots]
         rows = self._rows.get(domain, ())
-        return [rows[int(number)] for number in self._numbers(domain, wanted)]
+        return [rows[int(number)] for number in self._numbers(domain, slots)]
 
-    def _numbers(self, domain: str, wanted: Arguments) -> Sequence[Any]:
+    def _numbers(self, domain: str, constraints: Arguments) -> Sequence[Any]:
         """Return the numbers of the rows that satisfy all constraints, in table order."""
         if domain in DATABASE_DOMAINS:
-            called = self._facts.called(domain, wanted["name"]) if "name" in wanted else ()
+            others = {slot: value for slot, value in constraints.items() if slot != "name"}
+            name = constraints.get("name")
+            called = self._facts.called(domain, name) if name else ()
             if not called:
-                return self._database.find(domain, wanted)
-            others = {slot: value for slot, value in wanted.items() if slot != "name"}
+                return self._database.find(domain, constraints)
             left = set(self._database.find(domain, others))
             return [number for number in called if number in left]
         # There is one police station, whatever it is called.
         numbers = range(len(self._rows.get(domain, ())))
-        if "department" not in wanted:
+        if "department" not in constraints:
             return numbers
-        asked = wanted["department"].lower()
+        asked = constraints["department"].lower()
         meant = {asked}
         if asked not in self._departments:
             meant = set(self._department_index.reaching(asked, FUZZY_THRESHOLD))
@@ -168,15 +169,15 @@ class Tools:
         """Return the result of a call, a JSON object; an error is `{"error": …}`."""
         self.calls += 1
         try:
-            function, wanted = checked_call(name, arguments, self._shared.rules)
+            function, values = checked_call(name, arguments, self._shared.rules)
             if function.kind == "find":
-                return self._shared.find(function, wanted)
-            return self._book(function.domain, wanted)
+                return self._shared.find(function, values)
+            return self._book(function.domain, values)
         except CallError as error:
             self.errors += 1
             return {"error": str(error)}
 
-    def _book(self, domain: str, wanted: Arguments) -> Result:
+    def _book(self, domain: str, booking: Arguments) -> Result:
         seed = f"{self._seed} {domain} {self.calls}"
         if domain == "taxi":
             made_up = digest(seed)
@@ -184,10 +185,10 @@ class Tools:
                 "status": "booked",
                 "type": car(made_up),
                 "phone": phone_number(made_up),
-                **wanted,
+                **booking,
             }
-        row = self._shared.venue(domain, wanted[BOOKED_BY[domain]])
-        if self._is_refused(domain, wanted):
+        row = self._shared.venue(domain, booking[BOOKED_BY[domain]])
+        if self._is_refused(domain, booking):
             return {
                 "status": "failed",
                 "reason": f"{row[BOOKED_BY[domain]]} has nothing left for that: "
@@ -197,18 +198,18 @@ class Tools:
         return {
             "status": "booked",
             "reference": reference(digest(seed)),
-            **wanted,
+            **booking,
             BOOKED_BY[domain]: row[BOOKED_BY[domain]],
             **{slot: row[slot] for slot in details if slot in row},
         }
 
-    def _is_refused(self, domain: str, wanted: Arguments) -> bool:
+    def _is_refused(self, domain: str, booking: Arguments) -> bool:
         refused = {
             slot: normalize_value(slot, value, self._shared.rules)
             for slot, value in self._goal.get(domain, {}).get("fail_book", {}).items()
             if slot in BOOKING_SLOTS[domain]
         }
-        return bool(refused) and all(wanted[slot] == value for slot, value in refused.items())
+        return bool(refused) and all(booking[slot] == value for slot, value in refused.items())
 
 
 class CallError(Exception):

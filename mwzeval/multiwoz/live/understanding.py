@@ -145,9 +145,9 @@ class BeliefState:
 
     def value(self, domain: str, slot: str) -> str | None:
         """Return the value that the user wants in a slot, else that of the recommended venue."""
-        wanted = self.constraints.get(domain, {}).get(slot, DONTCARE)
-        if wanted != DONTCARE:
-            return wanted
+        constraint = self.constraints.get(domain, {}).get(slot, DONTCARE)
+        if constraint != DONTCARE:
+            return constraint
         known = self.offered.get(domain, {}).get(slot)
         return known if isinstance(known, str) else None
 

@@ -190,7 +190,7 @@ class LiveUser:
         intents = {act.intent for act in acts}
         if NO_OFFER in intents:
             self._refused(active, "info")
-        if "nobook" in intents and "booked" in active.wanted:
+        if "nobook" in intents and "booked" in active.goal:
             self._refused(active, "book")
         informing = [act for act in acts if act.intent in TELLING]
         self._learn(active, informing)
@@ -207,7 +207,7 @@ class LiveUser:
 
     def _refused(self, active: _ActiveDomain, part: str) -> None:
         key = (active.domain, part)
-        if give_up_first_wish(active.wanted, part) is not None:
+        if give_up_first_wish(active.goal, part) is not None:
             self._markers.append(CHANGE)
             self._progress()
         elif key not in self._insisted:
@@ -229,10 +229,10 @@ class LiveUser:
         corrected = self._object(active, wrong)
         if not corrected and active.take_answers(informed):
             self._progress()
-        if "booked" not in active.wanted or not any(act.intent in BOOKING for act in acts):
+        if "booked" not in active.goal or not any(act.intent in BOOKING for act in acts):
             return
         if corrected:
-            active.wanted["booked"] = UNANSWERED
+            active.goal["booked"] = UNANSWERED
         elif wrong:
             self._give_up(active)
         else:
@@ -243,7 +243,7 @@ class LiveUser:
             for slot in missing:
                 self._reply(active, slot, booking[slot])
             if not missing and not active.pending():
-                active.wanted["booked"] = "yes"
+                active.goal["booked"] = "yes"
                 self._progress()
 
     def _object(self, active: _ActiveDomain, wrong: Sequence[str]) -> bool:
@@ -261,7 +261,7 @@ class LiveUser:
                     self._corrected.add(correction)
                     self._markers.append(CORRECT)
                 self._reply(active, slot, wish)
-        if wrong and not corrected and "fail_info" in active.wanted:
+        if wrong and not corrected and "fail_info" in active.goal:
             self._refused(active, "info")
             return True
         return corrected
@@ -309,7 +309,7 @@ class LiveUser:
                     # It may have got a name in the meantime.
                     at = self._domains.get(place.removeprefix("the "))
                     active.places[slot] = (at and at.venue) or place
-        slots = dict.fromkeys([*active.constraints, *active.wanted.get("info", ())])
+        slots = dict.fromkeys([*active.constraints, *active.goal.get("info", ())])
         active.order = self._draws.shuffle(list(slots))
 
     def _message(self, active: _ActiveDomain) -> list[Act]:
@@ -327,7 +327,7 @@ class LiveUser:
             pending = pending[: max(0, room - len(acts))]
         constraints = active.constraints
         acts += [Act(INFORM, domain, slot, constraints[slot]) for slot in pending]
-        missing = missing_part(active.wanted)
+        missing = missing_part(active.goal)
         if not acts and missing is not None:
             # Questions, or the booking, as far as there are words.
             intent, slots = missing
@@ -381,15 +381,15 @@ class LiveUser:
 
 
 class _ActiveDomain:
-    """One domain of a goal. `wanted` is its part of the user's copy and is written to."""
+    """One domain of a goal. `goal` is its part of the user's copy and is written to."""
 
-    def __init__(self, domain: str, wanted: DomainGoal) -> None:
+    def __init__(self, domain: str, goal: DomainGoal) -> None:
         self.domain = domain
-        self.wanted = wanted
+        self.goal = goal
         for part in ("fail_info", "fail_book"):
             # To want nothing first is to have no such wish.
-            if not wanted.get(part, True):
-                del wanted[part]
+            if not goal.get(part, True):
+                del goal[part]
         self.given_up = False
         self.spoken_of = False
         """Whether the user has said anything of this domain."""
@@ -409,11 +409,11 @@ class _ActiveDomain:
 
     @property
     def constraints(self) -> Mapping[str, str]:
-        return {**self.places, **tried(self.wanted, "info")}
+        return {**self.places, **tried(self.goal, "info")}
 
     @property
     def booking(self) -> Mapping[str, str]:
-        return tried(self.wanted, "book")
+        return tried(self.goal, "book")
 
     @property
     def wishes(self) -> Mapping[str, str]:
@@ -421,12 +421,12 @@ class _ActiveDomain:
 
     @property
     def requests(self) -> dict[str, str]:
-        requests: dict[str, str] = self.wanted.get("reqt", {})
+        requests: dict[str, str] = self.goal.get("reqt", {})
         return requests
 
     @property
     def is_finished(self) -> bool:
-        return self.given_up or (missing_part(self.wanted) is None and not self.pending())
+        return self.given_up or (missing_part(self.goal) is None and not self.pending())
 
     def pending(self) -> list[str]:
         """Return the slots of constraints that are still to be stated, in their order."""
@@ -492,7 +492,7 @@ def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
     other = _OTHER_TIME.get(slot, "")
     if other in active.pending():
         return other, wishes[other]
-    if slot in ALL_BOOKING_SLOTS and "book" not in active.wanted:
+    if slot in ALL_BOOKING_SLOTS and "book" not in active.goal:
         return "NotBook", NONE
     return slot, "dontcare"
 
@@ -547,20 +547,20 @@ def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | N
     return acts
 
 
-def fits(domain: str, slot: str, value: str, wanted: str) -> bool:
-    """Return whether a value is the wanted one, or says nothing against it.
+def fits(domain: str, slot: str, value: str, constraint: str) -> bool:
+    """Return whether a value satisfies a constraint, or says nothing against it.
 
     Times of trains are limits. Spelling does not count: neither in names, nor in types and times.
     """
-    value, wanted = value.strip().lower(), wanted.strip().lower()
-    if value == wanted or value in UNINFORMATIVE or wanted in UNINFORMATIVE:
+    value, constraint = value.strip().lower(), constraint.strip().lower()
+    if value == constraint or value in UNINFORMATIVE or constraint in UNINFORMATIVE:
         return True
     column = normalize_slot(slot)
-    value, wanted = (normalize_value(column, text, "2023") for text in (value, wanted))
-    if value == wanted:
+    value, constraint = (normalize_value(column, text, "2023") for text in (value, constraint))
+    if value == constraint:
         return True
-    if slot == "name" and domain in VENUE_DOMAINS and fold(value) and fold(wanted):
-        return not name_forms(value, domain).isdisjoint(name_forms(wanted, domain))
+    if slot == "name" and domain in VENUE_DOMAINS and fold(value) and fold(constraint):
+        return not name_forms(value, domain).isdisjoint(name_forms(constraint, domain))
     if domain == "train" and slot in ("arriveBy", "leaveAt"):
-        return time_fits(slot, value, wanted) is not False
+        return time_fits(slot, value, constraint) is not False
     return False

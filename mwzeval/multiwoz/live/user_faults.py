@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mwzeval.conversation.messages import ASSISTANT_ROLE, AgentTurn, ChatMessage
+from mwzeval.conversation.messages import ASSISTANT_ROLE, ChatMessage
 from mwzeval.conversation.models import DONE
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
@@ -162,9 +162,9 @@ def misunderstanding(
 
     `named` are effects of names that the user has heard before: to hear them again is none.
     """
-    wanted, got = (effects(acts, goal).difference(named) for acts in (meant, understood))
-    missed = [f"missed {' '.join(effect)}" for effect in sorted(wanted - got)]
-    invented = [f"invented {' '.join(effect)}" for effect in sorted(got - wanted)]
+    expected, got = (effects(acts, goal).difference(named) for acts in (meant, understood))
+    missed = [f"missed {' '.join(effect)}" for effect in sorted(expected - got)]
+    invented = [f"invented {' '.join(effect)}" for effect in sorted(got - expected)]
     return "; ".join([*missed, *invented]) or None
 
 
@@ -215,10 +215,10 @@ def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect
         if domain == "booking":
             return
     for name in domains:
-        wanted = goal[name]
-        if slot in wanted.get("reqt", {}):
+        part = goal[name]
+        if slot in part.get("reqt", {}):
             yield "answer", name, slot, same
-        wishes = [wanted[part][slot] for part in VALUE_PARTS if slot in wanted.get(part, {})]
+        wishes = [part[key][slot] for key in VALUE_PARTS if slot in part.get(key, {})]
         if not all(fits(name, slot, value, wish) for wish in wishes):
             yield "against", name, slot, same
 
@@ -227,12 +227,12 @@ def _same(slot: str, value: str) -> str:
     """Return a value so that others that mean the same are equal."""
     if value.strip().lower() in UNINFORMATIVE:
         return "unknown"
-    said = comparable(
+    plain = comparable(
         _COMPARED.get(slot, slot), normalize_value(normalize_slot(slot), value.lower(), RULES[-1])
     )
     if slot in ("phone", "postcode"):
         return "".join(sign for sign in value.lower() if sign.isalnum())
-    return " ".join(folded(value if said is None else str(said)))
+    return " ".join(folded(value if plain is None else str(plain)))
 
 
 # Invented
@@ -242,24 +242,24 @@ class _GoalValues:
     """What a goal says, for one dialogue after the other; asked-for slots have no values."""
 
     def __init__(self, goal: Goal) -> None:
-        said = [
+        values = [
             (slot, str(value))
             for domain in goal[ORDERING]
             for part in VALUE_PARTS
             for slot, value in goal[domain].get(part, {}).items()
         ]
-        self._values = {" ".join(fold(value)) for _, value in said} | {HOME}
+        self._values = {" ".join(fold(value)) for _, value in values} | {HOME}
         self._numbers = {
             (slot, " ".join(fold(clock(value) if slot in _TIMES else value)))
-            for slot, value in said
+            for slot, value in values
         }
         asked = {slot for domain in goal[ORDERING] for slot in goal[domain].get("reqt", ())}
-        self._slots = asked.union(slot for slot, _ in said)
+        self._slots = asked.union(slot for slot, _ in values)
 
-    def invented(self, text: str, mentions: Iterable[Mention], told: str) -> Iterator[str]:
+    def invented(self, text: str, mentions: Iterable[Mention], known: str) -> Iterator[str]:
         """Yield the values of a user's message that come from nowhere.
 
-        `told` are the folded words of all that the agent has said before, with a blank around each.
+        `known` are the folded words of all that the agent has said before, a blank around each.
         """
         for mention in mentions:
             if mention.slot in _WITHOUT_VALUE or not mention.written:
@@ -267,11 +267,11 @@ class _GoalValues:
             if mention.text.lower() == GENERIC:
                 continue
             forms = _forms(mention)
-            if not any(f" {form} " in told for form in forms) and not self._has(mention, forms):
+            if not any(f" {form} " in known for form in forms) and not self._has(mention, forms):
                 yield f"{mention.slot} {mention.text}"
         words = f" {' '.join(fold(text))} "
         for slot, names in _FACILITIES.items():
-            is_said, is_known = (any(name in text for name in names) for text in (words, told))
+            is_said, is_known = (any(name in text for name in names) for text in (words, known))
             if slot not in self._slots and is_said and not is_known:
                 yield slot
 
@@ -326,14 +326,14 @@ def _open_in_words(
             dialogue.say(text)
     for domain in goal[ORDERING]:
         part = goal[domain]
-        for wanted, first in (("info", "fail_info"), ("book", "fail_book")):
-            for slot, value in part.get(wanted, {}).items():
+        for key, first in (("info", "fail_info"), ("book", "fail_book")):
+            for slot, value in part.get(key, {}).items():
                 other = part.get(first, {}).get(slot, value)
                 if not any(dialogue.has_said(domain, slot, wish) for wish in (value, other)):
                     yield f"{domain} {slot} {value} is never said"
-        can_be_told = set(map(mention_slot, SYSTEM_SLOTS[domain].values()))
+        can_be_informed = set(map(mention_slot, SYSTEM_SLOTS[domain].values()))
         for slot in requested_slots(part):
-            if slot in can_be_told and (domain, slot) not in dialogue.told:
+            if slot in can_be_informed and (domain, slot) not in dialogue.informed:
                 yield f"{domain} {slot} is not told"
         if "book" in part and domain not in dialogue.booked:
             yield f"{domain} is not booked"
@@ -348,7 +348,7 @@ class _Expressed:
         self._context = reader.context(goal)
         self._values: list[Mention] = []
         self._words = " "
-        self.told: set[tuple[str, str]] = set()
+        self.informed: set[tuple[str, str]] = set()
         """Domain and slot of answers, as verdicts call it."""
         self.booked: set[str] = set()
 
@@ -358,18 +358,16 @@ class _Expressed:
     def hear(self, messages: AgentMessages) -> None:
         text = "\n".join(filter(None, _texts_of(messages)))
         mentions = self._note(text)
-        turn = AgentTurn(tuple(dict(message.raw) for message in messages), text)
-        acts = self._reader.acts_of(turn, self._context)
+        calls = call_outcomes(messages)
+        acts = self._reader.acts_of(text, self._context, calls)
         for act in heard_acts(acts, self._goal[ORDERING], self._context.domain):
             if act.intent in TELLING and act.value:
-                self.told.add((act.domain, mention_slot(act.slot)))
+                self.informed.add((act.domain, mention_slot(act.slot)))
             if act.intent in BOOKING:
                 self.booked.add(act.domain)
-        self.booked.update(
-            call.domain for call in call_outcomes(turn.messages) if call.booked and text
-        )
+        self.booked.update(call.domain for call in calls if call.booked and text)
         for mention in mentions:
-            self.told.update(self._slots_of(mention))
+            self.informed.update(self._slots_of(mention))
 
     def has_said(self, domain: str, slot: str, value: str) -> bool:
         if value in DONTCARE_SPELLINGS:

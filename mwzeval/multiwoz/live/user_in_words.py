@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any, Protocol
 
-from mwzeval.conversation.messages import AgentTurn, Message, read_messages, user_message
+from mwzeval.conversation.messages import USER_ROLE, AgentTurn, ChatMessage, read_messages
 from mwzeval.conversation.models import DONE, GIVES_UP
 from mwzeval.conversation.protocols import User
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.goals.goal import begun
-from mwzeval.multiwoz.live.reading import AgentReader
+from mwzeval.multiwoz.live.reading import AgentReader, call_outcomes
 from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.multiwoz.live.wordings import user_text
 
@@ -42,7 +42,7 @@ class UserInWords:
         self._context = reader.context(goal)
         self._understood: list[list[Act]] = []
         self._said: list[list[Act]] = []
-        self._messages: list[Message] = []
+        self._messages: list[ChatMessage] = []
 
     @property
     def is_done(self) -> bool:
@@ -55,16 +55,17 @@ class UserInWords:
 
     def answer(self, heard: AgentTurn, /) -> str:
         """Return what the user says to a turn of the agent."""
-        understood = self._reader.acts_of(heard, self._context)
+        messages = read_messages(heard.messages)
+        understood = self._reader.acts_of(heard.text, self._context, call_outcomes(messages))
         self._understood.append(understood)
-        self._messages += heard.messages
+        self._messages += messages
         return self._say(self._user.answer(understood))
 
     def _say(self, acts: list[Act]) -> str:
         text = user_text(acts, self._rng)
         self._context.add_user_acts(acts)
         self._said.append(acts)
-        self._messages.append(user_message(text))
+        self._messages.append(ChatMessage(USER_ROLE, text))
         return text
 
     def report(self) -> dict[str, Any]:
@@ -80,5 +81,5 @@ class UserInWords:
             "said": [[list(act) for act in acts] for acts in self._said],
             "understood": [[list(act) for act in acts] for acts in self._understood],
         }
-        talk = read_messages(self._messages)
-        return {**report, "faults": faults_of(self._goal, talk, report, self._reader)}
+        faults = faults_of(self._goal, self._messages, report, self._reader)
+        return {**report, "faults": faults}

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.conversation.messages import AgentTurn
+from mwzeval.conversation.messages import read_messages
 from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.goals.goal import begun
-from mwzeval.multiwoz.live.reading import AgentReader, ReadingContext
+from mwzeval.multiwoz.live.reading import AgentReader, ReadingContext, call_outcomes
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
 
@@ -57,7 +57,8 @@ def context(domain: str, said: str = "") -> ReadingContext:
 def read(
     text: str, domain: str = "restaurant", said: str = "", messages: tuple[Any, ...] = ()
 ) -> list[str]:
-    acts = reader().acts_of(AgentTurn(messages, text), context(domain, said))
+    calls = call_outcomes(read_messages(messages))
+    acts = reader().acts_of(text, context(domain, said), calls)
     return [" ".join(act) for act in acts if act.domain != "general"]
 
 
@@ -151,8 +152,7 @@ def test_words_of_a_street_tell_no_domain() -> None:
     of_town = AgentReader(TOWN | rows)
     made = of_town.context(begun(GOAL))
     made.add_user_acts([Act("Request", "Restaurant", "Addr", "?")])
-    turn = AgentTurn((), "The address is Leisure Park, Clifton Way.")
-    assert of_town.acts_of(turn, made) == [
+    assert of_town.acts_of("The address is Leisure Park, Clifton Way.", made) == [
         Act("Inform", "Restaurant", "Addr", "Leisure Park, Clifton Way")
     ]
 
@@ -163,7 +163,7 @@ def test_what_is_asked_for_and_not_known_is_heard() -> None:
         [Act("Request", "Restaurant", "Phone", "?"), Act("Request", "Restaurant", "Addr", "?")]
     )
     text = "I do not have their phone number, and the address is 1 High Street."
-    assert reader().acts_of(AgentTurn((), text), made) == [
+    assert reader().acts_of(text, made) == [
         Act("Inform", "Restaurant", "Addr", "1 High Street"),
         Act("Inform", "Restaurant", "Phone", "unknown"),
     ]
@@ -172,8 +172,8 @@ def test_what_is_asked_for_and_not_known_is_heard() -> None:
 def test_what_is_asked_for_need_not_be_named_again() -> None:
     made = context("restaurant")
     made.add_user_acts([Act("Request", "Restaurant", "Phone", "?")])
-    turn = AgentTurn((), "I'm sorry, but I don't have that information. Look it up online.")
-    assert reader().acts_of(turn, made) == [Act("Inform", "Restaurant", "Phone", "unknown")]
+    text = "I'm sorry, but I don't have that information. Look it up online."
+    assert reader().acts_of(text, made) == [Act("Inform", "Restaurant", "Phone", "unknown")]
 
 
 def test_names_that_are_words_are_told_by_what_stands_before_them() -> None:
@@ -182,7 +182,7 @@ def test_names_that_are_words_are_told_by_what_stands_before_them() -> None:
     goal = {"domain_ordering": ["attraction"], "attraction": {"info": {}}}
 
     def names(text: str) -> list[str]:
-        acts = of_town.acts_of(AgentTurn((), text), of_town.context(goal))
+        acts = of_town.acts_of(text, of_town.context(goal))
         return [act.value for act in acts if act.slot == "Name"]
 
     assert names("I would recommend the place.") == ["the place"]
@@ -192,7 +192,7 @@ def test_names_that_are_words_are_told_by_what_stands_before_them() -> None:
 def test_the_users_own_spelling_is_kept() -> None:
     wanted = {"info": {"name": "BLUE LANTERN"}}
     goal = {"domain_ordering": ["restaurant"], "restaurant": wanted}
-    acts = reader().acts_of(AgentTurn((), "How about Blue Lantern?"), reader().context(goal))
+    acts = reader().acts_of("How about Blue Lantern?", reader().context(goal))
     assert acts == [Act("Recommend", "Restaurant", "Name", "BLUE LANTERN")]
 
 
@@ -233,7 +233,8 @@ def test_nothing_that_an_agent_says_raises_and_all_acts_are_known(
     goal = {"domain_ordering": domains, **{domain: GOAL[domain] for domain in domains}}
     made = reader().context(begun(goal))
     made.add_user_acts([Act("Inform", domains[0].capitalize(), "People", "2")])
-    acts = reader().acts_of(AgentTurn(tuple(of_turn), text), made)
+    calls = call_outcomes(read_messages(raw for raw in of_turn if isinstance(raw, dict)))
+    acts = reader().acts_of(text, made, calls)
     assert all(
         act.domain == "general" or act.slot.lower() in SYSTEM_SLOTS[act.domain.lower()]
         for act in acts
