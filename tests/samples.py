@@ -49,7 +49,7 @@ class Sample:
     worse: str
     invalid: str
     """A file that cannot be scored."""
-    board: tuple[str, ...] | None = None
+    leaderboard: tuple[str, ...] | None = None
     """Options with which the better file stands among published results; None where its data are
     others."""
 

@@ -36,11 +36,14 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name == f"mwzeval-{__version__}-py3-none-any.whl"
     content = set(zipfile.ZipFile(wheel).namelist())
-    boards = {f"mwzeval/data/boards/{file.name}" for file in (ROOT / "data" / "boards").iterdir()}
+    leaderboards = {
+        f"mwzeval/data/leaderboards/{file.name}"
+        for file in (ROOT / "data" / "leaderboards").iterdir()
+    }
     scripts = (ROOT / "mwzeval" / "report" / "page" / "script").iterdir()
     modules = {file.relative_to(ROOT).as_posix() for file in scripts}
     tables = {f"mwzeval/data/{name}.tsv" for name in ("public_files", "live/wordings", "live/cues")}
-    assert {"mwzeval/py.typed", *tables, *boards, *modules} <= content
+    assert {"mwzeval/py.typed", *tables, *leaderboards, *modules} <= content
     packages = {name.split("/")[0] for name in content}
     assert packages == {"mwzeval", "mwzeval_multiwoz.py", f"mwzeval-{__version__}.dist-info"}
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mwzeval.arguments import InputFile
 from mwzeval.benchmark import FileScorer
-from mwzeval.dstc7.board import boards_of, published_document, read_results
 from mwzeval.dstc7.evaluation import ScoredSubmission, evaluate, validate
 from mwzeval.dstc7.explain import MEANINGS
+from mwzeval.dstc7.leaderboard import published_document, read_results, tables_of
 from mwzeval.dstc7.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
 from mwzeval.dstc7.tracks import (
     COMPATIBLE,
@@ -133,9 +133,9 @@ def published(entry: ScoredSystem | None, arguments: Namespace) -> Document:
     if entry is not None and entry.meta.get("note"):
         raise UsageError(f"published results are on other data. {entry.meta['note']}")
     results = read_results()
-    boards = results.boards
+    tables = results.tables
     if arguments.benchmark != PREFIX:
-        boards = boards_of(results, track_of(arguments.benchmark))
+        tables = tables_of(results, track_of(arguments.benchmark))
     elif entry is not None:
-        boards = boards_of(results, track_of(entry.meta["corpus"], entry.meta["case"]))
-    return published_document(results, boards, entry)
+        tables = tables_of(results, track_of(entry.meta["corpus"], entry.meta["case"]))
+    return published_document(results, tables, entry)

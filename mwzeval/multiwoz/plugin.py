@@ -99,7 +99,7 @@ class MultiWoz(Benchmark):
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
         """Return the published tables of response generation."""
-        from mwzeval.multiwoz.board import published_document
+        from mwzeval.multiwoz.leaderboard import published_document
 
         return published_document(entry, arguments.table)
 

@@ -86,7 +86,7 @@ class PyDial(Benchmark):
         Raises `UsageError` for embedded domains, of which nothing is published.
         """
         from mwzeval.pydial.benchmark import task_of
-        from mwzeval.pydial.board import published_document
+        from mwzeval.pydial.leaderboard import published_document
 
         return published_document(task_of(arguments.benchmark), entry)
 

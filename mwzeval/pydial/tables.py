@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.board import FIGURES as LABELS
-from mwzeval.pydial.board import TABLES, published_results
+from mwzeval.pydial.leaderboard import FIGURES as LABELS
+from mwzeval.pydial.leaderboard import TABLES, published_results
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results import (
     FEWEST_SEEDS,

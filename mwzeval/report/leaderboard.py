@@ -56,8 +56,8 @@ class Figure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One system of a board, with those figures that are known of it, by name.
+class LeaderboardRow:
+    """One system of a table, with those figures that are known of it, by name.
 
     `source` says where they were read, `note` what is known to be wrong with them; `similar` names
     those from which one's own do not differ significantly.
@@ -78,24 +78,24 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class LeaderboardTable:
     """Systems in their order: by the figure `ranked_by`, the best first, or as they were given.
 
-    `keys` say in records which board it is. `heading` stands above the names; `transposed` boards
+    `keys` say in records which table it is. `heading` stands above the names; `transposed` tables
     have a column for each system; `with_sources` adds a column of where figures were read.
     """
 
     title: str
     keys: Mapping[str, Any]
     columns: Sequence[Column]
-    rows: tuple[Row, ...]
+    rows: tuple[LeaderboardRow, ...]
     ranked_by: str | None = None
     heading: str = ""
     transposed: bool = False
     with_sources: bool = False
 
-    def with_own(self, own: Row) -> Board:
-        """Return the board with a system of one's own below the last that is as good.
+    def with_own(self, own: LeaderboardRow) -> LeaderboardTable:
+        """Return the table with a system of one's own below the last that is as good.
 
         Where nothing is ranked it stands at the end.
         """
@@ -107,14 +107,14 @@ class Board:
             place = as_good[-1] + 1 if as_good else 0
         return replace(self, rows=(*self.rows[:place], own, *self.rows[place:]))
 
-    def figures(self) -> list[tuple[Row, str, Figure]]:
+    def figures(self) -> list[tuple[LeaderboardRow, str, Figure]]:
         """Return the figures of systems with their names, line by line as they are shown."""
         order = [column.name for column in self.columns]
         systems = [row for row in self.rows if row.kind != "reference"]
         found = [(row, n, of) for row in systems for n, of in row.figures.items() if n in order]
         return sorted(found, key=lambda item: order.index(item[1])) if self.transposed else found
 
-    def record(self, row: Row, name: str, figure: Figure) -> dict[str, Any]:
+    def record(self, row: LeaderboardRow, name: str, figure: Figure) -> dict[str, Any]:
         """Return a figure in long form, unrounded."""
         about = {"system": row.system, "published": row.kind == "published", "figure": name}
         return {**self.keys, **about, **figure.plain()}
@@ -167,7 +167,7 @@ def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
         raise DataError(f"{path} (the published results) cannot be read: {error}") from None
 
 
-def row_of(system: ScoredSystem, figures: Mapping[str, str]) -> Row:
+def row_of(system: ScoredSystem, figures: Mapping[str, str]) -> LeaderboardRow:
     """Return the row of one's own system: `figures` maps names of figures to names of scores."""
     found = by_place(system.scores)
     known = {
@@ -175,4 +175,4 @@ def row_of(system: ScoredSystem, figures: Mapping[str, str]) -> Row:
         for figure, name in figures.items()
         if (score := found.get((name, WHOLE)))
     }
-    return Row(system.name, known, "own")
+    return LeaderboardRow(system.name, known, "own")

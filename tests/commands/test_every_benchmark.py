@@ -232,8 +232,8 @@ def test_a_live_agent_that_is_not_there_leaves_no_file(name: str, run: Run) -> N
 
 
 def test_a_system_has_its_place_on_the_board(name: str, run: Run, sample: Sample) -> None:
-    command = f"leaderboard -i BETTER {FEW} {' '.join(sample.board or ())} --name mine"
-    if sample.board is None and not lacks(name, "leaderboard"):
+    command = f"leaderboard -i BETTER {FEW} {' '.join(sample.leaderboard or ())} --name mine"
+    if sample.leaderboard is None and not lacks(name, "leaderboard"):
         assert "published" in run(command).err  # on other data
     else:
         ran = works(run, name, command, "leaderboard")

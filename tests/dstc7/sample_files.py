@@ -16,4 +16,4 @@ def write(folder: Path) -> Sample:
     invalid = folder / NAME
     invalid.write_text('[{"example-id": 1, "candidate-ranking": []}]', encoding="utf-8")
     answers = ROOT / "data" / "dstc7" / "ubuntu_responses_subtask_4.tsv"
-    return Sample(better, worse, str(invalid), board=("--targets", str(answers)))
+    return Sample(better, worse, str(invalid), leaderboard=("--targets", str(answers)))

@@ -9,7 +9,6 @@ import pytest
 
 from mwzeval.benchmark import benchmark_named
 from mwzeval.comparison import compare
-from mwzeval.dstc7.board import CHANCE, boards_of, published_document, read_results
 from mwzeval.dstc7.evaluation import (
     Options,
     ScoredSubmission,
@@ -19,6 +18,7 @@ from mwzeval.dstc7.evaluation import (
     score,
 )
 from mwzeval.dstc7.explain import explain
+from mwzeval.dstc7.leaderboard import CHANCE, published_document, read_results, tables_of
 from mwzeval.dstc7.loading import gold_in, sample_gold
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.errors import DataError, InputError, UsageError
@@ -192,11 +192,11 @@ def test_figures_are_those_of_their_sources() -> None:
     source = read_json(shared("data", "dstc7", "published_results.json"))
     results = read_results()
     rows = {
-        (board.keys["track"], board.keys["case"], row.system): {
+        (table.keys["track"], table.keys["case"], row.system): {
             name: figure.value for name, figure in row.figures.items()
         }
-        for board in results.boards
-        for row in board.rows
+        for table in results.tables
+        for row in table.rows
         if row.kind == "published"
     }
     best = [figures for (_, _, name), figures in rows.items() if name.startswith("best of")]
@@ -215,16 +215,16 @@ def test_figures_are_those_of_their_sources() -> None:
 
 def test_every_source_is_named() -> None:
     results = read_results()
-    used = {row.source for board in results.boards for row in board.rows if row.kind == "published"}
+    used = {row.source for table in results.tables for row in table.rows if row.kind == "published"}
     assert used == set(results.sources)
 
 
 @pytest.mark.parametrize("name", TRACK_NAMES)
-def test_every_track_has_a_board(name: str) -> None:
+def test_every_track_has_a_table(name: str) -> None:
     results = read_results()
-    boards = boards_of(results, track_of(name), "test")
-    assert {board.keys["case"] for board in boards} in ({None}, {"case1", "case2"})
-    assert to_text(published_document(results, boards))
+    tables = tables_of(results, track_of(name), "test")
+    assert {table.keys["case"] for table in tables} in ({None}, {"case1", "case2"})
+    assert to_text(published_document(results, tables))
 
 
 def entry_of(report: Report) -> ScoredSystem:
@@ -234,7 +234,7 @@ def entry_of(report: Report) -> ScoredSystem:
 def test_a_submission_stands_in_its_place_with_its_interval() -> None:
     results = read_results()
     report = half_right().report(Resampling(samples=100))
-    document = published_document(results, boards_of(results, UBUNTU, "test"), entry_of(report))
+    document = published_document(results, tables_of(results, UBUNTU, "test"), entry_of(report))
     names = [row[0].text for row in document.sheets[0].rows]
     # Its Recall@10 is 1, above all others.
     assert names[:2] == ["» mine", "  95 % interval"]
@@ -244,8 +244,8 @@ def test_a_submission_stands_in_its_place_with_its_interval() -> None:
 
 def test_a_submission_on_test_does_not_stand_among_results_on_dev() -> None:
     results = read_results()
-    boards = boards_of(results, UBUNTU, "dev")
-    document = published_document(results, boards, entry_of(half_right().report()))
+    tables = tables_of(results, UBUNTU, "dev")
+    document = published_document(results, tables, entry_of(half_right().report()))
     assert all(record["published"] for record in document.records)
 
 
@@ -253,15 +253,15 @@ def test_only_official_scores_are_placed() -> None:
     results = read_results()
     inputs = loaded(submission_of({"1": "A"}), "1\tA\n", options=Options(compat="2018"))
     with pytest.raises(UsageError, match="official"):
-        published_document(results, results.boards, entry_of(score(inputs).report()))
+        published_document(results, results.tables, entry_of(score(inputs).report()))
 
 
-def test_a_test_set_has_its_own_board() -> None:
+def test_a_test_set_has_its_own_table() -> None:
     results = read_results()
-    [board] = boards_of(results, track_of("dstc7-advising-3-case2"), "test")
-    assert board.title == "dstc7-advising-3 case2 test"
+    [table] = tables_of(results, track_of("dstc7-advising-3-case2"), "test")
+    assert table.title == "dstc7-advising-3 case2 test"
     with pytest.raises(UsageError, match="train"):
-        boards_of(results, track_of("dstc7-advising-3"), "train")
+        tables_of(results, track_of("dstc7-advising-3"), "train")
 
 
 def test_a_file_that_holds_no_results(tmp_path: Path) -> None:

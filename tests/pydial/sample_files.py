@@ -29,7 +29,7 @@ def write(folder: Path) -> Sample:
     better = _written(folder / "better.jsonl", TASKS, failing=EPISODES)
     worse = _written(folder / "worse.jsonl", TASKS, failing=2)
     invalid = _written(folder / "invalid.jsonl", ["CR-99"], failing=EPISODES)
-    return Sample(better, worse, invalid, board=())
+    return Sample(better, worse, invalid, leaderboard=())
 
 
 def _written(path: Path, tasks: Sequence[str], *, failing: int) -> str:

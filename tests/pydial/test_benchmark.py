@@ -14,7 +14,7 @@ from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.metrics.measure import Resampling, named
-from mwzeval.pydial.board import published_document, published_results
+from mwzeval.pydial.leaderboard import published_document, published_results
 from mwzeval.pydial.results import read_results
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Selection

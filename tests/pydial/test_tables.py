@@ -14,8 +14,8 @@ from scipy import stats
 
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
-from mwzeval.pydial.board import published_results
 from mwzeval.pydial.curves import plot_curves, plot_retests, read_curves
+from mwzeval.pydial.leaderboard import published_results
 from mwzeval.pydial.results import (
     FEWEST_SEEDS,
     PolicyTests,

@@ -10,10 +10,10 @@ import pytest
 
 from mwzeval.errors import DataError
 from mwzeval.report.leaderboard import (
-    Board,
     Column,
     Figure,
-    Row,
+    LeaderboardRow,
+    LeaderboardTable,
     read_published,
     rounded,
     row_of,
@@ -24,17 +24,17 @@ from mwzeval.scores.score import Interval, Score, Signature
 COLUMNS = (Column("a", "A", 1), Column("b", "B", 2, as_published=True))
 
 
-def row(system: str, a: float | None, b: float | None = None, **more: Any) -> Row:
+def row(system: str, a: float | None, b: float | None = None, **more: Any) -> LeaderboardRow:
     figures = {name: Figure(value) for name, value in (("a", a), ("b", b)) if value is not None}
-    return Row(system, figures, **more)
+    return LeaderboardRow(system, figures, **more)
 
 
-def own(a: float, reach: float | None = None) -> Row:
+def own(a: float, reach: float | None = None) -> LeaderboardRow:
     interval = None if reach is None else Interval(a - reach, a + reach, 0.9, "bootstrap")
-    return Row("mine", {"a": Figure(a, interval)}, "own")
+    return LeaderboardRow("mine", {"a": Figure(a, interval)}, "own")
 
 
-RANKED = Board(
+RANKED = LeaderboardTable(
     "title",
     {"table": "t"},
     COLUMNS,
@@ -48,8 +48,8 @@ RANKED = Board(
 )
 
 
-def texts(board: Board) -> list[list[str]]:
-    return [[cell.text + cell.mark for cell in line] for line in board.sheet().rows]
+def texts(table: LeaderboardTable) -> list[list[str]]:
+    return [[cell.text + cell.mark for cell in line] for line in table.sheet().rows]
 
 
 @pytest.mark.parametrize(("value", "place"), [(9.5, 0), (9, 1), (5, 2), (0.5, 4)])
@@ -68,30 +68,30 @@ def test_figures_are_shown_as_published_with_marks_and_notes() -> None:
         ["chance", "1.0", ""],
     ]
     marked = [row(name, 9, 1.5, similar=frozenset(name)) for name in ("b", "ab")]
-    assert texts(Board("", {}, COLUMNS, tuple(marked))) == [
+    assert texts(LeaderboardTable("", {}, COLUMNS, tuple(marked))) == [
         ["b", "9.0", "1.5≈"],
         ["ab ≈", "9.0≈", "1.5≈"],
     ]
 
 
 def test_the_best_of_each_column_stands_out_and_ones_own_has_its_interval_below() -> None:
-    board = RANKED.with_own(own(7, reach=0.5))
-    cells = board.sheet().rows[1]
+    table = RANKED.with_own(own(7, reach=0.5))
+    cells = table.sheet().rows[1]
     assert [cell.text for cell in cells] == ["» mine", "7.0", ""]
     best = [
-        (r, c) for r, line in enumerate(board.sheet().rows) for c, x in enumerate(line) if x.best
+        (r, c) for r, line in enumerate(table.sheet().rows) for c, x in enumerate(line) if x.best
     ]
     assert best == [(0, 1), (4, 2)]
-    assert texts(board)[2] == ["  90 % interval", "6.5–7.5", ""]
-    assert len(board.sheet().rows) == 6
+    assert texts(table)[2] == ["  90 % interval", "6.5–7.5", ""]
+    assert len(table.sheet().rows) == 6
     assert len(RANKED.with_own(own(7)).sheet().rows) == 5
 
 
 def test_systems_side_by_side_have_the_best_of_each_line_marked() -> None:
-    board = Board(
+    table = LeaderboardTable(
         "title", {}, COLUMNS, (row("x", 9, 1.0), row("y", 5, 2.0)), heading="Of", transposed=True
     ).with_own(own(9, reach=1))
-    sheet = board.sheet()
+    sheet = table.sheet()
     assert sheet.header == ("Of", "x", "y", "» mine", "90 % interval")
     assert [[cell.text for cell in line] for line in sheet.rows] == [
         ["A", "9.0", "5.0", "9.0", "8.0–10.0"],
@@ -101,14 +101,14 @@ def test_systems_side_by_side_have_the_best_of_each_line_marked() -> None:
         [True, False, True],
         [False, True, False],
     ]
-    assert [(each.system, name) for each, name, _ in board.figures()] == [
+    assert [(each.system, name) for each, name, _ in table.figures()] == [
         *(("x", "a"), ("y", "a"), ("mine", "a"), ("x", "b"), ("y", "b"))
     ]
 
 
 def test_records_have_every_figure_of_systems_in_their_order() -> None:
-    board = RANKED.with_own(own(7, reach=0.5))
-    records = [board.record(*figure) for figure in board.figures()]
+    table = RANKED.with_own(own(7, reach=0.5))
+    records = [table.record(*figure) for figure in table.figures()]
     assert [(r["system"], r["figure"]) for r in records] == [
         *(("x", "a"), ("x", "b"), ("mine", "a"), ("y", "a"), ("y", "b"), ("of unknown a", "b"))
     ]
@@ -123,9 +123,9 @@ def test_halves_are_rounded_away_from_zero() -> None:
 
 @pytest.mark.parametrize("text", ["", "{}"])
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "board.json"
+    file = tmp_path / "table.json"
     file.write_text(text)
-    with pytest.raises(DataError, match=r"board\.json"):
+    with pytest.raises(DataError, match=r"table\.json"):
         read_published(file, lambda plain: plain["tables"])
 
 

@@ -14,7 +14,13 @@ from typing import Any
 from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
-from mwzeval.report.leaderboard import Board, Column, Figure, Row, read_published
+from mwzeval.report.leaderboard import (
+    Column,
+    Figure,
+    LeaderboardRow,
+    LeaderboardTable,
+    read_published,
+)
 from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import Document
@@ -49,7 +55,7 @@ class PublishedResults:
 @cache
 def published_results() -> PublishedResults:
     """Return the figures of the paper."""
-    return read_published(embedded("boards", "pydial.json"), _results)
+    return read_published(embedded("leaderboards", "pydial.json"), _results)
 
 
 def _results(plain: Any) -> PublishedResults:
@@ -85,8 +91,8 @@ def published_document(task: str | None, entry: ScoredSystem | None) -> Document
     tasks = [name for name in PUBLISHED_TASKS if name in asked or not asked]
     if not tasks or not asked.issubset(tasks):
         raise UsageError("nothing is published about the embedded domains: leave Demo tasks out")
-    boards = [
-        _board(tasks, dialogues, figure, own.get(figure))
+    tables = [
+        _table(tasks, dialogues, figure, own.get(figure))
         for dialogues in TABLES
         for figure in FIGURES
     ]
@@ -94,18 +100,20 @@ def published_document(task: str | None, entry: ScoredSystem | None) -> Document
         {
             "task": name,
             "policy": row.system,
-            **board.keys,
+            **table.keys,
             **figure.plain(),
             "published": row.kind == "published",
         }
-        for board in boards
-        for row, name, figure in board.figures()
+        for table in tables
+        for row, name, figure in table.figures()
     )
-    sheets = tuple(board.sheet() for board in boards)
+    sheets = tuple(table.sheet() for table in tables)
     return Document(("PyDial benchmark",), sheets, (NOTE,), records, {"rows": records})
 
 
-def _board(tasks: Sequence[str], dialogues: int, figure: str, own: Row | None) -> Board:
+def _table(
+    tasks: Sequence[str], dialogues: int, figure: str, own: LeaderboardRow | None
+) -> LeaderboardTable:
     """Return a table of the paper: a line for each task and for their mean, if they are several."""
     lines = {task: [task] for task in tasks} | ({MEAN: list(tasks)} if len(tasks) > 1 else {})
     results = published_results()
@@ -113,8 +121,8 @@ def _board(tasks: Sequence[str], dialogues: int, figure: str, own: Row | None) -
     for policy in POLICIES:
         means = {name: results.mean(of, policy, dialogues, figure) for name, of in lines.items()}
         known = {name: Figure(value) for name, value in means.items() if value is not None}
-        rows.append(Row(policy, known))
-    board = Board(
+        rows.append(LeaderboardRow(policy, known))
+    table = LeaderboardTable(
         title=f"{FIGURES[figure]} after {dialogues} training dialogues (Table {TABLES[dialogues]})",
         keys={"dialogues": dialogues, "figure": figure},
         columns=[Column(name, name, 1) for name in lines],
@@ -122,12 +130,12 @@ def _board(tasks: Sequence[str], dialogues: int, figure: str, own: Row | None) -
         heading="Task",
         transposed=True,
     )
-    return board.with_own(own) if own else board
+    return table.with_own(own) if own else table
 
 
-def _own(entry: ScoredSystem) -> dict[str, Row]:
+def _own(entry: ScoredSystem) -> dict[str, LeaderboardRow]:
     """Return the rows of one's own by figure, each with its tasks and their mean."""
-    rows = {figure: Row(entry.name, {}, "own") for figure in FIGURES}
+    rows = {figure: LeaderboardRow(entry.name, {}, "own") for figure in FIGURES}
     only_whole = {score.scope for score in entry.scores} == {WHOLE}
     for score in entry.scores:
         if score.name in FIGURES:
@@ -136,5 +144,5 @@ def _own(entry: ScoredSystem) -> dict[str, Row]:
             if name == WHOLE:
                 name = str(entry.meta["tasks"]) if only_whole else MEAN
             figures = {**row.figures, name: Figure(score.value, score.interval)}
-            rows[score.name] = Row(row.system, figures, "own")
+            rows[score.name] = LeaderboardRow(row.system, figures, "own")
     return rows

@@ -11,14 +11,14 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import DataError, UsageError
-from mwzeval.multiwoz.board import (
+from mwzeval.multiwoz.leaderboard import (
     COMPARED,
     Leaderboard,
     published_document,
     read_leaderboard,
     standings,
 )
-from mwzeval.report.leaderboard import Board, Row, rounded
+from mwzeval.report.leaderboard import LeaderboardRow, LeaderboardTable, rounded
 from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.score import Interval, Score, Signature
 from mwzeval.scores.sheets import FORMATS, render
@@ -35,7 +35,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def board() -> Leaderboard:
+def leaderboard() -> Leaderboard:
     return read_leaderboard()
 
 
@@ -74,19 +74,19 @@ def entry(
     return ScoredSystem("mine", tuple(scores), {})
 
 
-def published(board: Board) -> list[Row]:
-    return [row for row in board.rows if row.kind == "published"]
+def published(leaderboard: LeaderboardTable) -> list[LeaderboardRow]:
+    return [row for row in leaderboard.rows if row.kind == "published"]
 
 
-def above(board: Board) -> int | None:
-    kinds = [row.kind for row in board.rows]
+def above(leaderboard: LeaderboardTable) -> int | None:
+    kinds = [row.kind for row in leaderboard.rows]
     return kinds.index("own") if "own" in kinds else None
 
 
 @pytest.mark.integration
 def test_the_figures_are_those_published_and_combined_is_not_copied() -> None:
     published = read_json(shared("data", "multiwoz", "leaderboard.json"))
-    ours = read_json(ROOT / "data" / "boards" / "multiwoz.json")
+    ours = read_json(ROOT / "data" / "leaderboards" / "multiwoz.json")
     assert ours["source"]
     assert ours["reference_corpus"] == published["reference_corpus"]
     for table in TABLES:
@@ -95,11 +95,11 @@ def test_the_figures_are_those_published_and_combined_is_not_copied() -> None:
 
 
 def test_tables_beside_are_complete_and_say_what_is_not_comparable(
-    board: Leaderboard, capsys: pytest.CaptureFixture[str]
+    leaderboard: Leaderboard, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tracking = board.beside["state_tracking"]
-    rows = {row.system: row for row in tracking.board.rows}
-    assert len(rows) == len(tracking.board.rows) == 30
+    tracking = leaderboard.beside["state_tracking"]
+    rows = {row.system: row for row in tracking.table.rows}
+    assert len(rows) == len(tracking.table.rows) == 30
     versions = {
         name: [row.figures[name].value for row in rows.values() if name in row.figures]
         for name in ("joint_2.0", "slot_2.0", "joint_2.1", "slot_2.1", "joint_2.2")
@@ -121,24 +121,24 @@ def test_tables_beside_are_complete_and_say_what_is_not_comparable(
         assert reason in shown
     assert main(["leaderboard"]) == 0
     shown = capsys.readouterr().out
-    assert all(each.board.title in shown for each in board.beside.values())
+    assert all(each.table.title in shown for each in leaderboard.beside.values())
 
 
-def test_no_system_is_placed_in_a_table_beside(board: Leaderboard) -> None:
+def test_no_system_is_placed_in_a_table_beside(leaderboard: Leaderboard) -> None:
     with pytest.raises(UsageError, match="state_tracking"):
-        standings(board, entry(), "state_tracking")
-    shown = standings(board, entry())
+        standings(leaderboard, entry(), "state_tracking")
+    shown = standings(leaderboard, entry())
     assert not shown.beside
 
 
-def test_combined_scores_are_computed_and_rows_sorted_by_them(board: Leaderboard) -> None:
-    end_to_end = board.tables["end_to_end"].rows[:-1]
+def test_combined_scores_are_computed_and_rows_sorted_by_them(leaderboard: Leaderboard) -> None:
+    end_to_end = leaderboard.tables["end_to_end"].rows[:-1]
     found = {row.system: row.figures["combined"].value for row in end_to_end}
     assert rounded(found["DAMD"]) == "69.2"
     assert rounded(found["GALAXY"]) == "100.2"
-    for table in board.tables.values():
+    for table in leaderboard.tables.values():
         *rows, reference = table.rows
-        assert reference is board.reference_corpus
+        assert reference is leaderboard.reference_corpus
         scores = [row.figures["combined"].value for row in rows]
         assert scores == sorted(scores, reverse=True)
 
@@ -154,19 +154,19 @@ def test_a_damaged_file_of_tables_is_an_error(elsewhere: Path, text: str) -> Non
     ("figures", "better"), [((100, 100, 30), 0), ((85.9, 76.5, 19.1), 5), ((1, 1, 1), 17)]
 )
 def test_a_system_stands_where_its_combined_score_puts_it(
-    board: Leaderboard, figures: tuple[float, float, float], better: int
+    leaderboard: Leaderboard, figures: tuple[float, float, float], better: int
 ) -> None:
-    tables = standings(board, entry(*figures)).tables
+    tables = standings(leaderboard, entry(*figures)).tables
     assert above(tables["end_to_end"]) == better
     assert above(tables["policy_optimization"]) is None
 
 
-def test_a_system_with_gold_states_stands_among_those(board: Leaderboard) -> None:
+def test_a_system_with_gold_states_stands_among_those(leaderboard: Leaderboard) -> None:
     system = entry(state="gold")
-    shown = standings(board, system)
+    shown = standings(leaderboard, system)
     assert [above(table) is None for table in shown.tables.values()] == [True, False]
     assert not shown.cautions
-    forced = standings(board, system, "end_to_end")
+    forced = standings(leaderboard, system, "end_to_end")
     assert list(forced.tables) == ["end_to_end"]
     assert above(forced.tables["end_to_end"]) is None
     (caution,) = forced.cautions
@@ -174,11 +174,11 @@ def test_a_system_with_gold_states_stands_among_those(board: Leaderboard) -> Non
 
 
 def test_similar_is_what_an_interval_of_the_difference_does_not_exclude(
-    board: Leaderboard,
+    leaderboard: Leaderboard,
 ) -> None:
     width = 1.0
     system = entry(85.0, 75.0, 19.0, width=width)
-    shown = standings(board, system, "end_to_end")
+    shown = standings(leaderboard, system, "end_to_end")
     assert shown.own is not None
     for row in published(shown.tables["end_to_end"]):
         for name in COMPARED:
@@ -193,9 +193,9 @@ def test_similar_is_what_an_interval_of_the_difference_does_not_exclude(
 
 
 def test_without_intervals_rates_get_one_and_nothing_else_is_called_similar(
-    board: Leaderboard,
+    leaderboard: Leaderboard,
 ) -> None:
-    shown = standings(board, entry(85.0, 75.0, 19.0, width=None))
+    shown = standings(leaderboard, entry(85.0, 75.0, 19.0, width=None))
     assert shown.own is not None
     interval = shown.own.figures["inform"].interval
     assert interval is not None
@@ -214,14 +214,16 @@ def test_without_intervals_rates_get_one_and_nothing_else_is_called_similar(
         {"rules": "2023"},
     ],
 )
-def test_what_was_scored_otherwise_is_refused(board: Leaderboard, choices: dict[str, str]) -> None:
+def test_what_was_scored_otherwise_is_refused(
+    leaderboard: Leaderboard, choices: dict[str, str]
+) -> None:
     (key,) = choices
     with pytest.raises(UsageError, match=f"{key} is "):
-        standings(board, entry(**choices))  # type: ignore[arg-type]
+        standings(leaderboard, entry(**choices))  # type: ignore[arg-type]
 
 
-def test_missing_dialogues_or_turns_are_cautioned(board: Leaderboard) -> None:
-    cautions = standings(board, entry(n=999, turns="7371")).cautions
+def test_missing_dialogues_or_turns_are_cautioned(leaderboard: Leaderboard) -> None:
+    cautions = standings(leaderboard, entry(n=999, turns="7371")).cautions
     assert len(cautions) == 2
     assert "999" in cautions[0]
 
@@ -261,7 +263,7 @@ def test_a_published_system_finds_itself_on_real_data(capsys: pytest.CaptureFixt
     assert damd["similar"] == []
 
 
-def test_scores_that_are_missing_are_named(board: Leaderboard) -> None:
+def test_scores_that_are_missing_are_named(leaderboard: Leaderboard) -> None:
     for kept, message in ((0, "inform, success, bleu, combined"), (2, "bleu, combined")):
         with pytest.raises(UsageError, match=message):
-            standings(board, replace(entry(), scores=entry().scores[:kept]))
+            standings(leaderboard, replace(entry(), scores=entry().scores[:kept]))

@@ -20,10 +20,10 @@ from mwzeval.report.leaderboard import (
     NOTED,
     OURS,
     SIMILAR,
-    Board,
     Column,
     Figure,
-    Row,
+    LeaderboardRow,
+    LeaderboardTable,
     read_published,
     row_of,
 )
@@ -49,10 +49,10 @@ COLUMNS = (
 )
 
 
-class Beside(NamedTuple):
+class OtherTable(NamedTuple):
     """A published table without a place for one's own system, and why: what is not comparable."""
 
-    board: Board
+    table: LeaderboardTable
     source: str
     not_comparable: Sequence[str]
 
@@ -68,9 +68,9 @@ class Leaderboard:
     source: str
     conditions: Mapping[str, str]
     states: Mapping[str, str]
-    reference_corpus: Row
-    tables: Mapping[str, Board]
-    beside: Mapping[str, Beside]
+    reference_corpus: LeaderboardRow
+    tables: Mapping[str, LeaderboardTable]
+    beside: Mapping[str, OtherTable]
 
 
 def read_leaderboard(path: Path | None = None) -> Leaderboard:
@@ -79,7 +79,7 @@ def read_leaderboard(path: Path | None = None) -> Leaderboard:
     Combined scores are computed, whatever it has. Raises `DataError` when it cannot be read or is
     not such a file.
     """
-    return read_published(path or embedded("boards", "multiwoz.json"), _leaderboard)
+    return read_published(path or embedded("leaderboards", "multiwoz.json"), _leaderboard)
 
 
 def _leaderboard(plain: Any) -> Leaderboard:
@@ -96,44 +96,46 @@ def _leaderboard(plain: Any) -> Leaderboard:
         systems.sort(key=lambda of: -of["combined"])
         rows = (*(_row(of, names) for of in systems), reference)
         title = f"{name.replace('_', ' ')} (states: {states})"
-        tables[name] = Board(title, {"table": name}, COLUMNS, rows, "combined")
+        tables[name] = LeaderboardTable(title, {"table": name}, COLUMNS, rows, "combined")
     beside = {}
     for name, table in plain["beside"].items():
         columns = [
             Column(figure, label, 2, as_published=True) for figure, label in table["columns"]
         ]
         rows = tuple(_row(of, [column.name for column in columns]) for of in table["rows"])
-        board = Board(table["title"], {"table": name}, columns, rows)
-        beside[name] = Beside(board, table["source"], table["not_comparable"])
+        listed = LeaderboardTable(table["title"], {"table": name}, columns, rows)
+        beside[name] = OtherTable(listed, table["source"], table["not_comparable"])
     return Leaderboard(
         plain["source"], plain["conditions"], plain["states"], reference, tables, beside
     )
 
 
-def _row(plain: Mapping[str, Any], names: Sequence[str]) -> Row:
+def _row(plain: Mapping[str, Any], names: Sequence[str]) -> LeaderboardRow:
     figures = {name: Figure(plain[name]) for name in names if name in plain}
-    return Row(plain["system"], figures, source=plain.get("paper"), note=plain.get("note"))
+    return LeaderboardRow(
+        plain["system"], figures, source=plain.get("paper"), note=plain.get("note")
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Standings:
     """Tables to be shown, one's own system in those where it has a place, and what to mind."""
 
-    tables: Mapping[str, Board]
-    own: Row | None = None
+    tables: Mapping[str, LeaderboardTable]
+    own: LeaderboardRow | None = None
     cautions: tuple[str, ...] = ()
-    beside: Mapping[str, Beside] = field(default_factory=dict)
+    beside: Mapping[str, OtherTable] = field(default_factory=dict)
 
 
 def standings(
-    board: Leaderboard, entry: ScoredSystem | None = None, table: str | None = None
+    leaderboard: Leaderboard, entry: ScoredSystem | None = None, table: str | None = None
 ) -> Standings:
     """Return the tables (or one), with the system in those whose systems have states as it has.
 
     Those beside have a place for none. Raises `UsageError` for an unknown table, or when the system
     cannot be compared with any, or the table is one beside.
     """
-    tables, beside = board.tables, board.beside
+    tables, beside = leaderboard.tables, leaderboard.beside
     if table is not None:
         name, known = table.replace("-", "_"), (*tables, *beside)
         if name not in known:
@@ -145,25 +147,28 @@ def standings(
         beside = {name: beside[name]} if name in beside else {}
     if entry is None:
         return Standings(tables, beside=beside)
-    own, choices = own_row(entry, board.conditions)
-    units, state = int(board.conditions["n"]), choices.get("state")
+    own, choices = own_row(entry, leaderboard.conditions)
+    units, state = int(leaderboard.conditions["n"]), choices.get("state")
     placed = {
-        name: with_similar(each, own, units).with_own(own) if board.states[name] == state else each
+        name: with_similar(each, own, units).with_own(own)
+        if leaderboard.states[name] == state
+        else each
         for name, each in tables.items()
     }
     cautions = []
     for key, what in COVERAGE.items():
-        if key in choices and choices[key] != board.conditions[key]:
+        if key in choices and choices[key] != leaderboard.conditions[key]:
             cautions.append(
                 f"{own.system}: {what} scored are {choices[key]}, of the published systems "
-                f"{board.conditions[key]}; figures of other dialogues or turns do not quite compare"
+                f"{leaderboard.conditions[key]}; figures of other dialogues or turns do not quite "
+                "compare"
             )
     if table is not None:
         cautions += [
             f"{own.system} has no place in {name}: its states are {state}, those of the systems "
-            f"there are {board.states[name]}"
+            f"there are {leaderboard.states[name]}"
             for name in tables
-            if board.states[name] != state
+            if leaderboard.states[name] != state
         ]
     if lacking := [name for name in COMPARED if own.figures[name].interval is None]:
         cautions.append(
@@ -179,38 +184,40 @@ def published_document(entry: ScoredSystem | None, table: str | None = None) -> 
     Those from which the system does not differ significantly are marked. Raises `UsageError` for
     an unknown table, or a system that was scored under other conditions.
     """
-    board = read_leaderboard()
-    shown = standings(board, entry, table)
-    boards = (*shown.tables.values(), *(each.board for each in shown.beside.values()))
+    leaderboard = read_leaderboard()
+    shown = standings(leaderboard, entry, table)
+    listed = (*shown.tables.values(), *(each.table for each in shown.beside.values()))
     own = shown.own
     conditions = (
         "published figures: {corpus}, {fold} fold, rules {rules}, BLEU against {references}, "
-        "{n} dialogues".format_map(board.conditions)
+        "{n} dialogues".format_map(leaderboard.conditions)
     )
     return Document(
         heading=(conditions,) if shown.tables else (),
-        sheets=tuple(each.sheet() for each in boards),
+        sheets=tuple(each.sheet() for each in listed),
         notes=(
-            *_notes(board, shown),
-            *(f"{NOTED} {of.system}: {of.note}" for each in boards for of in each.rows if of.note),
+            *_notes(leaderboard, shown),
+            *(f"{NOTED} {of.system}: {of.note}" for each in listed for of in each.rows if of.note),
         ),
         records=tuple(
             {
                 **each.record(row, name, figure),
                 "similar": name in row.similar if row.kind == "published" and own else None,
             }
-            for each in boards
+            for each in listed
             for row, name, figure in each.figures()
         ),
         plain={
             "schema": SCHEMA,
-            "source": board.source,
-            "conditions": dict(board.conditions),
+            "source": leaderboard.source,
+            "conditions": dict(leaderboard.conditions),
             "cautions": list(shown.cautions),
-            "reference_corpus": {n: f.value for n, f in board.reference_corpus.figures.items()},
+            "reference_corpus": {
+                n: f.value for n, f in leaderboard.reference_corpus.figures.items()
+            },
             "tables": {
                 each.keys["table"]: [_plain(row) for row in each.rows if row.kind != "reference"]
-                for each in boards
+                for each in listed
             },
             "beside": {
                 name: {"source": each.source, "not_comparable": each.not_comparable}
@@ -220,13 +227,13 @@ def published_document(entry: ScoredSystem | None, table: str | None = None) -> 
     )
 
 
-def _notes(board: Leaderboard, shown: Standings) -> Iterator[str]:
+def _notes(leaderboard: Leaderboard, shown: Standings) -> Iterator[str]:
     if shown.tables:
-        yield f"source: {board.source}"
+        yield f"source: {leaderboard.source}"
         yield (
             "Combined is computed: (Inform + Success) / 2 + BLEU. Published figures are taken to "
-            f"be of rules {board.conditions['rules']}; those added later may not be, the source "
-            "does not say."
+            f"be of rules {leaderboard.conditions['rules']}; those added later may not be, the "
+            "source does not say."
         )
     if shown.tables and shown.own is not None:
         yield (
@@ -235,12 +242,12 @@ def _notes(board: Leaderboard, shown: Standings) -> Iterator[str]:
             f"unpaired, hence conservative); {SIMILAR} behind a name: in none of the four figures."
         )
     yield from shown.cautions
-    for table in shown.beside.values():
-        yield f"{table.board.title}: from {table.source}"
-        yield from (f"  {reason}" for reason in table.not_comparable)
+    for other in shown.beside.values():
+        yield f"{other.table.title}: from {other.source}"
+        yield from (f"  {reason}" for reason in other.not_comparable)
 
 
-def _plain(row: Row) -> Mapping[str, Any]:
+def _plain(row: LeaderboardRow) -> Mapping[str, Any]:
     figures = {name: figure.plain() for name, figure in row.figures.items()}
     if row.kind == "own":
         return {"system": row.system, "published": False, "figures": figures}
@@ -263,7 +270,9 @@ def combined(inform: float, success: float, bleu: float) -> Decimal:
     return (Decimal(str(inform)) + Decimal(str(success))) / 2 + Decimal(str(bleu))
 
 
-def own_row(entry: ScoredSystem, conditions: Mapping[str, str]) -> tuple[Row, dict[str, str]]:
+def own_row(
+    entry: ScoredSystem, conditions: Mapping[str, str]
+) -> tuple[LeaderboardRow, dict[str, str]]:
     """Return the row of a system that was scored, and the choices in its signatures.
 
     `conditions` are those of the published figures, as keys of signatures. Rates without an
@@ -301,16 +310,16 @@ def own_row(entry: ScoredSystem, conditions: Mapping[str, str]) -> tuple[Row, di
     return replace(row, figures=figures), choices
 
 
-def with_similar(board: Board, own: Row, units: int) -> Board:
-    """Return a board with what is similar to a system marked; `units` were scored of each."""
+def with_similar(table: LeaderboardTable, own: LeaderboardRow, units: int) -> LeaderboardTable:
+    """Return a table with what is similar to a system marked; `units` were scored of each."""
     rows = (
         replace(row, similar=similar_figures(own, row, units)) if row.kind == "published" else row
-        for row in board.rows
+        for row in table.rows
     )
-    return replace(board, rows=tuple(rows))
+    return replace(table, rows=tuple(rows))
 
 
-def similar_figures(own: Row, published: Row, units: int) -> frozenset[str]:
+def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) -> frozenset[str]:
     """Return the published figures from which the system's do not differ significantly.
 
     Both have sampling error: the interval of the difference is put together from those of the two

@@ -10,7 +10,14 @@ from typing import Any
 from mwzeval.dstc7.tracks import RANKED, Track
 from mwzeval.errors import UsageError
 from mwzeval.files.downloads import embedded
-from mwzeval.report.leaderboard import Board, Column, Figure, Row, read_published, row_of
+from mwzeval.report.leaderboard import (
+    Column,
+    Figure,
+    LeaderboardRow,
+    LeaderboardTable,
+    read_published,
+    row_of,
+)
 from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.sheets import Document
 
@@ -23,14 +30,14 @@ CHANCE = "random ranking (expected)"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All boards, the sources by their short names, and what to mind about them.
+    """All tables, the sources by their short names, and what to mind about them.
 
-    A board is of one test set (`case` of Advising) or of dev; figures are 0 to 1.
+    A table is of one test set (`case` of Advising) or of dev; figures are 0 to 1.
     """
 
     sources: Mapping[str, str]
     cautions: tuple[str, ...]
-    boards: tuple[Board, ...]
+    tables: tuple[LeaderboardTable, ...]
 
 
 def read_results(path: Path | None = None) -> Results:
@@ -38,22 +45,22 @@ def read_results(path: Path | None = None) -> Results:
 
     Raises `DataError` when it cannot be read or is not such a file.
     """
-    return read_published(path or embedded("boards", "dstc7.json"), _results)
+    return read_published(path or embedded("leaderboards", "dstc7.json"), _results)
 
 
 def _results(plain: Any) -> Results:
-    boards = tuple(map(_board, plain["tables"]))
-    return Results(plain["sources"], tuple(plain["cautions"]), boards)
+    tables = tuple(map(_table, plain["tables"]))
+    return Results(plain["sources"], tuple(plain["cautions"]), tables)
 
 
-def _board(plain: Mapping[str, Any]) -> Board:
+def _table(plain: Mapping[str, Any]) -> LeaderboardTable:
     keys = {key: plain[key] for key in ("track", "case", "split")}
     rows = []
     for system in plain["systems"]:
         figures = {name: Figure(float(system[name])) for name in FIGURES if name in system}
-        rows.append(Row(system["system"], figures, source=system["source"]))
+        rows.append(LeaderboardRow(system["system"], figures, source=system["source"]))
     rows.sort(key=lambda r: -r.figures[RANKED_BY].value if RANKED_BY in r.figures else 1.0)
-    return Board(
+    return LeaderboardTable(
         title=" ".join(part for part in keys.values() if part),
         keys=keys,
         columns=tuple(Column(name, LABELS.get(name, name.capitalize()), 4) for name in FIGURES),
@@ -63,26 +70,30 @@ def _board(plain: Mapping[str, Any]) -> Board:
     )
 
 
-def _chance(track: str) -> Iterator[Row]:
+def _chance(track: str) -> Iterator[LeaderboardRow]:
     """Yield what a random ranking of a hundred with one right answer scores on average."""
     if track.endswith(("-1", "-5")):
         hits = {f"recall@{k}": k / RANKED for k in (1, 2, 5, 10, 50)}
         mrr = sum(1 / place for place in range(1, RANKED + 1)) / RANKED
         values = {**hits, "mrr": mrr, "final": (mrr + hits["recall@10"]) / 2}
-        yield Row(CHANCE, {name: Figure(value) for name, value in values.items()}, "reference")
+        yield LeaderboardRow(
+            CHANCE, {name: Figure(value) for name, value in values.items()}, "reference"
+        )
 
 
-def boards_of(results: Results, track: Track, split: str | None = None) -> tuple[Board, ...]:
-    """Return the boards of a track: of its test set if it says one, of a split if asked for.
+def tables_of(
+    results: Results, track: Track, split: str | None = None
+) -> tuple[LeaderboardTable, ...]:
+    """Return the tables of a track: of its test set if it says one, of a split if asked for.
 
     Raises `UsageError` when nothing is published.
     """
     found = tuple(
-        board
-        for board in results.boards
-        if board.keys["track"] == track.name
-        and (split is None or board.keys["split"] == split)
-        and (track.case is None or board.keys["case"] in (None, track.case))
+        table
+        for table in results.tables
+        if table.keys["track"] == track.name
+        and (split is None or table.keys["split"] == split)
+        and (track.case is None or table.keys["case"] in (None, track.case))
     )
     if not found:
         raise UsageError(f"no results of {track.name} on {split or 'any split'} are known")
@@ -90,9 +101,9 @@ def boards_of(results: Results, track: Track, split: str | None = None) -> tuple
 
 
 def published_document(
-    results: Results, boards: Sequence[Board], entry: ScoredSystem | None = None
+    results: Results, tables: Sequence[LeaderboardTable], entry: ScoredSystem | None = None
 ) -> Document:
-    """Return boards as a document, with a submission in its place where it is of the same split.
+    """Return tables as a document, with a submission in its place where it is of the same split.
 
     The submission's interval stands below it when its report has any. Raises `UsageError` when its
     scores are not the official ones (the F-score, or figures as of 2018).
@@ -103,24 +114,24 @@ def published_document(
             raise UsageError("published results are official scores: no F-score, and no compat")
         own = row_of(entry, {name: name for name in FIGURES})
         place = meta["corpus"], "dev" if meta["fold"] == "valid" else meta["fold"]
-        boards = [
-            board.with_own(own)
-            if (board.keys["track"], board.keys["split"]) == place
-            and (meta["case"] is None or board.keys["case"] in (None, meta["case"]))
-            else board
-            for board in boards
+        tables = [
+            table.with_own(own)
+            if (table.keys["track"], table.keys["split"]) == place
+            and (meta["case"] is None or table.keys["case"] in (None, meta["case"]))
+            else table
+            for table in tables
         ]
-    used = {row.source for board in boards for row in board.rows}
+    used = {row.source for table in tables for row in table.rows}
     sources = (f"{key}: {text}" for key, text in results.sources.items() if key in used)
     records = tuple(
-        {**board.record(row, name, figure), "source": row.source}
-        for board in boards
-        for row, name, figure in board.figures()
+        {**table.record(row, name, figure), "source": row.source}
+        for table in tables
+        for row, name, figure in table.figures()
     )
-    tracks = dict.fromkeys(board.keys["track"] for board in boards)
+    tracks = dict.fromkeys(table.keys["track"] for table in tables)
     return Document(
         heading=(f"published results: {', '.join(tracks)}",),
-        sheets=tuple(board.sheet() for board in boards),
+        sheets=tuple(table.sheet() for table in tables),
         notes=(*results.cautions, *sources),
         records=records,
         plain={"sources": dict(results.sources), "rows": records},
