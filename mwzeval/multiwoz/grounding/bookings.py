@@ -39,7 +39,7 @@ class Miss(NamedTuple):
 
     slot: str
     value: str | None
-    wanted: tuple[str, ...]
+    accepted: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ def judge_booking(
         if (slot := _slot(raw_slot)) in BOOKING_SLOTS[domain]
     }
     misses += [
-        Miss(slot, booked.slots.get(slot), wanted)
-        for slot, wanted in accepted.items()
-        if booked.slots.get(slot) not in wanted
+        Miss(slot, booked.slots.get(slot), values)
+        for slot, values in accepted.items()
+        if booked.slots.get(slot) not in values
     ]
     return BookingOutcome(True, tuple(misses))
 

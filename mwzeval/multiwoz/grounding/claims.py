@@ -86,7 +86,8 @@ FEW = 8
 """Up to so many venues on offer are asked one by one whether they have a value."""
 
 
-class SystemTurn(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SystemTurn:
     """A turn of the system: its words, its (normalised) state, and what it mentions.
 
     `booked` are the domains booked by this turn; `calls` are those made for it.
@@ -230,20 +231,20 @@ class Grounding:
         progress = Progress(
             {
                 # Who asks by name need not be told it, but may not be misled.
-                domain: replace(wanted, needs_offer=NeedsOffer.IF_MADE)
-                if domain in NAMED_BY and wanted.needs_offer is NeedsOffer.NEVER
-                else wanted
-                for domain, wanted in goal.items()
+                domain: replace(part, needs_offer=NeedsOffer.IF_MADE)
+                if domain in NAMED_BY and part.needs_offer is NeedsOffer.NEVER
+                else part
+                for domain, part in goal.items()
             }
         )
         for domain, last in named.items():
             if domain in goal:
                 progress.offered[domain] = self._chosen(domain, last, turns)
         goal = dict(progress.goal)
-        for domain, wanted in goal.items():
-            venues = progress.offered[domain] or tuple(sorted(wanted.satisfying))
-            requested = wanted.requested - self._unanswerable(domain, wanted, venues)
-            goal[domain] = replace(wanted, requested=requested)
+        for domain, part in goal.items():
+            venues = progress.offered[domain] or tuple(sorted(part.satisfying))
+            requested = part.requested - self._unanswerable(domain, part, venues)
+            goal[domain] = replace(part, requested=requested)
             after_booking = [*compress(read, (domain in turn.booked for turn in turns))]
             progress.provided[domain] = {
                 slot
@@ -266,7 +267,7 @@ class Grounding:
         return _among(last.venues, self.database.find(domain, later)) or last.venues
 
     def _unanswerable(
-        self, domain: str, wanted: DomainGoal, venues: tuple[str, ...]
+        self, domain: str, part: DomainGoal, venues: tuple[str, ...]
     ) -> frozenset[str]:
         """Return the requested slots to which the database has no answer."""
         real = _real(venues)
@@ -274,7 +275,7 @@ class Grounding:
             return frozenset()
         return frozenset(
             slot
-            for slot in wanted.requested - {REFERENCE}
+            for slot in part.requested - {REFERENCE}
             if not any(self.facts.knows(domain, venue, PROVIDABLE[slot]) for venue in real)
         )
 
@@ -452,16 +453,16 @@ def _among(venues: tuple[str, ...], found: Sequence[str]) -> tuple[str, ...]:
 
 
 def with_named_venues(
-    wanted: Mapping[str, DomainGoal], goals: Mapping[str, Goal], facts: VenueFacts
+    domain_goals: Mapping[str, DomainGoal], goals: Mapping[str, Goal], facts: VenueFacts
 ) -> dict[str, DomainGoal]:
     """Return a goal with the venues of the very names that it asks for.
 
     An alias of the rules can hide a venue: "the junction" is one in the database.
     """
-    complete = dict(wanted)
+    complete = dict(domain_goals)
     for domain, goal in goals.items():
         called = facts.called(domain, goal.informable.get("name", ""))
-        part = wanted[domain]
+        part = domain_goals[domain]
         if not part.satisfying.issuperset(called):
             complete[domain] = replace(part, satisfying=part.satisfying.union(called))
     return complete

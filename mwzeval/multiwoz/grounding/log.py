@@ -187,8 +187,8 @@ def _has_failed(value: Any) -> bool:
         return False
     for key, inner in value.items():
         failing = FAILED_WHEN.get(str(key).lower(), ())
-        said = inner.lower() if isinstance(inner, str) else bool(inner)
-        if said in failing or (failing == (True,) and bool(inner)):
+        plain = inner.lower() if isinstance(inner, str) else bool(inner)
+        if plain in failing or (failing == (True,) and bool(inner)):
             return True
     return False
 
@@ -202,18 +202,18 @@ def folded(name: str) -> tuple[str, ...]:
 
 def is_same(mention: Mention, value: str) -> bool:
     """Tell whether a mention says a value that a tool returned."""
-    slot, said = mention.slot, mention.value or mention.text
-    if said == value:
+    slot, claimed = mention.slot, mention.value or mention.text
+    if claimed == value:
         return True
     if slot in AMOUNTS or slot in OTHER_END:
-        first, second = comparable(slot, said), comparable(slot, value)
+        first, second = comparable(slot, claimed), comparable(slot, value)
         if isinstance(first, float) and isinstance(second, float) and slot == "price":
             return is_total(first, second)
         return first == second
     if slot in ("phone", "postcode"):
         spelled = SPELLED["postcode"]
-        return spelled(said)[-10:] == spelled(value)[-10:]
-    words, returned = folded(said), folded(value)
+        return spelled(claimed)[-10:] == spelled(value)[-10:]
+    words, returned = folded(claimed), folded(value)
     if slot == "address":
         # People leave the last part out, or add the town.
         return words[: len(returned)] == returned[: len(words)]

@@ -277,8 +277,8 @@ class Words:
         if name == "reference":
             early = [
                 turn
-                for turn, said in enumerate(self.grounded.turns)
-                for mention in said.mentions
+                for turn, words in enumerate(self.grounded.turns)
+                for mention in words.mentions
                 if mention.slot == name and mention.domain in (domain, None)
             ]
             if early and domain in NAMED_BY:

@@ -174,10 +174,10 @@ class Statements:
             return ()
         behind = PATTERNS["for all"].match(text, end)
         _, begin = self._sentence(start)
-        said = behind or next(PATTERNS["travellers"].finditer(text, begin, start), None)
-        if said is None:
+        counted = behind or next(PATTERNS["travellers"].finditer(text, begin, start), None)
+        if counted is None:
             return ()
-        word = said["number"].lower()
+        word = counted["number"].lower()
         travellers = 2 if word == "both" else int(NUMBER_WORDS.get(word, word))
         is_total = behind or PATTERNS["total"].search(text, begin, start)
         return (travellers,) if is_total else (1, travellers)
@@ -337,13 +337,13 @@ def domains_of(noun: str, among: Iterable[str]) -> list[str]:
 
 
 def compare_counts(
-    response: str, said: Sequence[Mention], state: State, database: Database
+    response: str, mentions: Sequence[Mention], state: State, database: Database
 ) -> Iterator[tuple[Mention, bool, tuple[int, ...]]]:
     """Yield the counts of a response, whether the database finds so many, and how many it finds.
 
     It is asked for the turn's state, also with the values that the response says, and for parts of
     both, as people count before they have told everything; how many it finds is told for the state
-    and for both. `said` are the response's mentions.
+    and for both. `mentions` are those of the response.
     """
     if not state:
         return
@@ -353,7 +353,7 @@ def compare_counts(
         if len(domains) != 1 or (count.rest and PATTERNS["another kind"].search(count.rest)):
             continue
         (domain,) = domains
-        of_domain = [mention for mention in said if mention.domain == domain]
+        of_domain = [mention for mention in mentions if mention.domain == domain]
         values = {m.slot: m.value for m in of_domain if m.value and m.slot in COUNTED_BY}
         whole = tuple(
             dict.fromkeys(

@@ -43,7 +43,6 @@ from mwzeval.multiwoz.grounding.claims import (
     Claim,
     Grounded,
     Grounding,
-    SystemTurn,
     claims_of,
     with_named_venues,
 )
@@ -257,23 +256,11 @@ class Judge:
         transcript = read_transcript(
             messages, self._delexicalizer, self.rules, bookings, tuple(goals), self._tools
         )
-        exchanges = transcript.exchanges
-        wanted = with_named_venues(prepare_goal(goals, self.database), goals, self.facts)
+        domain_goals = with_named_venues(prepare_goal(goals, self.database), goals, self.facts)
         made = (made.booking for made in transcript.bookings)
         booked = booked_by_calls(made, self.database, self.facts)
-        turns = [
-            SystemTurn(
-                exchange.agent,
-                exchange.state,
-                exchange.agent_mentions,
-                # What is booked in an exchange that nobody knows counts as booked in all of them.
-                frozenset(b.booking.domain for b in transcript.bookings if (b.turn or 0) <= number),
-                exchange.calls,
-            )
-            for number, exchange in enumerate(exchanges)
-        ]
-        grounded = self._grounding.judge(wanted, turns)
-        return _Dialogue(goal, goals, transcript, wanted, booked, grounded)
+        grounded = self._grounding.judge(domain_goals, transcript.exchanges)
+        return _Dialogue(goal, goals, transcript, domain_goals, booked, grounded)
 
     def _log_of(self, dialogue: _Dialogue) -> tuple[CheckedMention, ...]:
         return compare_with_log(dialogue.grounded, self.database, self.facts)
@@ -282,14 +269,14 @@ class Judge:
 class _Dialogue(NamedTuple):
     """A dialogue and its goal, compared with the database.
 
-    `goal` is as it was given; `wanted` are the venues that satisfy it, `booked` the last booking of
-    each domain, and `grounded` is what the database says of the agent's words.
+    `goal` is as it was given; `domain_goals` have the venues that satisfy it, `booked` is the last
+    booking of each domain, and `grounded` what the database says of the agent's words.
     """
 
     goal: Mapping[str, Any]
     goals: Mapping[str, Goal]
     transcript: Transcript
-    wanted: Mapping[str, DomainGoal]
+    domain_goals: Mapping[str, DomainGoal]
     booked: Mapping[str, Booked]
     grounded: Grounded
 
@@ -305,7 +292,7 @@ class DomainJudge:
         self._bookings = dialogue.transcript.bookings_of(domain)
         self._domain = domain
         self._goal = dialogue.goals[domain]
-        self._satisfying = dialogue.wanted[domain].satisfying
+        self._satisfying = dialogue.domain_goals[domain].satisfying
         self._booked = dialogue.booked.get(domain)
 
     def judgement(self) -> DomainJudgement:
@@ -380,7 +367,7 @@ class DomainJudge:
     def _ride_reasons(self) -> Iterator[Reason]:
         """Yield what of the last taxi ordered, or of what is said of it, is not as wanted."""
         goal = self._goal.informable
-        wanted = {slot: goal[slot] for slot in RIDE_SLOTS if goal.get(slot)}
+        constraints = {slot: goal[slot] for slot in RIDE_SLOTS if goal.get(slot)}
         turn: int | None = None
         slots: Mapping[str, str] = {}
         for number, exchange in enumerate(self._exchanges):
@@ -390,23 +377,23 @@ class DomainJudge:
         if reported := [made.booking.slots for made in self._bookings if made.turn is None]:
             turn, slots = len(self._exchanges), reported[-1]
         ride = {normalize_slot(slot): value for slot, value in slots.items()}
-        is_ordered = not ride.keys().isdisjoint(wanted)
+        is_ordered = not ride.keys().isdisjoint(constraints)
         texts = [] if is_ordered else list(_texts_about_taxi(self._exchanges))
-        for slot, value in wanted.items():
+        for slot, value in constraints.items():
             if not is_ordered:
                 if not any(_says(slot, value, text) for text in texts):
                     yield self._reason("ride-untold", INFORM, None, slot, said="None", wanted=value)
             elif not _is_same(slot, value, ride.get(slot, ""), self._rules):
                 kind = "ride-wrong" if slot in ride else "ride-untold"
-                said = str(ride.get(slot))
-                yield self._reason(kind, INFORM, turn, slot, said=said, wanted=value)
+                given = str(ride.get(slot))
+                yield self._reason(kind, INFORM, turn, slot, said=given, wanted=value)
 
     def _is_train_described(self) -> bool:
         """Tell whether what is told of a train last is all true of one that is wanted."""
         for exchange in reversed(self._exchanges):
             last = [
                 mention
-                for mention in exchange.agent_mentions
+                for mention in exchange.mentions
                 if mention.slot in TRAIN_DESCRIBED_BY and mention.domain == "train"
             ]
             if last:
@@ -467,7 +454,7 @@ class DomainJudge:
         right = tuple(dict.fromkeys(values))
         answer = Answer(slot, False, right=right)
         for turn, exchange in enumerate(self._exchanges):
-            for mention in exchange.agent_mentions:
+            for mention in exchange.mentions:
                 if mention.slot != slot:
                     continue
                 if self._is_value_of(mention, known):
@@ -523,12 +510,12 @@ class DomainJudge:
         if self._booked is None:
             yield self._reason("not-booked", BOOKING, None)
             return
-        for slot, value, wanted in booking.misses:
+        for slot, value, accepted in booking.misses:
             if slot == BOOKED_BY[self._domain]:
                 venues = self._booked.venue, self._booked.venues
                 yield self._wrong_venue("booked-wrong", BOOKING, turn, *venues)
             else:
-                words = {"said": str(value), "wanted": " or ".join(wanted)}
+                words = {"said": str(value), "wanted": " or ".join(accepted)}
                 yield self._reason("booked-otherwise", BOOKING, turn, slot, **words)
 
     def _wrong_venue(
@@ -629,8 +616,8 @@ class VenueChoice:
         self.options = options
 
     def _after_agent(self, turn: int, exchange: Exchange) -> None:
-        text, domain = exchange.agent, self._domain
-        mentions = [mention for mention in exchange.agent_mentions if self._is_name(mention)]
+        text, domain = exchange.words, self._domain
+        mentions = [mention for mention in exchange.mentions if self._is_name(mention)]
         named = _options(
             mention
             for mention in mentions
@@ -644,15 +631,15 @@ class VenueChoice:
                 self._set(turn, ())
         elif self.is_picked:
             is_booked = domain in exchange.domains[:1] and any(
-                mention.slot == REFERENCE for mention in exchange.agent_mentions
+                mention.slot == REFERENCE for mention in exchange.mentions
             )
-            is_about = _share(self.options, _venues(exchange.agent_mentions))
+            is_about = _share(self.options, _venues(exchange.mentions))
             self.is_confirmed = self.is_confirmed or is_booked or is_about
         elif self.options and self._finds_nothing(exchange):
             self._set(turn, ())
 
     def _after_names(
-        self, turn: int, named: tuple[Option, ...], wanted: Mapping[str, str] | None
+        self, turn: int, named: tuple[Option, ...], constraints: Mapping[str, str] | None
     ) -> None:
         options = self.options
         if self.is_picked or (len(options) == 1 and len(named) > 1):
@@ -660,16 +647,16 @@ class VenueChoice:
             if _share(options, _venues(named)) or any(o.text.lower() in texts for o in options):
                 self.turn, self.is_confirmed = turn, True
                 return
-        if options and len(named) > 1 and self.is_confirmed and wanted:
+        if options and len(named) > 1 and self.is_confirmed and constraints:
             # Nobody takes one of a list that has nothing of what was asked for.
-            found = set(self._database.find(self._domain, wanted))
+            found = set(self._database.find(self._domain, constraints))
             if _share(options[:1], found) and not _share(named, found):
                 return
         self._set(turn, named)
 
     def _finds_nothing(self, exchange: Exchange) -> bool:
-        for match in _NOTHING.finditer(exchange.agent):
-            rest = SENTENCE.match(exchange.agent, match.end())
+        for match in _NOTHING.finditer(exchange.words):
+            rest = SENTENCE.match(exchange.words, match.end())
             about = domains_in(rest[0] if rest else "") or exchange.domains
             if about[:1] == (self._domain,):
                 return True
@@ -698,25 +685,25 @@ def _texts_about_taxi(exchanges: Iterable[Exchange]) -> Iterator[str]:
     for exchange in exchanges:
         since = 0 if TAXI in exchange.domains else since + 1
         if since <= _STILL_ABOUT_TAXI:
-            yield from (exchange.user, exchange.agent)
-        if TAXI in domains_in(exchange.agent):
+            yield from (exchange.user, exchange.words)
+        if TAXI in domains_in(exchange.words):
             since = 0
 
 
-def _is_same(slot: str, wanted: str, given: str, rules: Rules) -> bool:
+def _is_same(slot: str, constraint: str, given: str, rules: Rules) -> bool:
     if slot in LONG_SLOTS:
-        return comparable(LONG_SLOTS[slot], wanted) == comparable(LONG_SLOTS[slot], given)
-    if normalize_value("name", wanted, rules) == normalize_value("name", given, rules):
+        return comparable(LONG_SLOTS[slot], constraint) == comparable(LONG_SLOTS[slot], given)
+    if normalize_value("name", constraint, rules) == normalize_value("name", given, rules):
         return True
-    first, second = _words(wanted), _words(given)
+    first, second = _words(constraint), _words(given)
     return bool(second) and (first <= second or second <= first)
 
 
-def _says(slot: str, wanted: str, text: str) -> bool:
+def _says(slot: str, constraint: str, text: str) -> bool:
     if slot in LONG_SLOTS:
-        time = _TIME.search(wanted)
+        time = _TIME.search(constraint)
         return time is not None and time.groups() in (m.groups() for m in _TIME.finditer(text))
-    return _words(wanted) <= _words(text)
+    return _words(constraint) <= _words(text)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -758,7 +745,7 @@ def spoken_answer(
     """
     answer = Answer(slot, False, right=right)
     for turn, exchange in enumerate(exchanges):
-        text = exchange.agent
+        text = exchange.words
         for value in right:
             # The words of a car ("a Toyota, it is red") may come in any order.
             words = value.split() if slot == "type" else ()
@@ -767,7 +754,7 @@ def spoken_answer(
                 and all(re.search(rf"\b{re.escape(word)}\b", text, re.I) for word in words)
             ):
                 return Answer(slot, True, turn, right=right)
-        for mention in exchange.agent_mentions:
+        for mention in exchange.mentions:
             if mention.slot == slot and (domains is None or mention.domain in domains):
                 if not right and is_open:
                     return Answer(slot, True, turn)
@@ -822,7 +809,7 @@ def inform_counts(
     informed |= {
         (mention.domain, mention.slot)
         for exchange in exchanges
-        for mention in exchange.agent_mentions
+        for mention in exchange.mentions
         if mention.domain not in NAMED_BY
     }
     counted = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import starmap
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.formats.messages import Conversation
-from mwzeval.multiwoz.grounding.claims import CHECKED
+from mwzeval.multiwoz.grounding.claims import CHECKED, SystemTurn
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.normalization import State, normalize_states
@@ -53,20 +54,18 @@ OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number
 """What is called otherwise in records of bookings."""
 
 
-class Exchange(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Exchange(SystemTurn):
     """What the user says, and all that the agent does until the user speaks again.
 
-    `domains` are what the exchange is about, the surest first. `state` (normalised) is what the
-    calls so far amount to; where the agent calls nothing, what the user has said so far.
+    `domains` are what the exchange is about, the surest first. The state is what the calls so far
+    amount to; where the agent calls nothing, what the user has said so far. What was booked nobody
+    knows when counts as booked in each.
     """
 
-    user: str
-    agent: str
-    calls: tuple[FunctionCall, ...]
-    domains: tuple[str, ...]
-    state: State
-    user_mentions: Sequence[Mention]
-    agent_mentions: Sequence[Mention]
+    user: str = ""
+    user_mentions: Sequence[Mention] = ()
+    domains: tuple[str, ...] = ()
 
 
 class MadeBooking(NamedTuple):
@@ -150,7 +149,11 @@ def read_transcript(
         of_users = [*both[::2]]
         states = normalize_states(_wishes(users, topics, of_users), rules)
         found = _completed(agents, topics, both[1::2], delexicalizer)
-    columns = users, agents, calls, topics, states, of_users, found
+    booked = (
+        frozenset(b.booking.domain for b in made if (b.turn or 0) <= number)
+        for number in range(len(agents))
+    )
+    columns = agents, states, found, booked, calls, users, of_users, topics
     return Transcript(tuple(map(Exchange, *columns)), tuple(made), has_calls)
 
 

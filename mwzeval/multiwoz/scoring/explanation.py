@@ -341,43 +341,43 @@ def _constraint_failures(
     state = case.turns[index].state[domain]
     misplaced = {
         slot: other
-        for slot, wanted in changes.items()
+        for slot, constraint in changes.items()
         for other, instead in changes.items()
-        if slot not in state and instead is None and state.get(other) == wanted
+        if slot not in state and instead is None and state.get(other) == constraint
     }
-    for slot, wanted in changes.items():
+    for slot, constraint in changes.items():
         if slot in misplaced.values() and slot not in misplaced:
             continue
         other = misplaced.get(slot)
         turn, value = next(
             (at, turn.state[domain].get(slot))
             for at, turn in enumerate(case.turns)
-            if at >= index and domain in turn.state and turn.state[domain].get(slot) != wanted
+            if at >= index and domain in turn.state and turn.state[domain].get(slot) != constraint
         )
-        repairing: Changes = {slot: wanted}
+        repairing: Changes = {slot: constraint}
         if other is not None:
-            kind, repairing = "misplaced", {slot: wanted, other: None}
+            kind, repairing = "misplaced", {slot: constraint, other: None}
         else:
-            kind = "extra" if wanted is None else "missing" if value is None else "wrong"
+            kind = "extra" if constraint is None else "missing" if value is None else "wrong"
         yield Failure(
             kind=f"{kind}-constraint",
             outcome="inform",
             domain=domain,
             turn=turn,
             repair=partial(Case.constrain, since=index, domain=domain, changes=repairing),
-            words={"value": value, "wanted": wanted, "other": other},
+            words={"value": value, "wanted": constraint, "other": other},
             slot=slot,
-            then=_then(case, domain, turn, other or slot, wanted),
+            then=_then(case, domain, turn, other or slot, constraint),
         )
 
 
-def _then(case: Case, domain: str, index: int, slot: str, wanted: str | None) -> str:
+def _then(case: Case, domain: str, index: int, slot: str, constraint: str | None) -> str:
     """Return what the user wanted of a slot by the annotation, if the state has that; else ""."""
     value = case.turns[index].state[domain].get(slot)
     if case.annotated[index].get(domain, {}).get(slot) != value:
         return ""
     if value is None:
-        return f"had not asked for {slot}={wanted}"
+        return f"had not asked for {slot}={constraint}"
     return f"wanted {slot}={value}"
 
 
@@ -387,17 +387,17 @@ def _needed_changes(case: Case, domain: str, since: int) -> Changes:
     Where there is a choice, slots with another value are changed rather than missing ones, and
     these rather than slots of which the goal says nothing.
     """
-    wanted = case.constraints[domain]
+    constraints = case.constraints[domain]
     states = [turn.state[domain] for turn in case.turns[since:] if domain in turn.state]
     everything = case.database.find(domain, {})
-    others = {pair for state in states for pair in state.items() if pair[0] not in wanted}
+    others = {pair for state in states for pair in state.items() if pair[0] not in constraints}
     extra = {
         slot: None
         for slot, value in sorted(others)
         if case.database.find(domain, {slot: value}) != everything
     }
-    missing = {slot: value for slot, value in wanted.items() if slot not in states[0]}
-    changes: Changes = {**extra, **missing, **wanted}
+    missing = {slot: value for slot, value in constraints.items() if slot not in states[0]}
+    changes: Changes = {**extra, **missing, **constraints}
     while True:
         fewer = changes
         for slot in changes:
@@ -405,7 +405,7 @@ def _needed_changes(case: Case, domain: str, since: int) -> Changes:
             if case.constrain(since, domain, without).offers_right(domain):
                 fewer = without
         if len(fewer) == len(changes):
-            return {slot: fewer[slot] for slot in (*wanted, *extra) if slot in fewer}
+            return {slot: fewer[slot] for slot in (*constraints, *extra) if slot in fewer}
         changes = fewer
 
 
@@ -486,14 +486,14 @@ def _calls_and_bookings(turn: Turn) -> Iterator[Fact]:
 
 
 def _goal_facts(case: Case) -> Iterator[Fact]:
-    for domain, wanted in case.goal.items():
+    for domain, goal in case.goal.items():
         constraints = case.constraints[domain]
         yield Fact("wants", spelled(constraints), domain)
-        if wanted.needs_offer is not NeedsOffer.NEVER:
+        if goal.needs_offer is not NeedsOffer.NEVER:
             satisfying = case.database.find(domain, constraints)
             yield Fact("satisfied by", _venues(case, domain, satisfying), domain)
-        if wanted.requested:
-            yield Fact("asks for", ", ".join(sorted(wanted.requested)), domain)
+        if goal.requested:
+            yield Fact("asks for", ", ".join(sorted(goal.requested)), domain)
 
 
 def _turn_views(case: Case, gold: GoldDialogue, predicted: Sequence[Turn]) -> Iterator[TurnView]:

@@ -172,8 +172,8 @@ class Reward:
         """
         values = [self.weights.progress * turn.credit for turn in self.turns]
         if self.grounded is not None:
-            said = self.grounded.shares(self.weights)
-            values = [value + share for value, share in zip(values, said, strict=True)]
+            shares = self.grounded.shares(self.weights)
+            values = [value + share for value, share in zip(values, shares, strict=True)]
         if values:
             values[-1] += _final(self.outcome, self.weights)
         return tuple(values)
@@ -211,8 +211,8 @@ def reward(
         rewards.append(TurnReward(offered, lost, provided, balance / needs if needs else 0.0))
     outcome = state.outcome()
     gained = (met - met_before) / needs if needs else 0.0
-    said = sum(grounded.shares(weights)) if grounded is not None else 0.0
-    value = _final(outcome, weights) + weights.progress * gained + said
+    of_words = sum(grounded.shares(weights)) if grounded is not None else 0.0
+    value = _final(outcome, weights) + weights.progress * gained + of_words
     progress = met / needs if needs else 1.0
     return Reward(value, progress, tuple(rewards), outcome, weights, grounded)
 

@@ -357,8 +357,8 @@ class Scorer:
                 booked = booked_by_calls(made, self.database, facts)
             elif sources.predicted_states:
                 booked = booked_in_state(state, self.database, facts)
-            wanted = self._grounded_goal(dialogue.name)
+            domain_goals = self._grounded_goal(dialogue.name)
             for name in domains:
-                arguments = goal[name], wanted[name].satisfying, booked.get(name), self.rules
+                arguments = goal[name], domain_goals[name].satisfying, booked.get(name), self.rules
                 right[name] = judge_booking(name, *arguments).right
         return {**row, **booking_row(right, by_calls=by_calls)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -28,7 +29,7 @@ def judged(scorer: Scorer, dialogue: NormalizedDialogue, mentions: Mentions) -> 
     """Return what a dialogue is worth that mentions other things, by the scorer's own judgement."""
     wanted = scorer.grounded(dialogue).goal
     turns = scorer.grounded(dialogue).turns
-    said = [turn._replace(mentions=m) for turn, m in zip(turns, mentions, strict=True)]
+    said = [replace(turn, mentions=m) for turn, m in zip(turns, mentions, strict=True)]
     return scorer.grounding.judge(wanted, said).outcome
 
 
