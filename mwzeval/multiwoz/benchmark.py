@@ -117,7 +117,7 @@ def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None
         metavar="RULE,…",
         help="state tracking as published elsewhere, with flexible goal accuracy (FGA): "
         f"{', '.join(PRESETS)}, or one with changed "
-        f"choices, such as exact+dontcare=absent ({choices}; see docs/dst.md); "
+        f"choices, such as exact+dontcare=absent ({choices}; see docs/metrics.md#choices); "
         f"{FUZZY95} is --dst{by_default}",
     )
 

@@ -349,7 +349,7 @@ class JointGoals:
         return chosen
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield the scores that docs/dst.md defines, all in percent.
+        """Yield the scores that docs/metrics.md defines, all in percent.
 
         Scores of a domain are only of those that any state has.
         """

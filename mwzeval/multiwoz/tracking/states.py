@@ -2,8 +2,8 @@
 
 Papers that report "joint goal accuracy on MultiWOZ" differ in everything that `CHOICES` lists. A
 convention is a preset, or a preset with choices changed: `trade`, `exact+dontcare=absent`. That
-spelling is used on the command line, in Python, in reports and signatures. `docs/dst.md` explains
-presets and choices, and what of the published code they leave out.
+spelling is used on the command line, in Python, in reports and signatures. `docs/metrics.md`
+explains presets and choices, and what of the published code they leave out.
 
 For all conventions alike: slot names are normalised; booking slots are called so with or without
 `book` in front; values are compared in lower case with single blanks; an empty value and
@@ -119,7 +119,7 @@ def _parse(text: str, problems: list[str]) -> Convention | None:
     if preset == FUZZY95:
         wrong.append(f"nothing of {FUZZY95} can be changed: write exact+values={FUZZY95}")
     elif preset not in PRESETS:
-        wrong.append(unknown("rule", preset, RULES, "; see docs/dst.md"))
+        wrong.append(unknown("rule", preset, RULES, "; see docs/metrics.md#choices"))
     for change in changes:
         key, value = (part.strip() for part in change.partition("=")[::2])
         values = CHOICES.get(key, ())

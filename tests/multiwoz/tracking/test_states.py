@@ -120,18 +120,25 @@ def test_signatures_say_of_normalisation_what_a_convention_uses(rule: str, keys:
     assert goals.choices("flexible_goal_accuracy") == of_flexible
 
 
-PAGE = (ROOT / "docs" / "dst.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
 
 
-def test_the_page_explains_every_choice_and_says_what_each_preset_chooses() -> None:
+def test_the_page_explains_every_choice_and_lists_the_choices_of_each_preset() -> None:
     for choice, values in CHOICES.items():
         for value in values:
             assert f"| `{choice}={value}` |" in PAGE
     assert f"| `{LAMBDA}=0.5` |" in PAGE
+    header, _, *rows = PAGE.split("| preset |")[1].split("\n\n")[0].splitlines()
+    listed = [choice.strip() for choice in header.strip("| ").split("|")]
+    table = {row.split("`")[1]: row.strip("| ").split(" | ")[1:] for row in rows}
+    assert table.keys() == PRESETS.keys()
     for name, preset in PRESETS.items():
-        section = PAGE.split(f"### `{name}`\n")[1].split("\n### ")[0]
-        for choice, value in preset.items():
-            assert f"`{choice}={value}`" in section
+        assert dict(zip(listed, table[name], strict=True)) == {key: preset[key] for key in listed}
+        for choice in preset.keys() - set(listed):
+            assert (
+                f"`{choice}={preset[choice]}`"
+                in PAGE.split("### Presets")[1].split("| preset |")[0]
+            )
 
 
 COLUMNS = ("augpt", "galaxy-e2e", "pptod", "ubar", "damd")
