@@ -18,14 +18,13 @@ from benchmarks.measure import (
     median_rate,
     run_script,
 )
-from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.environments.gymnasium_environments import make_environment
-from mwzeval.pydial.environments.vector_environment import make_vector_environment
+from mwzeval.pydial.domain import Domain, load_domain
+from mwzeval.pydial.envs import make_environment
+from mwzeval.pydial.episodes import play
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
-from mwzeval.pydial.runs.episodes import play
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import TASKS
+from mwzeval.pydial.vector_env import make_vector_environment
 
 ORIGINAL = {"CR": 30.1, "SFR": 12.4, "LAP": 13.5}
 """Dialogues a second of the original without errors and without logging."""
@@ -40,7 +39,7 @@ TRAINING_SECONDS = {
 """About twice what is measured on one core, imports (2 to 4 seconds) included."""
 TRAIN = """
 import sys, tempfile
-from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.job import Job, run_job
 task, policy, dialogues, tests, data = sys.argv[1:]
 with tempfile.TemporaryDirectory() as folder:
     run_job(Job(task, policy, 1, (int(dialogues),), tests=int(tests), data=data), folder)

@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import mwzeval
+from mwzeval.pydial.agents import play_tests
+from mwzeval.pydial.log import TrainingLog
 from mwzeval.pydial.tasks import DEMO
-from mwzeval.pydial.training.log import TrainingLog
-from mwzeval.pydial.training.own_agents import play_tests
 
 gymnasium.register_envs(mwzeval)  # the import has; this is for linters
 ENVIRONMENTS, STEPS, EPOCHS, MINIBATCHES = 64, 32, 4, 8

@@ -19,8 +19,8 @@ import minari
 import numpy as np
 import torch
 
+from mwzeval.pydial.agents import play_tests
 from mwzeval.pydial.recording import DATA, dataset_name
-from mwzeval.pydial.training.own_agents import play_tests
 
 SETTINGS = {"learning_rate": 1e-3, "batch_size": 64, "alpha": 0.1}
 

@@ -25,9 +25,9 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 import mwzeval
-from mwzeval.pydial.environments.wrappers import MaskInObservation
+from mwzeval.pydial.agents import play_tests
+from mwzeval.pydial.envs import MaskInObservation
 from mwzeval.pydial.tasks import DEMO
-from mwzeval.pydial.training.own_agents import play_tests
 
 gymnasium.register_envs(mwzeval)  # the import has; this is for linters
 ENVIRONMENTS, FRAMES, EPOCHS, BATCH = 8, 1024, 4, 256

@@ -24,17 +24,16 @@ from numpy.typing import NDArray
 
 from mwzeval.libraries import required
 from mwzeval.neural.state import read_arrays, refused, write_arrays
-from mwzeval.pydial.dialogue.acts import BYE, DONTCARE, HELLO, NONE, NULL, Act, Item
-from mwzeval.pydial.dialogue.domain import NAME, Domain
-from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import Rng, rng_from
+from mwzeval.pydial.acts import BYE, DONTCARE, HELLO, NONE, NULL, Act, Item
+from mwzeval.pydial.domain import NAME, Domain, load_domain
+from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.recording import MIXED, behaviour_named, user_seed
 from mwzeval.pydial.simulator.codes import TYPE
 from mwzeval.pydial.simulator.goals import FURTHER_REQUESTS
+from mwzeval.pydial.simulator.rng import Rng, rng_from
 from mwzeval.pydial.simulator.tables import CONSTRAINTS
 from mwzeval.pydial.tasks import task_named
-from mwzeval.pydial.users.stand_in import update_goal
+from mwzeval.pydial.users import update_goal
 
 FILE, VARIABLE = "trained_user.safetensors", "TRAINED_USER"
 KIND = "trained-user"
@@ -204,8 +203,8 @@ def agenda_turns(task_name: str, numbers: Iterable[int], seed: int) -> list[Turn
         ended = False
         while not ended:
             features = account.hear(simulation.view.system_act)
-            turns.append(Turn(features, account.relative(simulation.view.said)))
-            account.say(simulation.view.said)
+            turns.append(Turn(features, account.relative(simulation.view.user_act)))
+            account.say(simulation.view.user_act)
             ended = behaviour.process.step(choose(rng)).ended
     return turns
 

@@ -20,9 +20,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
 import mwzeval
+from mwzeval.pydial.agents import DialogueCallback, play_tests
 from mwzeval.pydial.tasks import DEMO
-from mwzeval.pydial.training.own_agents import play_tests
-from mwzeval.pydial.training.stable_baselines import DialogueCallback
 
 gymnasium.register_envs(mwzeval)  # the import has; this is for linters
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import mwzeval.pydial.environments.registration  # noqa: F401 - tells Gymnasium the environments
+import mwzeval.pydial.registration  # noqa: F401 - tells Gymnasium the environments
 from mwzeval.errors import (
     DataError,
     DependencyError,

@@ -67,7 +67,7 @@ BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
 
 MOVED = {
     "--all": "--worst N lists N, in place of 10",
-    "--batch": "compiled code plays the dialogues of a job where numba is installed",
+    "--batch": "`run --compiled` plays the dialogues of a job by compiled code",
     "--ceiling": "`mwzeval ceiling FILE` prints the scores of gold data next to those of FILE",
     "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
     "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",

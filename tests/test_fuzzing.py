@@ -26,7 +26,7 @@ import pytest
 import zstandard
 
 from mwzeval.cli import main
-from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.job import Job, run_job
 from tests import fuzzing_child
 from tests.mutations import MUTATIONS, SPECIAL, special
 from tests.places import ROOT

@@ -21,7 +21,7 @@ SNAPSHOT = ROOT / "tests" / "messages.txt"
 PHRASES = re.compile(
     r"multiwoz/(words|grounding|convlab|answering)/|multiwoz/live/(user\.py|reading|cues"
     r"|wordings|understanding|rule_agent|convlab_agent|user_in_words)|multiwoz/template_system"
-    r"|multiwoz/acts|generator|/reading/|crosswoz/systems/|pydial/dialogue/"
+    r"|multiwoz/acts|generator|/reading/|crosswoz/systems/"
 )
 """Modules whose texts are utterances or linguistic cues."""
 WORDS = re.compile(r"[A-Za-z]{2,}\S* +\S+ +\S+")

@@ -77,7 +77,7 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
             f"not a safetensors file that training here has written ({why}). Pickles and PyTorch "
             "archives, which can run code, are not opened",
         ) from None
-    if found != (FORMAT, kind):
+    if found != (FORMAT, kind) or found[0] is True:
         raise refused(path, f"expected a {kind} of format {FORMAT}, found {found[1]} {found[0]}")
     return arrays, about
 

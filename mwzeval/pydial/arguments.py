@@ -16,10 +16,18 @@ LONGEST_NUMBER = 100
 POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo"
 
 
+PLAN = (
+    *("tasks", "policies", "dialogues", "seeds", "tests", "legacy", "goodbye"),
+    *("data", "ontology", "entities", "compiled"),
+)
+"""Arguments of `run.planned`."""
+
+
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """Add what a run trains and tests."""
     parser.add_argument(
         "--tasks",
+        type=names,
         default="all",
         metavar="NAMES",
         help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all (default): the paper's 18, "
@@ -27,6 +35,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--policies",
+        type=names,
         default="all",
         metavar="NAMES",
         help=f"some of {POLICIES}, with commas between, or all (default)",
@@ -59,6 +68,11 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         help="who ends dialogues where no mask tells when, in environments 2 and 4 (default: "
         "policy with --legacy, otherwise user)",
     )
+    add_domain(parser)
+
+
+def add_domain(parser: argparse.ArgumentParser) -> None:
+    """Add where the files of domains are, and those of a domain of one's own."""
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
     add_own(parser)
 
@@ -72,6 +86,11 @@ def add_own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--entities", type=InputFile, metavar="FILE", help="its entities, JSON or SQLite"
     )
+
+
+def names(text: str) -> list[str]:
+    """Return names with commas between."""
+    return text.split(",")
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -108,16 +127,6 @@ def seeds_named(text: str) -> int | tuple[int, ...]:
 
 
 def plan_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what a run trains and tests, as arguments of `run.planned`."""
-    return {
-        "tasks": arguments.tasks and arguments.tasks.split(","),
-        "policies": arguments.policies and arguments.policies.split(","),
-        "dialogues": arguments.dialogues,
-        "seeds": arguments.seeds,
-        "tests": arguments.tests,
-        "legacy": arguments.legacy,
-        "goodbye": arguments.goodbye,
-        "data": arguments.data,
-        "ontology": arguments.ontology,
-        "entities": arguments.entities,
-    }
+    """Return what a run trains and tests, as arguments of `run.planned`, where it is given."""
+    given = {key: getattr(arguments, key, None) for key in PLAN}
+    return {key: value for key, value in given.items() if value is not None}

@@ -18,9 +18,9 @@ from mwzeval.conversation.pool import RunSetting
 from mwzeval.errors import Problem
 from mwzeval.pydial import NAME
 from mwzeval.pydial.arguments import add_own
-from mwzeval.pydial.dialogue.domain_files import OwnFiles
-from mwzeval.pydial.runs.run_folder import Selection
-from mwzeval.pydial.runs.scoring import (
+from mwzeval.pydial.domain import OwnFiles
+from mwzeval.pydial.episode_files import Selection
+from mwzeval.pydial.scoring import (
     MEANINGS,
     ScoredEpisodes,
     evaluate,
@@ -69,7 +69,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
 
 def live_setting(arguments: Namespace) -> RunSetting:
     """Return a setting at the act level. Raises `UsageError`, `DataError`, `InputError`."""
-    from mwzeval.pydial.runs.live import LiveOptions, LiveSetting, goals_named
+    from mwzeval.pydial.live import LiveOptions, LiveSetting, goals_named
 
     refuse_without_model(arguments, "user")
     task, dialogues = goals_named(arguments.goals, task_of(arguments.benchmark))

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from io import TextIOWrapper
 from pathlib import PurePath
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 from mwzeval.arguments import InputFile, add_files, add_format, file_of, files_of
 from mwzeval.errors import UsageError
 from mwzeval.output import tell, warnings_behind, write_output, write_result
-from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
+from mwzeval.pydial.arguments import add_domain, add_plan, names, numbers, plan_of, seeds_named
 from mwzeval.pydial.tasks import USERS
 
 SEEDS = 2**20
@@ -37,27 +38,13 @@ FORMER = {
     "(sklearn.calibration, brier_score_loss)",
 }
 """Former names of actions, and what is there instead."""
-DESCRIPTIONS = {
-    "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
-    "again, it continues with the jobs that are not done.",
-    "table": "Print success and reward of a run, and the paper's Tables 4, 6 and 7 beside them; of "
-    "several runs, each policy's side by side.",
-    "plot": "Draw learning curves: lines are training, points the tests, and the dashed line is "
-    "the handcrafted policy.",
-    "retest": "Test the policies of a run in other environments (by default 1, 3 and 6: Table 8 of "
-    "the paper), at other error rates, and with other users. Tests are kept in the run's folder, "
-    "and not repeated: after a change of the code of a user remove its tests in DIR/users.",
-    "record": "Write the dialogues of a policy with the simulated user as a data set in Minari's "
-    "format, DIR/POLICY/TASK-v0, for learning without an environment.",
-    "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions of this verb."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, (summary, add, _) in ACTIONS.items():
-        add(actions.add_parser(name, help=summary, description=DESCRIPTIONS[name]))
+    for name, (summary, description, add, _) in ACTIONS.items():
+        add(actions.add_parser(name, help=summary, description=description))
     for name in FORMER:
         actions.add_parser(name, add_help=False).add_argument("rest", nargs=argparse.REMAINDER)
 
@@ -66,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run an action; return the exit code. Raises `UsageError` for a name that it no longer has."""
     if arguments.action in FORMER:
         raise UsageError(f"`pydial {arguments.action}` is {FORMER[arguments.action]}")
-    return ACTIONS[arguments.action][2](arguments)
+    return ACTIONS[arguments.action][3](arguments)
 
 
 def _add_play(parser: argparse.ArgumentParser) -> None:
@@ -84,17 +71,16 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE.jsonl", help="an episode file, to which this is added"
     )
-    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
-    add_own(parser)
+    add_domain(parser)
 
 
 def _play(arguments: argparse.Namespace) -> int:
     from random import SystemRandom
 
-    from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-    from mwzeval.pydial.runs.episode_files import added_to, episodes_in
-    from mwzeval.pydial.runs.episodes import check_seeds
-    from mwzeval.pydial.runs.play import adapter_for, play_with_human
+    from mwzeval.pydial.domain import OwnFiles, load_domain
+    from mwzeval.pydial.episode_files import added_to, episodes_in
+    from mwzeval.pydial.episodes import check_seeds
+    from mwzeval.pydial.play import adapter_for, play_with_human
     from mwzeval.pydial.tasks import task_named
 
     task = task_named(arguments.task)
@@ -125,12 +111,13 @@ def _play(arguments: argparse.Namespace) -> int:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(
+        interrupted="the same call continues with the jobs that are not done", writes_folder=True
+    )
     add_plan(parser)
-    parser.set_defaults(interrupted="the same call continues with the jobs that are not done")
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="the folder of the run"
     )
-    parser.set_defaults(writes_folder=True)
     parser.add_argument(
         "--processes",
         type=int,
@@ -141,6 +128,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--dask",
         metavar="ADDRESS",
         help="do it on a Dask cluster: the address of its scheduler, or local",
+    )
+    parser.add_argument(
+        "--compiled",
+        action="store_true",
+        help="let numba compile the simulation for neural policies: this takes about a minute, "
+        "once, and saves half of the time of a job; results are the same",
     )
     parser.add_argument(
         "--log",
@@ -157,21 +150,16 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.runs.run import run as run_benchmark
+    from mwzeval.cluster import cluster
+    from mwzeval.pydial.run import run as run_benchmark
 
-    plan = {
-        **plan_of(arguments),
-        "log": arguments.log,
-        "log_every": arguments.log_every,
-    }
-    if arguments.dask:
-        from mwzeval.cluster import cluster
-
-        with cluster(arguments.dask, arguments.processes) as client:
-            jobs = run_benchmark(**plan, output=arguments.output, client=client, progress=True)
-    else:
-        processes = arguments.processes
-        jobs = run_benchmark(**plan, output=arguments.output, processes=processes, progress=True)
+    how = {key: getattr(arguments, key) for key in ("output", "log", "log_every")}
+    with ExitStack() as stack:
+        if arguments.dask:
+            how["client"] = stack.enter_context(cluster(arguments.dask, arguments.processes))
+        else:
+            how["processes"] = arguments.processes
+        jobs = run_benchmark(**plan_of(arguments), **how, progress=True)
     policies = "1 policy" if len(jobs) == 1 else f"{len(jobs)} policies"
     tell(f"wrote {arguments.output}: {policies} trained and tested")
     return 0
@@ -265,14 +253,10 @@ def _add_retest(parser: argparse.ArgumentParser) -> None:
     from mwzeval.conversation.models import add_model_options, add_request_options
     from mwzeval.conversation.pool import add_pool_options
 
-    parser.set_defaults(
-        interrupted="the same call continues after the last test that was done",
-        goodbye=None,  # as the run
-        legacy=None,
-    )
+    parser.set_defaults(interrupted="the same call continues after the last test that was done")
     add_files(parser, "the folder of a run", "DIR", several=False)
-    for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
-        parser.add_argument(f"--{option}", metavar=metavar, help="default: those of the run")
+    for option in ("--tasks", "--policies"):
+        parser.add_argument(option, type=names, metavar="NAMES", help="default: those of the run")
     parser.add_argument(
         "--dialogues",
         type=numbers,
@@ -283,12 +267,12 @@ def _add_retest(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=seeds_named, metavar="SEEDS", help="as of `run`; default: those of the run"
     )
     parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
-    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
-    add_own(parser)
+    add_domain(parser)
     conditions = parser.add_argument_group("conditions")
     conditions.add_argument(
         "--in",
         dest="tested_in",
+        type=names,
         metavar="NAMES",
         help="test in these tasks of the domain (default without other conditions: environments "
         "1, 3 and 6)",
@@ -302,6 +286,8 @@ def _add_retest(parser: argparse.ArgumentParser) -> None:
     )
     conditions.add_argument(
         "--users",
+        type=names,
+        default=[],
         metavar="NAMES",
         help=f"some of {', '.join(USERS)}, or all; agenda, openai:MODEL, package.module:Name or "
         "file.py:Name (default: those of training)",
@@ -338,10 +324,10 @@ def _retest(arguments: argparse.Namespace) -> int:
     from mwzeval.conversation.pool import TimeLimits
     from mwzeval.conversation.runs import run as hold
     from mwzeval.pydial.curves import plot_retests
-    from mwzeval.pydial.runs.retest import LiveUsers, plan_of_run, retest
-    from mwzeval.pydial.runs.run import TESTS, planned
+    from mwzeval.pydial.retest import LiveUsers, plan_of_run, retest
+    from mwzeval.pydial.run import TESTS, planned
     from mwzeval.pydial.tables import retest_document
-    from mwzeval.pydial.users.parameter_files import read_user
+    from mwzeval.pydial.user_parameters import read_user
     from mwzeval.report.figures import check_format
     from mwzeval.scores.sheets import printed
 
@@ -349,9 +335,7 @@ def _retest(arguments: argparse.Namespace) -> int:
     kind = PurePath(picture or "a.png").suffix.removeprefix(".") or "png"
     if picture is not None:
         check_format(kind)
-    given = {key: value for key, value in plan_of(arguments).items() if value is not None}
-    plan = plan_of_run(file_of(arguments)) | given
-    named = () if arguments.users is None else tuple(arguments.users.split(","))
+    plan = plan_of_run(file_of(arguments)) | plan_of(arguments)
     limits = TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds)
     holding: dict[str, Any] = {"jobs": arguments.jobs, "concurrency": arguments.concurrency}
     live = LiveUsers(
@@ -363,9 +347,9 @@ def _retest(arguments: argparse.Namespace) -> int:
     retests = retest(
         file_of(arguments),
         planned(**plan),
-        tested_in=arguments.tested_in and arguments.tested_in.split(","),
+        tested_in=arguments.tested_in,
         errors=arguments.errors,
-        users=[user for name in named for user in (USERS if name == "all" else (name,))],
+        users=[user for name in arguments.users for user in (USERS if name == "all" else (name,))],
         own=dict(map(read_user, arguments.user_parameters)),
         tests=plan.get("tests", TESTS),
         live=live,
@@ -379,6 +363,7 @@ def _retest(arguments: argparse.Namespace) -> int:
 
 
 def _add_record(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(writes_folder=True)
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="CR-1 to LAP-6, Demo-CR-1, …")
     parser.add_argument(
         "--policy",
@@ -397,15 +382,13 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="the folder of data sets"
     )
-    parser.set_defaults(writes_folder=True)
-    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
-    add_own(parser)
+    add_domain(parser)
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
+    from mwzeval.pydial.domain import OwnFiles, load_domain
+    from mwzeval.pydial.episodes import check_seeds
     from mwzeval.pydial.recording import behaviour_named, check_new, write_dataset
-    from mwzeval.pydial.runs.episodes import check_seeds
     from mwzeval.pydial.tasks import task_named
 
     seed, own = arguments.seed, OwnFiles.given(arguments.ontology, arguments.entities)
@@ -427,13 +410,51 @@ def _record(arguments: argparse.Namespace) -> int:
     return 0
 
 
-Action = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
-ACTIONS: dict[str, Action] = {
-    "play": ("be the user in a task, against a policy", _add_play, _play),
-    "run": ("train and test policies", _add_run, _run),
-    "table": ("the paper's tables beside those of a run", _add_table, _table),
-    "plot": ("learning curves with bands", _add_plot, _plot),
-    "retest": ("what was learned, under other conditions", _add_retest, _retest),
-    "record": ("dialogues of a policy as a data set", _add_record, _record),
+Add = Callable[[argparse.ArgumentParser], None]
+Run = Callable[[argparse.Namespace], int]
+ACTIONS: Mapping[str, tuple[str, str, Add, Run]] = {
+    "play": (
+        "be the user in a task, against a policy",
+        "Be the user in a task, against a policy: type acts, or choose from a menu.",
+        _add_play,
+        _play,
+    ),
+    "run": (
+        "train and test policies",
+        "Train every policy in every task with every seed, and test it at checkpoints. Called "
+        "again, it continues with the jobs that are not done.",
+        _add_run,
+        _run,
+    ),
+    "table": (
+        "the paper's tables beside those of a run",
+        "Print success and reward of a run, and the paper's Tables 4, 6 and 7 beside them; of "
+        "several runs, each policy's side by side.",
+        _add_table,
+        _table,
+    ),
+    "plot": (
+        "learning curves with bands",
+        "Draw learning curves: lines are training, points the tests, and the dashed line is "
+        "the handcrafted policy.",
+        _add_plot,
+        _plot,
+    ),
+    "retest": (
+        "what was learned, under other conditions",
+        "Test the policies of a run in other environments (by default 1, 3 and 6: Table 8 of "
+        "the paper), at other error rates, and with other users. Tests are kept in the run's "
+        "folder, and not repeated: after a change of the code of a user remove its tests in "
+        "DIR/users.",
+        _add_retest,
+        _retest,
+    ),
+    "record": (
+        "dialogues of a policy as a data set",
+        "Write the dialogues of a policy with the simulated user as a data set in Minari's "
+        "format, DIR/POLICY/TASK-v0, for learning without an environment.",
+        _add_record,
+        _record,
+    ),
 }
-"""Action → what it does, how its arguments are added, and how it is run."""
+"""Action → what it does, in short and in full, how its arguments are added, and how it is run."""

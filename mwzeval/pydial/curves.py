@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
+from mwzeval.pydial.episode_files import RunSettings, read_episodes, run_settings
+from mwzeval.pydial.job import TRAINING
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
 from mwzeval.pydial.results import (
     FEWEST_SEEDS,
@@ -23,10 +25,7 @@ from mwzeval.pydial.results import (
     interval_over_seeds,
     read_results,
 )
-from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.job import TRAINING
-from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
-from mwzeval.pydial.runs.scoring import mean_of
+from mwzeval.pydial.scoring import mean_of
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.figures import (
     COLOURS,

@@ -92,6 +92,6 @@ class PyDial(Benchmark):
 
     def shelf(self, data: str | None) -> Shelf:
         """Return the public files. Raises `DataError` for a folder that does not exist."""
-        from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, data_root
+        from mwzeval.pydial.domain import DOWNLOADED, FOLDER, data_root
 
         return Shelf(TITLE, NAME, data_root(data), {FOLDER: DOWNLOADED})

@@ -15,12 +15,17 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from mwzeval.errors import UsageError
+from mwzeval.pydial.episode_files import (
+    TESTS,
+    RunSettings,
+    location_of,
+    read_episodes,
+    run_settings,
+)
+from mwzeval.pydial.episodes import Episode
+from mwzeval.pydial.job import JobTimes, read_times
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.episodes import Episode
-from mwzeval.pydial.runs.job import JobTimes, read_times
-from mwzeval.pydial.runs.run_folder import TESTS, RunSettings, location_of, run_settings
-from mwzeval.pydial.runs.scoring import mean_of
+from mwzeval.pydial.scoring import mean_of
 from mwzeval.pydial.tasks import find_task, in_order, task_named
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Interval

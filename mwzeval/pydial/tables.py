@@ -36,7 +36,7 @@ from mwzeval.pydial.results import (
     p_value_over_seeds,
     p_value_to_published,
 )
-from mwzeval.pydial.runs.retest import Retest
+from mwzeval.pydial.retest import Retest
 from mwzeval.pydial.tasks import Goodbye, in_order, task_named
 from mwzeval.scores.score import Interval
 from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet, sheet

@@ -109,11 +109,11 @@ PUBLISHED_TASKS = tuple(name for name in TASKS if not name.startswith(DEMO))
 
 Goodbye = Literal["policy", "user"]
 GOODBYES: tuple[Goodbye, ...] = ("policy", "user")
-"""Who ends dialogues in environments 2 and 4, where no mask tells when."""
+"""Who ends dialogues in environments 2 and 4, where no mask allows it."""
 
 
 def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
-    """Return who says goodbye where no mask tells when; None is what the benchmark does.
+    """Return who says goodbye where no mask allows it; None is what the benchmark does.
 
     That is the policy in `legacy`, as in the program of 2018, and otherwise the user. Raises
     `UsageError` for anything else.

@@ -30,7 +30,7 @@ from unittest import mock
 import numpy as np
 
 from mwzeval.cli import main
-from mwzeval.pydial.environments.gymnasium_environments import make_environment
+from mwzeval.pydial.envs import make_environment
 from tests.documents import without_versions
 from tests.places import ROOT
 from tests.report.pages import readable
@@ -148,7 +148,7 @@ def _steps(task: str, legacy: bool) -> Iterator[str]:
 
 def vector_environments() -> Iterator[tuple[str, str]]:
     """Yield the steps of many environments in one, which numba compiles."""
-    from mwzeval.pydial.environments.vector_environment import make_vector_environment
+    from mwzeval.pydial.vector_env import make_vector_environment
 
     for task, legacy in TASKS.items():
         many: Any = make_vector_environment(task, num_envs=4, legacy=legacy)

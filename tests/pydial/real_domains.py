@@ -6,10 +6,9 @@ import json
 from functools import cache
 from typing import Any
 
-from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.domain import Domain, load_domain
 from tests.places import read_json, shared
+from tests.pydial.simulator.parts import UserParameters
 
 CODES = ("CR", "SFR", "LAP")
 PUBLISHED_PARAMETERS = {
@@ -69,6 +68,6 @@ def task_name(name: str) -> str:
     return f"{code}-{environment}"
 
 
-def parameters(published: dict[str, float]) -> UserParameters:
+def parameters(published: dict[str, float]) -> Any:
     """Return a user's parameters from the original's."""
     return UserParameters(**{PUBLISHED_PARAMETERS[key]: p for key, p in published.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mwzeval.pydial.dialogue.domain import Domain, EntityTable, ontology_from_json
+from mwzeval.pydial.domain import Domain, EntityTable, ontology_from_json
 
 ONTOLOGY = {
     "type": "cafe",

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.registration import register_with_gymnasium
+from mwzeval.pydial.domain import load_domain
+from mwzeval.pydial.job import Job, run_job
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.recording import (
     BEHAVIOURS,
@@ -25,7 +24,8 @@ from mwzeval.pydial.recording import (
     recordings,
     write_dataset,
 )
-from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.registration import register_with_gymnasium
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.tasks import task_named
 from tests.places import ROOT
 

@@ -15,6 +15,7 @@ from scipy import stats
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.curves import plot_curves, plot_retests, read_curves
+from mwzeval.pydial.episode_files import read_episodes
 from mwzeval.pydial.leaderboard import published_results
 from mwzeval.pydial.results import (
     FEWEST_SEEDS,
@@ -27,8 +28,7 @@ from mwzeval.pydial.results import (
     p_value_to_published,
     read_results,
 )
-from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.retest import Retest
+from mwzeval.pydial.retest import Retest
 from mwzeval.pydial.tables import (
     NOTE_ON_LEARNED,
     improvements_of,

@@ -5,16 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.dialogue.error_model import ERROR_SETS
-from mwzeval.pydial.dialogue.rng import Rng, rng_from
-from mwzeval.pydial.dialogue.user_parameters import (
-    PATIENCE,
-    STANDARD,
-    UNFRIENDLY,
-    USER_MODELS,
-    UserParameters,
-    user_model,
-)
+from mwzeval.pydial.simulator.error_model import ERROR_SETS
+from mwzeval.pydial.simulator.rng import Rng, rng_from
 from mwzeval.pydial.tasks import (
     PUBLISHED_DOMAINS,
     PUBLISHED_TASKS,
@@ -25,9 +17,16 @@ from mwzeval.pydial.tasks import (
     task_named,
     varied,
 )
+from mwzeval.pydial.user_parameters import (
+    PATIENCE,
+    STANDARD,
+    UNFRIENDLY,
+    USER_MODELS,
+    user_model,
+)
 from tests.places import read_json, shared
 from tests.pydial.real_domains import PUBLISHED_PARAMETERS
-from tests.pydial.simulator.parts import simulation_of
+from tests.pydial.simulator.parts import UserParameters, simulation_of
 from tests.pydial.small_domain import CAFES
 
 

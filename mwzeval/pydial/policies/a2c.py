@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.decision_process import Mask
+from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.policies.learner import (
     Exchange,
     Exploration,
@@ -34,6 +33,7 @@ from mwzeval.pydial.policies.neural import (
     seeded,
     stacked,
 )
+from mwzeval.pydial.simulator.rng import Rng
 
 Draws = Literal["never", "training", "always"]
 

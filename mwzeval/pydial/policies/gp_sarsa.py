@@ -19,9 +19,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.decision_process import Mask
+from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.policies.learner import Arrays, State, View
+from mwzeval.pydial.simulator.rng import Rng
 
 Vector = NDArray[np.float64]
 GROWTH = 1.3

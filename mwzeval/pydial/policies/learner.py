@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import MwzevalError
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.decision_process import Mask
+from mwzeval.pydial.decision_process import Mask
+from mwzeval.pydial.simulator.rng import Rng
 
 State = NDArray[Any]
 """A belief as a vector, shape (size,): see `DecisionProcess`."""
@@ -102,7 +102,7 @@ class Exploration:
 
 
 def reaches(lengths: Iterable[int], least: int) -> bool:
-    """Tell whether lengths add up to `least` or more; no more of them are looked at than needed."""
+    """Return whether lengths add up to `least` or more."""
     return any(total >= least for total in accumulate(lengths, initial=0))
 
 

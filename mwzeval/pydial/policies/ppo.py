@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.decision_process import Mask
+from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.policies.learner import (
     Exchange,
     Exploration,
@@ -30,6 +29,7 @@ from mwzeval.pydial.policies.neural import (
     seeded,
     stacked,
 )
+from mwzeval.pydial.simulator.rng import Rng
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -49,7 +49,7 @@ class Preset:
     def described(self, legacy: bool, goodbye: Goodbye) -> dict[str, Any]:
         """Return the hyperparameters as plain values, such as JSON gives back.
 
-        `goodbye`, who ends dialogues where no mask tells when (see `Masks`), is one of them.
+        `goodbye`, who ends dialogues where no mask allows it (see `Masks`), is one of them.
         """
         settings = self.chosen(legacy)
         plain: dict[str, Any] = json.loads(json.dumps({} if settings is None else asdict(settings)))

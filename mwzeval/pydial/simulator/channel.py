@@ -39,11 +39,11 @@ def transmit(t: Shared, d: Dialogue) -> None:
     total = summed(d.score, number) + rest
     null = -1
     for rank in range(number):
-        if d.heard_act[rank] == c.NULL and d.heard_items[rank] == 0:
+        if d.hypothesis_act[rank] == c.NULL and d.hypothesis_items[rank] == 0:
             null = rank
             break
     if null < 0:
-        d.heard_act[number], d.heard_items[number] = c.NULL, 0
+        d.hypothesis_act[number], d.hypothesis_items[number] = c.NULL, 0
         d.score[number] = rest
         d.hypotheses = number + 1
     else:
@@ -59,9 +59,9 @@ def _clipped(score: float) -> float:
 
 
 def _copy_true_act(d: Dialogue, rank: int) -> None:
-    d.heard_act[rank], d.heard_items[rank] = d.said_act, d.said_items
-    for at in range(d.said_items):
-        d.heard_item[rank][at] = d.said_item[at]
+    d.hypothesis_act[rank], d.hypothesis_items[rank] = d.user_act, d.user_items
+    for at in range(d.user_items):
+        d.hypothesis_item[rank][at] = d.user_item[at]
 
 
 def _make_list(t: Shared, d: Dialogue) -> int:
@@ -90,19 +90,22 @@ def _make_list(t: Shared, d: Dialogue) -> int:
 
 def _is_listed(d: Dialogue, last: int) -> bool:
     for rank in range(last):
-        if d.heard_act[rank] == d.heard_act[last] and says_the_same(
-            d.heard_item[rank], d.heard_items[rank], d.heard_item[last], d.heard_items[last]
+        if d.hypothesis_act[rank] == d.hypothesis_act[last] and says_the_same(
+            d.hypothesis_item[rank],
+            d.hypothesis_items[rank],
+            d.hypothesis_item[last],
+            d.hypothesis_items[last],
         ):
             return True
     return False
 
 
 def _mishear(t: Shared, d: Dialogue, rank: int) -> bool:
-    """Put another act than the true one in the list; tell whether one was found."""
+    """Put another act than the true one in the list; return whether one was found."""
     deepest = VALUE
-    if d.said_items == 0 or slot_of(d.said_item[0]) == t.this:
+    if d.user_items == 0 or slot_of(d.user_item[0]) == t.this:
         deepest = ACT
-    elif not t.legacy and value_of(d.said_item[0]) == c.NO_VALUE:
+    elif not t.legacy and value_of(d.user_item[0]) == c.NO_VALUE:
         deepest = SLOT
     for _ in range(TRIES):
         what = min(which(d, PROBABILITY_OF_ACT, PROBABILITY_OF_SLOT), deepest)
@@ -112,19 +115,21 @@ def _mishear(t: Shared, d: Dialogue, rank: int) -> bool:
             _mishear_slots(t, d, rank)
         else:
             _mishear_value(t, d, rank)
-        if d.heard_act[rank] != c.BYE and not (
-            d.heard_act[rank] == d.said_act
-            and says_the_same(d.heard_item[rank], d.heard_items[rank], d.said_item, d.said_items)
+        if d.hypothesis_act[rank] != c.BYE and not (
+            d.hypothesis_act[rank] == d.user_act
+            and says_the_same(
+                d.hypothesis_item[rank], d.hypothesis_items[rank], d.user_item, d.user_items
+            )
         ):
             return True
     return False
 
 
 def _mishear_act(t: Shared, d: Dialogue, rank: int) -> None:
-    act = d.said_act
+    act = d.user_act
     if t.act_number[act] > 0:
         act = t.act_words[act][weighted(d, t.act_sums[act], t.act_number[act])]
-    d.heard_act[rank], d.heard_items[rank] = act, 0
+    d.hypothesis_act[rank], d.hypothesis_items[rank] = act, 0
     gives = (
         act == c.INFORM
         or act == c.AFFIRM
@@ -134,40 +139,40 @@ def _mishear_act(t: Shared, d: Dialogue, rank: int) -> None:
     )
     if gives:
         slot = t.requestable[choose(d, t.requestables)]
-        d.heard_item[rank][0] = _any_value(t, d, slot)
-        d.heard_items[rank] = 1
+        d.hypothesis_item[rank][0] = _any_value(t, d, slot)
+        d.hypothesis_items[rank] = 1
     elif act == c.REQUEST:
         slot = t.requestable[choose(d, t.requestables)]
-        d.heard_item[rank][0] = coded(slot, c.NO_VALUE, False)
-        d.heard_items[rank] = 1
+        d.hypothesis_item[rank][0] = coded(slot, c.NO_VALUE, False)
+        d.hypothesis_items[rank] = 1
 
 
 def _mishear_slots(t: Shared, d: Dialogue, rank: int) -> None:
     _copy_true_act(d, rank)
-    for at in range(d.said_items):
-        slot = slot_of(d.said_item[at])
+    for at in range(d.user_items):
+        slot = slot_of(d.user_item[at])
         if t.is_untouched[slot]:
             break
         number = t.slot_number[slot]
         if number > 0:
             other = t.slot_words[slot][weighted(d, t.slot_sums[slot], number)]
-            if value_of(d.said_item[at]) == c.NO_VALUE:
-                d.heard_item[rank][at] = coded(other, c.NO_VALUE, False)
+            if value_of(d.user_item[at]) == c.NO_VALUE:
+                d.hypothesis_item[rank][at] = coded(other, c.NO_VALUE, False)
             else:
-                d.heard_item[rank][at] = _any_value(t, d, other)
+                d.hypothesis_item[rank][at] = _any_value(t, d, other)
 
 
 def _mishear_value(t: Shared, d: Dialogue, rank: int) -> None:
     _copy_true_act(d, rank)
-    at = choose(d, d.said_items)
-    item = d.said_item[at]
+    at = choose(d, d.user_items)
+    item = d.user_item[at]
     slot, value = slot_of(item), value_of(item)
     if slot == t.this or slot == t.type or value == c.NO_VALUE:
         return
     near = t.first[slot] + value
     if t.value_number[near] > 0:
         drawn = weighted(d, t.value_sums[near], t.value_number[near])
-        d.heard_item[rank][at] = coded(slot, t.value_words[near][drawn], is_negated(item))
+        d.hypothesis_item[rank][at] = coded(slot, t.value_words[near][drawn], is_negated(item))
         return
     values = t.numbers[slot] + 1 if t.is_informable[slot] else 0
     is_among = values > 0 and (
@@ -180,7 +185,7 @@ def _mishear_value(t: Shared, d: Dialogue, rank: int) -> None:
     own = t.numbers[slot] if value == c.DONTCARE else value - c.FIRST_VALUE
     if is_among and drawn >= own:
         drawn += 1
-    d.heard_item[rank][at] = coded(slot, _value(t, slot, drawn), is_negated(item))
+    d.hypothesis_item[rank][at] = coded(slot, _value(t, slot, drawn), is_negated(item))
 
 
 def _value(t: Shared, slot: int, index: int) -> int:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mwzeval.pydial.dialogue import acts
-from mwzeval.pydial.dialogue.domain import METHODS, Domain
-from mwzeval.pydial.dialogue.error_model import USER_ACTS
+from mwzeval.pydial import acts
+from mwzeval.pydial.domain import METHODS, Domain
+from mwzeval.pydial.simulator.error_model import USER_ACTS
 
 ACTS = (*USER_ACTS, "select", "restart", "silence", "help", "badact")
 HELLO, THANKYOU, ACK, BYE, INFORM, REQUEST, REQALTS = range(7)
 REQMORE, CONFIRM, AFFIRM, NEGATE, DENY, REPEAT, NULL, SELECT = range(7, 15)
 RESTART, SILENCE, HELP, BADACT = range(15, 19)
 FOREIGN_ACTS, FOREIGN_SLOTS, FOREIGN_VALUES = 32, 32, 128
-"""Codes for words of a dialogue that are not of the domain: acts, slots, and values of each slot.
-
-Further ones share the last code.
-"""
+"""How many words of a dialogue may not be of the domain: acts, slots, and values of each slot."""
 OF_EACH_SLOT = ("", acts.DONTCARE, acts.NONE)
 _CODES_OF_EACH_SLOT = {acts.DONTCARE: 1, acts.NONE: 2}
 NO_VALUE, DONTCARE, NONE, FIRST_VALUE = range(4)
@@ -35,6 +32,8 @@ DISCOURSE_ACTS = ("silence", "repeat", "thankyou", "ack", "hello", "bye", "none"
 SILENT, REPEATED, THANKED, ACKNOWLEDGED, GREETED, SAID_BYE, NO_DISCOURSE_ACT = range(7)
 NUMBER_OF_METHODS = len(METHODS)
 NO_METHOD, BY_CONSTRAINTS, BY_NAME, FINISHED, BY_ALTERNATIVES, RESTARTED = range(6)
+FIRST, SECOND, NEITHER = range(3)
+"""What `which` draws."""
 INCORRECT, CORRECT = 0, 1
 """Rows of the figures of lists of hypotheses."""
 HYPOTHESES = 6
@@ -48,7 +47,7 @@ HYPOTHESES = 6
     NEW_REQUEST_RESPONSE_1, NEW_REQUEST_RESPONSE_2, CORRECTING_ACT_1, CORRECTING_ACT_2,
     SAYS_REPEAT, NULL_RESPONSE,
 ) = range(26)  # fmt: skip
-"""The probabilities of a user (`UserParameters`)."""
+"""The probabilities of a user in the order of `user_parameters.STANDARD`."""
 
 
 def coded(slot: int, value: int, negated: bool) -> int:
@@ -67,7 +66,7 @@ def value_of(item: int) -> int:
 
 
 def is_negated(item: int) -> bool:
-    """Tell whether an item is `slot!=value`."""
+    """Return whether an item is `slot!=value`."""
     return item & NEGATED != 0
 
 

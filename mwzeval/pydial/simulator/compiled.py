@@ -3,7 +3,7 @@
 Each function of the simulator is compiled as it stands, when it is first called, with what
 `twister.py` has in place of `native.py`. What the entry points come to is kept on disk, beside the
 modules or in the user's cache; where neither can be written it is compiled in each process.
-Compiling takes long enough to be told, once in a process.
+A message says, once in a process, that this takes long.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from mwzeval.pydial.simulator import (
     codes,
     goals,
     native,
-    offers,
     step,
     system,
     tracker,
@@ -36,13 +35,15 @@ from mwzeval.pydial.simulator.step import start, take
 from mwzeval.pydial.simulator.system import write_mask, write_vector
 from mwzeval.pydial.simulator.twister import next_seed, random, seed_twister
 
-MODULES = codes, twister, goals, offers, user, channel, tracker, system, step
-COMPILED_IN = "simulator/*.py", "dialogue/*.py"
+MODULES = codes, twister, goals, user, channel, tracker, system, step
+COMPILED_IN = "simulator/*.py", "acts.py", "domain.py", "user_parameters.py"
 """The files that have the code, or constants in it."""
 STEP, BEGIN, LOOK = range(3)
 """What to do with a dialogue: take an action, begin a new one, or only look at it."""
 _numba: Any = required(
-    "numba", "batched", 'dialogues in batches need numba (vectorization_mode="sync" does not)'
+    "numba",
+    "batched",
+    'compiled dialogues need numba (vectorization_mode="sync" and `run` without --compiled do not)',
 )
 
 

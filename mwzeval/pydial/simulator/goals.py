@@ -64,8 +64,8 @@ def pop(d: Dialogue) -> None:
     """Let the user say the act on top, beside what is said already."""
     top = d.agenda - 1
     for at in range(begin_of(d, top), d.agenda_end[top]):
-        d.said_item[d.said_items] = d.agenda_item[at]
-        d.said_items += 1
+        d.user_item[d.user_items] = d.agenda_item[at]
+        d.user_items += 1
     d.agenda = top
 
 
@@ -76,7 +76,7 @@ def _mentions(d: Dialogue, begin: int, end: int, slot: int) -> bool:
     return False
 
 
-def drop_told(d: Dialogue, slot: int) -> None:
+def drop_informs(d: Dialogue, slot: int) -> None:
     """Remove informs, confirms and affirms that mention a slot."""
     kept = begin = 0
     for index in range(d.agenda):
@@ -101,7 +101,7 @@ def _keep(d: Dialogue, act: int, begin: int, end: int, kept: int) -> None:
 
 
 def raise_informs(d: Dialogue, slot: int) -> bool:
-    """Move the informs about a slot to the top; tell whether there are any."""
+    """Move the informs about a slot to the top; return whether there are any."""
     index, found = 0, 0
     for _ in range(d.agenda):
         begin, end = begin_of(d, index), d.agenda_end[index]
@@ -117,7 +117,7 @@ def _move_to_top(d: Dialogue, index: int, begin: int, end: int) -> None:
     # What the user said last has been heard; its place is free.
     length = end - begin
     for at in range(length):
-        d.said_item[at] = d.agenda_item[begin + at]
+        d.user_item[at] = d.agenda_item[begin + at]
     act = d.agenda_act[index]
     for above in range(index + 1, d.agenda):
         for at in range(begin_of(d, above), d.agenda_end[above]):
@@ -129,7 +129,7 @@ def _move_to_top(d: Dialogue, index: int, begin: int, end: int) -> None:
     d.agenda_act[top] = act
     at = begin_of(d, top)
     for source in range(length):
-        d.agenda_item[at + source] = d.said_item[source]
+        d.agenda_item[at + source] = d.user_item[source]
     d.agenda_end[top] = at + length
 
 
@@ -146,14 +146,14 @@ def confirm_instead(d: Dialogue) -> None:
 
 
 def constrains(d: Dialogue, slot: int) -> bool:
-    """Tell whether there is a constraint on a slot."""
+    """Return whether there is a constraint on a slot."""
     for at in range(d.constraints):
         if slot_of(d.constraint[at]) == slot:
             return True
     return False
 
 
-def wanted(d: Dialogue, slot: int, negated: bool) -> int:
+def constraint_on(d: Dialogue, slot: int, negated: bool) -> int:
     """Return the first value that a slot is (not) to have, `c.NO_VALUE` if there is none."""
     for at in range(d.constraints):
         item = d.constraint[at]
@@ -210,7 +210,7 @@ def accept_name(t: Shared, d: Dialogue, name: int) -> None:
 
 def refuse_name(t: Shared, d: Dialogue, name: int) -> None:
     """Not want this entity, unless one is wanted by name."""
-    if name != c.NO_VALUE and wanted(d, t.name, False) == c.NO_VALUE:
+    if name != c.NO_VALUE and constraint_on(d, t.name, False) == c.NO_VALUE:
         add_constraint(d, coded(t.name, name, True))
 
 
@@ -246,12 +246,12 @@ def next_unfilled(d: Dialogue, begin: int) -> int:
 
 
 def completed(d: Dialogue) -> bool:
-    """Tell whether the user has nothing more to ask for."""
-    return d.constraints == 0 or d.told_nothing_matches or next_unfilled(d, 0) < 0
+    """Return whether the user has nothing more to ask for."""
+    return d.constraints == 0 or d.nothing_matches or next_unfilled(d, 0) < 0
 
 
 def achieved(t: Shared, d: Dialogue) -> bool:
-    """Tell whether the user has got what is wanted now."""
+    """Return whether the user has got what is wanted now."""
     if next_unfilled(d, 0) >= 0:
         return False
     name = recommended(d)
@@ -269,7 +269,7 @@ def achieved(t: Shared, d: Dialogue) -> bool:
 
 
 def _draw_constraints(t: Shared, d: Dialogue) -> bool:
-    """Draw slots and values once; tell whether two or three entities match."""
+    """Draw slots and values once; return whether two or three entities match."""
     order = choose(d, t.orders)
     copy_rows(t.everything, d.rows)
     for index in range(t.picked):
@@ -291,7 +291,7 @@ def _draw_constraints(t: Shared, d: Dialogue) -> bool:
 def _draw_requests(t: Shared, d: Dialogue) -> None:
     """Ask for the name, and up to two slots more that only users ask for."""
     further = choose(d, FURTHER_REQUESTS + 1)
-    rest, number = d.said_item, 0
+    rest, number = d.user_item, 0
     for index in range(t.requestables):
         slot = t.requestable[index]
         if t.is_asked_by_user[slot]:
@@ -315,7 +315,7 @@ def draw_parameters(t: Shared, d: Dialogue) -> None:
 
 
 def draw_goal(t: Shared, d: Dialogue) -> bool:
-    """Draw a goal that two or three entities satisfy; tell whether one was found.
+    """Draw a goal that two or three entities satisfy; return whether one was found.
 
     Slots and values ("dontcare" is one of them) are drawn until so many match, which prefers slots
     with few values.
@@ -340,4 +340,4 @@ def prepare_user(t: Shared, d: Dialogue) -> None:
         push_item(d, c.INFORM, item)
     push_item(d, c.INFORM, coded(t.type, t.entity_type, False))
     d.first_offer_pending = True
-    d.told_nothing_matches = False
+    d.nothing_matches = False

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mwzeval.pydial.dialogue.error_model import NEIGHBOURS
-from mwzeval.pydial.dialogue.user_parameters import UserParameters
 from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.error_model import NEIGHBOURS
+from mwzeval.pydial.user_parameters import STANDARD as PROBABILITIES
 
 Shared = Any
 """What the dialogues of a task share: a record with the fields of `shared_fields`."""
@@ -27,9 +27,9 @@ Rows = Any
 Field = tuple[str, str, int | tuple[int, ...]]
 """Name, kind and shape."""
 MATCHES = 5
-"""For the best 1, 2, … of so many accepted slots it is told how many entities match."""
+"""The vector has how many entities match the best 1, 2, … of so many accepted slots."""
 ABOUT_MATCHES = 5 * MATCHES
-_PARAMETERS = len(UserParameters._fields)
+_PARAMETERS = len(PROBABILITIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         ("yes", "i8", slots),
         ("no", "i8", slots),
         ("near_value", "i8", (slots, sizes.near)),
-        ("told", "u1", values),  # whether there is such a thing as the value
+        ("available", "u1", values),  # whether there is such a thing as the value
         # entities
         ("entities", "i8", ()),
         ("everything", "u8", words),
@@ -157,11 +157,11 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         ("discourse_place", "i8", len(c.DISCOURSE_ACTS)),
         ("requested_place", "i8", slots),
         # room to work in: what is heard now (slots asked for: -1 where not), and acts
-        ("heard", "i8", slots),
-        ("heard_value", "i8", (slots, 2 * c.HYPOTHESES)),
-        ("heard_score", "f8", (slots, 2 * c.HYPOTHESES)),
-        ("heard_methods", "f8", c.NUMBER_OF_METHODS),
-        ("heard_requested", "f8", slots),
+        ("evidence", "i8", slots),
+        ("evidence_value", "i8", (slots, 2 * c.HYPOTHESES)),
+        ("evidence_score", "f8", (slots, 2 * c.HYPOTHESES)),
+        ("evidence_methods", "f8", c.NUMBER_OF_METHODS),
+        ("evidence_requested", "f8", slots),
         ("table", "i8", 16 * slots),  # of a Python 2 dictionary
         ("some", "u8", words),
         *((name, "i8", slots) for name in ("sampled", "asked", "swapped", "is_kept")),
@@ -174,7 +174,7 @@ def dialogue_fields(sizes: Sizes) -> list[Field]:
     return [
         # the course of a dialogue
         *_each("u1", "ended", "success", "out_of_time"),
-        *_each("u1", "first_offer_pending", "told_nothing_matches"),
+        *_each("u1", "first_offer_pending", "nothing_matches"),
         *_each("u1", "nothing_found", "offered", "offered_before"),
         *_each("u1", "alternative_awaited", "asked", "discriminable", "has_normal"),
         *_each("i8", "exchange", "twister_at", "now"),
@@ -208,14 +208,14 @@ def dialogue_fields(sizes: Sizes) -> list[Field]:
         ("agenda_end", "i8", sizes.agenda),  # of the items of an act
         ("agenda_item", "i8", sizes.agenda_items),
         # acts: what the user said, could say again, what was heard, and what the system says
-        *_each("i8", "said_act", "said_items", "again_act", "again_items"),
-        ("said_item", "i8", said),
+        *_each("i8", "user_act", "user_items", "again_act", "again_items"),
+        ("user_item", "i8", said),
         ("again_item", "i8", said),
         ("hypotheses", "i8", ()),
-        ("heard_act", "i8", c.HYPOTHESES),
-        ("heard_items", "i8", c.HYPOTHESES),
+        ("hypothesis_act", "i8", c.HYPOTHESES),
+        ("hypothesis_items", "i8", c.HYPOTHESES),
         ("score", "f8", c.HYPOTHESES),
-        ("heard_item", "i8", (c.HYPOTHESES + 1, said)),  # the last: one understood in context
+        ("hypothesis_item", "i8", (c.HYPOTHESES + 1, said)),  # the last: one understood in context
         ("system_act", "i8", 2),
         ("system_items", "i8", 2),
         ("system_item", "i8", (2, sizes.system_items)),
@@ -265,9 +265,9 @@ class SharedRecord(_Record):
 
 
 class DialogueRecord(_Record):
-    """A dialogue for plain Python, with its generator of random numbers, `rng`."""
+    """A dialogue for plain Python, with its generator `rng`, and what its user does, `answer`."""
 
-    __slots__ = (*(name for name, *_ in dialogue_fields(STANDARD)), "rng")
+    __slots__ = (*(name for name, *_ in dialogue_fields(STANDARD)), "rng", "answer")
 
 
 def _zeros(zero: float, shape: int | tuple[int, ...]) -> Any:

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.decision_process import DecisionProcess, Mask
+from mwzeval.errors import UsageError
+from mwzeval.pydial.decision_process import (
+    CARRIED_OVER,
+    DecisionProcess,
+    Mask,
+    Transition,
+    Vector,
+)
 from mwzeval.pydial.simulator.compiled import (
     BEGIN,
     LOOK,
@@ -24,6 +30,7 @@ from mwzeval.pydial.simulator.layout import (
     dialogue_fields,
     shared_fields,
 )
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import no_goal
 from mwzeval.pydial.simulator.tables import put_user_model, shared_record
 from mwzeval.pydial.simulator.view import View
@@ -163,6 +170,53 @@ class PlaceRng(Rng):
 
 def _seeder_state(generator: np.random.Generator) -> tuple[int, int, int, int]:
     """Return the state of a NumPy generator, a PCG64: high and low half of state and increment."""
+    if not isinstance(generator.bit_generator, np.random.PCG64):
+        kind = type(generator.bit_generator).__name__
+        raise UsageError(f"dialogues are seeded from a NumPy generator PCG64, not {kind}")
     state = generator.bit_generator.state["state"]
     low = 2**64 - 1
     return state["state"] >> 64, state["state"] & low, state["inc"] >> 64, state["inc"] & low
+
+
+_ONE = np.ones(1, dtype=np.bool_)
+
+
+class CompiledProcess(DecisionProcess):
+    """A process whose dialogues are played by compiled code, with the same results."""
+
+    def __init__(self, process: DecisionProcess, many: ManyDialogues | None = None) -> None:
+        """Compile the simulation of a process. Raises `DependencyError` without numba."""
+        vars(self).update(vars(process))
+        if many is None:
+            many = ManyDialogues(process, 1)
+            many.load()
+        self._many = many
+
+    @property
+    def view(self) -> View:
+        """The dialogue in words."""
+        return self._many.view(0)
+
+    def sibling(self) -> CompiledProcess:
+        """Return the same process for other dialogues, which begin as those of this one do."""
+        other = self._many.sibling(1)
+        for name in CARRIED_OVER:
+            other.dialogues[name] = self._many.dialogues[name]
+        return CompiledProcess(self, other)
+
+    def start(self, generator: np.random.Generator) -> tuple[Rng, Vector]:
+        """Start a dialogue seeded from a NumPy generator; return its own, and what is observed."""
+        self._many.seed([0], [generator], forget=False)
+        self._many.begin(_ONE)
+        self.mask = self._many.masks[0].copy()
+        return PlaceRng(self._many, 0), self._many.vectors[0]
+
+    def step(self, action: Any) -> Transition:
+        """Carry out an action."""
+        many = self._many
+        many.step(np.array([action]))
+        self.mask = many.masks[0].copy()
+        dialogue = many.dialogues[0]
+        info = {"success": bool(dialogue["success"]), "exchange": int(dialogue["exchange"])}
+        reward, ended = float(many.rewards[0]), bool(dialogue["ended"])
+        return Transition(many.vectors[0], reward, ended, info)

@@ -9,9 +9,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
+from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.layout import Dialogue, Rows, Shared
 
 u64 = int
+
+
+def let_user_answer(t: Shared, d: Dialogue) -> None:
+    """Let the user hear what the system says now, and say something."""
+    d.answer(t, d)
 
 
 def random(d: Dialogue) -> float:
@@ -30,11 +36,11 @@ def choose(d: Dialogue, number: int) -> int:
 
 
 def which(d: Dialogue, first: float, second: float) -> int:
-    """Return 0 and 1 with these probabilities, 2 otherwise."""
+    """Return `FIRST` and `SECOND` with these probabilities, `NEITHER` otherwise."""
     drawn = d.rng.random()
     if drawn < first:
-        return 0
-    return 1 if drawn < first + second else 2
+        return c.FIRST
+    return c.SECOND if drawn < first + second else c.NEITHER
 
 
 def below(d: Dialogue, number: int) -> int:
@@ -73,7 +79,7 @@ def drop(rows: Rows, having: Rows) -> None:
 
 
 def at_least_two(rows: Rows) -> bool:
-    """Tell whether a set has at least two entities."""
+    """Return whether a set has at least two entities."""
     return rows[0] & (rows[0] - 1) != 0
 
 
@@ -86,7 +92,7 @@ def nth(rows: Rows, number: int) -> int:
 
 
 def differ(rows: Rows, alike: Any, slot: int) -> bool:
-    """Tell whether entities of a set have different values of a slot."""
+    """Return whether entities of a set have different values of a slot."""
     bits, first = rows[0], -1
     while bits:
         value = alike[(bits & -bits).bit_length() - 1][slot]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mwzeval.errors import DataError, UsageError
-from mwzeval.pydial.dialogue.acts import BYE, Act
-from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.error_model import ErrorModel
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.user_parameters import UserModel, user_model
+from mwzeval.pydial.acts import BYE, Act
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.codes import Codes
+from mwzeval.pydial.simulator.error_model import ErrorModel
 from mwzeval.pydial.simulator.goals import (
     FEWEST_MATCHES,
     MOST_MATCHES,
@@ -24,14 +23,43 @@ from mwzeval.pydial.simulator.goals import (
     draw_parameters,
     prepare_user,
 )
-from mwzeval.pydial.simulator.layout import DialogueRecord, dialogue_fields
-from mwzeval.pydial.simulator.step import HEARD_BYE, begin, finish, listen, speak
+from mwzeval.pydial.simulator.layout import Dialogue, DialogueRecord, Shared, dialogue_fields
+from mwzeval.pydial.simulator.rng import Rng
+from mwzeval.pydial.simulator.step import HEARD_BYE, begin, go_on, take
 from mwzeval.pydial.simulator.system import say_action
 from mwzeval.pydial.simulator.tables import Switches, put_user_model, shared_record, sibling_of
 from mwzeval.pydial.simulator.user import answer
 from mwzeval.pydial.simulator.view import Belief, View
 from mwzeval.pydial.tasks import Task
-from mwzeval.pydial.users.stand_in import User, UserState
+from mwzeval.pydial.user_parameters import UserModel, user_model
+
+
+@dataclass(slots=True)
+class UserState:
+    """What a user begins with; `rng` is the generator of the dialogue."""
+
+    domain: Domain
+    goal: Goal
+    rng: Rng
+
+
+class User:
+    """A user in one dialogue."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: UserState) -> None:
+        self.state = state
+
+    @property
+    def goal(self) -> Goal:
+        """The goal as it is now, by which success is judged."""
+        return self.state.goal
+
+    def answer(self, system: Act) -> Act:
+        """Return the user's act in answer to the system's. After `bye()` the dialogue is over."""
+        raise NotImplementedError
+
 
 MakeUser = Callable[[UserState], User]
 
@@ -78,7 +106,7 @@ class Simulation:
 
     def _make_room(self) -> None:
         self.d = DialogueRecord(dialogue_fields(self._sizes))
-        self.d.ended, self.d.rng = True, Rng(0)
+        self.d.ended, self.d.rng, self.d.answer = True, Rng(0), answer
         self.view = View(self.codes, self.t, self.d)
         self.make_user: MakeUser | None = None
         self._user: User | None = None
@@ -148,22 +176,20 @@ class Simulation:
         that is given, so that the same user talks differently. With a `goal` none is drawn.
         """
         self.draw_user(rng, goal)
+        self._user, self.d.answer = None, answer
         if self.make_user is not None:
             self._user = self.make_user(UserState(self.domain, self.view.goal, rng))
-        else:
-            self._user = None
+            self.d.answer = self._let_user_answer
         if talk is not None:
             rng.setstate(talk.getstate())
         begin(self.t, self.d)
-        self._let_user_answer()
-        listen(self.t, self.d)
         return self.belief
 
-    def _let_user_answer(self) -> None:
-        if self._user is None:
-            answer(self.t, self.d)
-        else:
-            self.view.put_said(self._user.answer(self.view.system_act))
+    def _let_user_answer(self, t: Shared, d: Dialogue) -> None:
+        """Let the user that stands in for the simulated one answer, and know its goal."""
+        assert self._user is not None
+        self.view.put_user(self._user.answer(self.view.system_act))
+        self.view.put_goal(self._user.goal)
 
     def answer(self, act: Act) -> Result:
         """Say a system act, hear what the user answers, and return what came of it.
@@ -174,13 +200,12 @@ class Simulation:
         """
         self._check()
         self.view.put_system(act)
-        return self._go_on()
+        return self._result(go_on(self.t, self.d))
 
     def take(self, action: int) -> Result:
         """Carry out a summary action; otherwise as `answer`."""
         self._check()
-        say_action(self.t, self.d, action)
-        return self._go_on()
+        return self._result(take(self.t, self.d, action))
 
     def act_of(self, action: int) -> Act:
         """Return the system act that a summary action stands for now, which is taken."""
@@ -195,23 +220,16 @@ class Simulation:
                 "`begin`)"
             )
 
-    def _go_on(self) -> Result:
-        t, d = self.t, self.d
-        if speak(t, d):
-            self._let_user_answer()
-            if listen(t, d):
-                return Result(t.exchange_reward, False)
-            d.out_of_time = True
-        return Result(finish(t, d, self.success()), True, bool(d.success), d.out_of_time)
+    def _result(self, reward: float) -> Result:
+        d = self.d
+        return Result(reward, bool(d.ended), bool(d.success), bool(d.out_of_time))
 
     def success(self) -> bool:
-        """Tell whether the user has got what is wanted now.
+        """Return whether the user has got what is wanted now.
 
         All requests are answered, and the entity named is one that satisfies the goal as it is
         after all changes. Answers are not checked against the entity.
         """
-        if self._user is not None:
-            self.view.put_goal(self._user.goal)
         return bool(achieved(self.t, self.d))
 
     def spoken(self, act: Act) -> Act:

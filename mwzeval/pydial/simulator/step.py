@@ -9,16 +9,16 @@ from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.channel import transmit
 from mwzeval.pydial.simulator.goals import achieved, draw_goal, draw_parameters, prepare_user
 from mwzeval.pydial.simulator.layout import Dialogue, Shared
+from mwzeval.pydial.simulator.native import let_user_answer
 from mwzeval.pydial.simulator.system import say, say_action, summarize
 from mwzeval.pydial.simulator.tracker import begin_belief, track
-from mwzeval.pydial.simulator.user import answer
 
 HEARD_BYE = 0.8
 """The system says goodbye, whatever it was about to say, if the user did more probably than so."""
 
 
 def begin(t: Shared, d: Dialogue) -> None:
-    """Start a dialogue of a user that has a goal: the system says hello."""
+    """Start a dialogue of a user that has a goal: the system says hello, and the user answers."""
     if not t.keep_alternatives:
         d.alternative_awaited = False
     begin_belief(t, d)
@@ -28,22 +28,22 @@ def begin(t: Shared, d: Dialogue) -> None:
     say(d, c.HELLO)
     d.system_act[d.now], d.system_items[d.now] = c.NULL, 0
     d.now = 1 - d.now
+    let_user_answer(t, d)
+    _listen(t, d)
 
 
 def start(t: Shared, d: Dialogue) -> bool:
-    """Draw a user, and begin a dialogue with it; tell whether it has found a goal."""
+    """Draw a user, and begin a dialogue with it; return whether it has found a goal."""
     draw_parameters(t, d)
     if not draw_goal(t, d):
         return False
     prepare_user(t, d)
     begin(t, d)
-    answer(t, d)
-    listen(t, d)
     return True
 
 
-def listen(t: Shared, d: Dialogue) -> bool:
-    """Hear what the user says; tell whether there was time for it."""
+def _listen(t: Shared, d: Dialogue) -> bool:
+    """Hear what the user says; return whether there was time for it."""
     if d.exchange == t.max_exchanges:
         return False
     d.exchange += 1
@@ -53,29 +53,31 @@ def listen(t: Shared, d: Dialogue) -> bool:
     return True
 
 
-def speak(t: Shared, d: Dialogue) -> bool:
-    """Say the next act, or goodbye if the user probably did; tell whether the user answers."""
+def take(t: Shared, d: Dialogue, action: int) -> float:
+    """Carry out a summary action; otherwise as `go_on`."""
+    say_action(t, d, action)
+    return go_on(t, d)
+
+
+def go_on(t: Shared, d: Dialogue) -> float:
+    """Say the next act, or goodbye if the user probably did, and let the user answer.
+
+    Return the reward. The dialogue ends after a goodbye, or if there is no time for the answer.
+    """
     if d.discourse[c.SAID_BYE] > HEARD_BYE:
         say(d, c.BYE)
-    if d.said_act == c.BYE or d.system_act[1 - d.now] == c.BYE:
-        return False
-    d.now = 1 - d.now
-    return True
-
-
-def finish(t: Shared, d: Dialogue, success: bool) -> float:
-    """End a dialogue; return the last reward."""
-    d.ended = True
-    d.success = success
-    return t.exchange_reward + success * t.success_reward
-
-
-def take(t: Shared, d: Dialogue, action: int) -> float:
-    """Carry out an action, and let the simulated user answer; return the reward."""
-    say_action(t, d, action)
-    if speak(t, d):
-        answer(t, d)
-        if listen(t, d):
+    if d.user_act != c.BYE and d.system_act[1 - d.now] != c.BYE:
+        d.now = 1 - d.now
+        let_user_answer(t, d)
+        if _listen(t, d):
             return t.exchange_reward
         d.out_of_time = True
-    return finish(t, d, achieved(t, d))
+    success = achieved(t, d)
+    d.ended = True
+    d.success = success
+    return last_reward(t, success)
+
+
+def last_reward(t: Shared, success: bool) -> float:
+    """Return the reward of the last exchange."""
+    return t.exchange_reward + success * t.success_reward

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mwzeval.pydial.dialogue.domain import Ontology
+from mwzeval.pydial.domain import Ontology
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.codes import coded
 from mwzeval.pydial.simulator.layout import MATCHES, Dialogue, Shared
@@ -154,7 +154,7 @@ def _match(t: Shared, d: Dialogue) -> None:
 
 
 def _tells_apart(t: Shared, d: Dialogue, accepted: int, found: int) -> bool:
-    """Tell whether another slot would tell the matching entities apart."""
+    """Return whether another slot would tell the matching entities apart."""
     if found < 2:
         return False
     for index in range(t.tellings):
@@ -183,7 +183,7 @@ def method_of(t: Shared, d: Dialogue) -> int:
 
 
 def has_thanked(d: Dialogue) -> bool:
-    """Tell whether the user probably thanked or acknowledged."""
+    """Return whether the user probably thanked or acknowledged."""
     return d.discourse[c.THANKED] > CERTAIN or d.discourse[c.ACKNOWLEDGED] > CERTAIN
 
 
@@ -392,7 +392,7 @@ def _offer(t: Shared, d: Dialogue, entity: int) -> None:
     for index in range(number + 1):
         slot = t.sampled[index]
         value = t.value[entity][slot]
-        if t.told[t.first[slot] + value]:
+        if t.available[t.first[slot] + value]:
             add(d, slot, value, False)
 
 
@@ -406,7 +406,7 @@ def _say_nothing_found(t: Shared, d: Dialogue) -> None:
 
 
 def is_asked(t: Shared, d: Dialogue) -> bool:
-    """Tell whether the user probably asks for something."""
+    """Return whether the user probably asks for something."""
     for index in range(t.requestables):
         if d.requested[t.requestable[index]] > CERTAIN:
             return True
@@ -435,10 +435,10 @@ def say_answer(t: Shared, d: Dialogue, entity: int) -> None:
         if asked[index] != t.name:
             asked[others] = asked[index]
             others += 1
-    told = _sample(t, d, asked, others)
+    sampled = _sample(t, d, asked, others)
     say(d, c.INFORM)
     add(d, t.name, t.value[entity][t.name], False)
-    for index in range(told):
+    for index in range(sampled):
         slot = t.sampled[index]
         value = t.value[entity][slot]
         add(d, slot, value if value != c.NO_VALUE else c.NONE, False)

@@ -8,11 +8,10 @@ from itertools import permutations
 from math import ceil, log
 from typing import Any, NamedTuple
 
-from mwzeval.pydial.dialogue.domain import METHODS, NAME, UNAVAILABLE
-from mwzeval.pydial.dialogue.error_model import ErrorModel, Neighbours
-from mwzeval.pydial.dialogue.user_parameters import UserModel
+from mwzeval.pydial.domain import METHODS, NAME, UNAVAILABLE
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.codes import Codes
+from mwzeval.pydial.simulator.error_model import ErrorModel, Neighbours
 from mwzeval.pydial.simulator.layout import (
     STANDARD,
     Shared,
@@ -21,6 +20,7 @@ from mwzeval.pydial.simulator.layout import (
     shared_fields,
 )
 from mwzeval.pydial.tasks import Goodbye, Task
+from mwzeval.pydial.user_parameters import UserModel
 
 CONSTRAINTS = 3
 _ALL_BITS = 2**64 - 1
@@ -143,7 +143,7 @@ def _put_slots(t: Shared, codes: Codes, foreign: int) -> None:
         for index, place in enumerate(ontology.informable.get(c.NEAR, ())):
             t.near_value[at][index] = codes.known(slot, place)
         for value, text in enumerate(codes.values[at]):
-            t.told[t.first[at] + value] = int(text not in UNAVAILABLE)
+            t.available[t.first[at] + value] = int(text not in UNAVAILABLE)
 
 
 def python2_hash(text: str) -> int:
@@ -258,11 +258,11 @@ def sibling_of(t: Shared) -> Shared:
     names = [name for name, *_ in shared_fields(STANDARD)]
     for name in (
         "having",
-        "told",
+        "available",
         "named",
         "type_word",
         "near_value",
-        *names[names.index("heard") :],
+        *names[names.index("evidence") :],
     ):
         rows = getattr(t, name)
         setattr(other, name, [row[:] if isinstance(row, list) else row for row in rows])

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from mwzeval.conversation.loop import Note, converse
 from mwzeval.conversation.protocols import FAILURES, LIMIT, USER_STOP, Ending
 from mwzeval.conversation.trajectory import Record
-from mwzeval.pydial.dialogue.acts import BYE, HELLO, Act
-from mwzeval.pydial.dialogue.goals import Goal, plain_goal
-from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.acts import BYE, HELLO, Act
+from mwzeval.pydial.goals import Goal, plain_goal
 from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.step import last_reward
 from mwzeval.pydial.simulator.view import Belief, View
 
 SAID, HEARD = "said", "heard"
@@ -36,10 +37,10 @@ class Outcome(NamedTuple):
     out_of_time: bool = False
 
 
-def keep_said(record: Record, view: View) -> None:
+def keep_user_turn(record: Record, view: View) -> None:
     """Keep what the user has said last, and what was heard of it."""
-    heard = [[str(act), confidence] for act, confidence in view.heard]
-    record.said({SAID: str(view.said), HEARD: heard})
+    heard = [[str(act), confidence] for act, confidence in view.hypotheses]
+    record.said({SAID: str(view.user_act), HEARD: heard})
 
 
 def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
@@ -81,7 +82,7 @@ class SimulatedUser:
         """Return what is believed of what the user says first."""
         belief = self.simulation.begin(*self._drawn)
         self._has_begun = True
-        self.is_done = self.simulation.d.said_act == c.BYE
+        self.is_done = self.simulation.d.user_act == c.BYE
         if self._record is not None:
             self._keep(self._record)
         return belief
@@ -91,7 +92,7 @@ class SimulatedUser:
         simulation = self.simulation
         result = simulation.answer(act)
         self._reward += result.reward
-        self.is_done = result.ended or simulation.d.said_act == c.BYE
+        self.is_done = result.ended or simulation.d.user_act == c.BYE
         if result.ended:
             self._outcome = Outcome(
                 result.success, simulation.exchange, self._reward, result.out_of_time
@@ -116,12 +117,12 @@ class SimulatedUser:
         simulation, task = self.simulation, self.simulation.task
         if self.is_done:
             success = simulation.success()
-            reward = self._reward + task.exchange_reward + success * task.success_reward
+            reward = self._reward + last_reward(simulation.t, success)
             return Outcome(success, simulation.exchange, reward)
         return Outcome(False, task.max_exchanges, task.max_exchanges * task.exchange_reward)
 
     def _keep(self, record: Record) -> None:
-        keep_said(record, self.simulation.view)
+        keep_user_turn(record, self.simulation.view)
 
 
 class System:

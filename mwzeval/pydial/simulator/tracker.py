@@ -38,7 +38,7 @@ def _forget(d: Dialogue, slot: int) -> None:
 
 
 def track(t: Shared, d: Dialogue) -> bool:
-    """Take in what the user may have said; tell whether that changed the belief of a slot."""
+    """Take in what the user may have said; return whether that changed the belief of a slot."""
     act, items = d.system_act[d.now], d.system_item[d.now]
     number = d.system_items[d.now]
     this = confirmed = -1
@@ -53,9 +53,9 @@ def track(t: Shared, d: Dialogue) -> bool:
         if not t.legacy:
             this = slot_of(confirmed)
     _remember(t, d, act, items, number)
-    fill(t.heard, 0)
-    fill(t.heard_methods, 0.0)
-    fill(t.heard_requested, -1.0)
+    fill(t.evidence, 0)
+    fill(t.evidence_methods, 0.0)
+    fill(t.evidence_requested, -1.0)
     fill(d.discourse, 0.0)
     total = summed(d.score, d.hypotheses)
     if total == 0.0:
@@ -65,7 +65,7 @@ def track(t: Shared, d: Dialogue) -> bool:
     changed = False
     for index in range(t.informables):
         slot = t.informable[index]
-        if t.heard[slot] > 0:
+        if t.evidence[slot] > 0:
             _update_slot(t, d, slot)
             changed = True
     _update_methods(t, d)
@@ -98,7 +98,7 @@ def _update_slot(t: Shared, d: Dialogue, slot: int) -> None:
     """Let new evidence about a slot replace older evidence in proportion to its mass."""
     first, count = t.first[slot], d.believed[slot]
     values, mass = d.value, d.mass
-    total = summed(t.heard_score[slot], t.heard[slot])
+    total = summed(t.evidence_score[slot], t.evidence[slot])
     old = count > 0
     if old:
         kept = 1.0 - total
@@ -107,8 +107,8 @@ def _update_slot(t: Shared, d: Dialogue, slot: int) -> None:
                 mass[at] *= kept
         else:
             count = 0
-    for index in range(t.heard[slot]):
-        value, score = t.heard_value[slot][index], t.heard_score[slot][index]
+    for index in range(t.evidence[slot]):
+        value, score = t.evidence_value[slot][index], t.evidence_score[slot][index]
         found = False
         for at in range(first, first + count):
             if values[at] == value:
@@ -145,7 +145,7 @@ def _rank(t: Shared, d: Dialogue, slot: int, first: int, count: int) -> None:
 
 
 def _update_methods(t: Shared, d: Dialogue) -> None:
-    heard, methods = t.heard_methods, d.methods
+    heard, methods = t.evidence_methods, d.methods
     if heard[c.NO_METHOD] == 1.0:
         return
     kept = min(1.0, max(0.0, heard[c.NO_METHOD]))
@@ -172,7 +172,7 @@ def _update_requested(t: Shared, d: Dialogue, act: int, items: Items, number: in
                 d.requested[slot] = 0.0
     for index in range(t.requestables):
         slot = t.requestable[index]
-        score = t.heard_requested[slot]
+        score = t.evidence_requested[slot]
         if score >= 0.0:
             d.requested[slot] = min(1.0, d.requested[slot] + score)
 
@@ -184,8 +184,8 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
     to be confirmed; -1 where there is none.
     """
     row, act = _in_context(t, d, rank, this, confirmed)
-    items = d.heard_item[row]
-    number = 1 if row == c.HYPOTHESES else d.heard_items[rank]
+    items = d.hypothesis_item[row]
+    number = 1 if row == c.HYPOTHESES else d.hypothesis_items[rank]
     denies = asks = informs = name = about_this = False
     first = 0
     if act == c.DENY:
@@ -223,14 +223,14 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
         slot = slot_of(confirmed)
         if t.is_informable[slot] and not _told(t, items, first, number, slot):
             _add(t, slot, value_of(confirmed), score)
-    t.heard_methods[_method(d, act, informs, name, asks and not denies)] += score
+    t.evidence_methods[_method(d, act, informs, name, asks and not denies)] += score
     d.discourse[_discourse_act(act)] += score
 
 
 def _in_context(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int) -> tuple[int, int]:
     """Return where the items of a hypothesis are, and its act: a bare yes or no means more."""
-    act = int(d.heard_act[rank])
-    if d.heard_items[rank] == 0 and (act == c.AFFIRM or act == c.NEGATE):
+    act = int(d.hypothesis_act[rank])
+    if d.hypothesis_items[rank] == 0 and (act == c.AFFIRM or act == c.NEGATE):
         value = c.NO_VALUE
         if confirmed >= 0 and d.system_items[d.now] == 1:
             this = slot_of(confirmed)
@@ -238,7 +238,7 @@ def _in_context(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int) ->
         elif this >= 0 and t.is_binary[this] and d.system_act[d.now] == c.REQUEST:
             value = t.yes[this] if act == c.AFFIRM else t.no[this]
         if value != c.NO_VALUE:
-            d.heard_item[c.HYPOTHESES][0] = coded(this, value, False)
+            d.hypothesis_item[c.HYPOTHESES][0] = coded(this, value, False)
             return c.HYPOTHESES, c.INFORM
     return rank, act
 
@@ -251,7 +251,7 @@ def _is_known(t: Shared, item: int) -> bool:
 
 
 def _told(t: Shared, items: Items, first: int, number: int, slot: int) -> bool:
-    """Tell whether a slot is given a value."""
+    """Return whether a slot is given a value."""
     for at in range(first, number):
         if slot_of(items[at]) == slot and _is_known(t, items[at]):
             return True
@@ -259,7 +259,7 @@ def _told(t: Shared, items: Items, first: int, number: int, slot: int) -> bool:
 
 
 def _corrects(t: Shared, items: Items, number: int) -> bool:
-    """Tell whether a denial gives the right value; `legacy`: not to or from no preference."""
+    """Return whether a denial gives the right value; `legacy`: not to or from no preference."""
     if number != 2 or slot_of(items[0]) != slot_of(items[1]):
         return False
     lost = value_of(items[0]) == c.DONTCARE or value_of(items[1]) == c.DONTCARE
@@ -267,7 +267,7 @@ def _corrects(t: Shared, items: Items, number: int) -> bool:
 
 
 def _ask(t: Shared, items: Items, number: int, score: float, bare: bool) -> bool:
-    """Ask for slots, those without a value or those with one; tell whether there are any."""
+    """Ask for slots, those without a value or those with one; return whether there are any."""
     some = False
     for at in range(number):
         slot = slot_of(items[at])
@@ -284,18 +284,18 @@ def _ask(t: Shared, items: Items, number: int, score: float, bare: bool) -> bool
             if slot_of(item) == slot and (value_of(item) == c.NO_VALUE) == bare:
                 before = True
         if not before:
-            t.heard_requested[slot] = max(t.heard_requested[slot], 0.0) + score
+            t.evidence_requested[slot] = max(t.evidence_requested[slot], 0.0) + score
     return some
 
 
 def _add(t: Shared, slot: int, value: int, score: float) -> None:
-    number = t.heard[slot]
+    number = t.evidence[slot]
     for index in range(number):
-        if t.heard_value[slot][index] == value:
-            t.heard_score[slot][index] += score
+        if t.evidence_value[slot][index] == value:
+            t.evidence_score[slot][index] += score
             return
-    t.heard_value[slot][number], t.heard_score[slot][number] = value, score
-    t.heard[slot] = number + 1
+    t.evidence_value[slot][number], t.evidence_score[slot][number] = value, score
+    t.evidence[slot] = number + 1
 
 
 def _method(d: Dialogue, act: int, informs: bool, name: bool, asks: bool) -> int:

@@ -13,7 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.user import answer
+
 u64 = np.uint64
+let_user_answer = answer
 WORDS, MIDDLE = 624, 397
 _INITIAL_SEED, _FIRST_FACTOR, _SECOND_FACTOR = 19650218, 1664525, 1566083941
 
@@ -114,11 +118,11 @@ def choose(d: Any, number: int) -> int:
 
 
 def which(d: Any, first: float, second: float) -> int:
-    """Return 0 and 1 with these probabilities, 2 otherwise."""
+    """Return `FIRST` and `SECOND` with these probabilities, `NEITHER` otherwise."""
     drawn = random(d)
     if drawn < first:
-        return 0
-    return 1 if drawn < first + second else 2
+        return c.FIRST
+    return c.SECOND if drawn < first + second else c.NEITHER
 
 
 def below(d: Any, number: int) -> int:
@@ -215,7 +219,7 @@ def drop(rows: Any, having: Any) -> None:
 
 
 def at_least_two(rows: Any) -> bool:
-    """Tell whether a set has at least two entities."""
+    """Return whether a set has at least two entities."""
     some = False
     for word in range(len(rows)):
         bits = rows[word]
@@ -246,7 +250,7 @@ def nth(rows: Any, number: int) -> int:
 
 
 def differ(rows: Any, alike: Any, slot: int) -> bool:
-    """Tell whether entities of a set have different values of a slot."""
+    """Return whether entities of a set have different values of a slot."""
     first = -1
     for word in range(len(rows)):
         bits = rows[word]

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import printable
-from mwzeval.pydial.dialogue.acts import Act, Item
-from mwzeval.pydial.dialogue.domain import METHODS, NAME, UNAVAILABLE
-from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.errors import UsageError, printable
+from mwzeval.pydial.acts import Act, Item
+from mwzeval.pydial.domain import METHODS, NAME, UNAVAILABLE
+from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.codes import Codes, coded
 from mwzeval.pydial.simulator.layout import Dialogue, Shared
@@ -66,9 +66,15 @@ class View:
         self._value: dict[tuple[int, str], int] = {}
         self._items: dict[int, Item] = {}
 
+    def check(self, act: Act) -> None:
+        """Raise `UsageError` for an act with more words than there is room for in a dialogue."""
+        self._act_code(act.name)
+        for item in act.items:
+            self._item_code(item if item.slot else item._replace(slot=c.TYPE))
+
     def _act_code(self, name: str) -> int:
         if name not in self._acts:
-            del self._acts[len(c.ACTS) + c.FOREIGN_ACTS - 1 :]
+            _check_room(len(self._acts) - len(c.ACTS), c.FOREIGN_ACTS, "acts")
             self._acts.append(name)
         return self._acts.index(name)
 
@@ -77,7 +83,7 @@ class View:
         known = self.codes.slot.get(slot, self._slot.get(slot))
         if known is not None:
             return known
-        del self._slots[len(self.codes.slots) + c.FOREIGN_SLOTS - 1 :]
+        _check_room(len(self._slot), c.FOREIGN_SLOTS, "slots")
         self._slots.append(slot)
         code = self._slot[slot] = len(self._slots) - 1
         for index, value in enumerate(self.codes.domain.ontology.informable.get(c.NEAR, ())):
@@ -93,16 +99,14 @@ class View:
         if code is not None:
             return code
         texts = self._texts.setdefault(slot, [])
-        if len(texts) == c.FOREIGN_VALUES:
-            texts.pop()
-            self._items.clear()
+        _check_room(len(texts), c.FOREIGN_VALUES, "values of a slot")
         texts.append(text)
         code = self._value[slot, text] = len(known) + len(texts)
         t, table = self.t, self.codes.domain.table
         place = t.first[slot] + code
         t.matching = {}
         t.having[place] = [table.having(self._slots[slot], text)]
-        t.told[place] = text not in UNAVAILABLE
+        t.available[place] = text not in UNAVAILABLE
         if slot == t.name:
             t.named[code] = table.number_of(text)
         if text == self.codes.domain.ontology.entity_type:
@@ -122,13 +126,13 @@ class View:
             item = item if item.slot else item._replace(slot=c.TYPE)
             d.system_item[after][at] = self._item_code(item)
 
-    def put_said(self, act: Act) -> None:
+    def put_user(self, act: Act) -> None:
         """Make an act what the user has said."""
         d = self.d
-        _grow(len(act.items), d.said_item, *d.heard_item)
-        d.said_act, d.said_items = self._act_code(act.name), len(act.items)
+        _grow(len(act.items), d.user_item, *d.hypothesis_item)
+        d.user_act, d.user_items = self._act_code(act.name), len(act.items)
         for at, item in enumerate(act.items):
-            d.said_item[at] = self._item_code(said_item(item))
+            d.user_item[at] = self._item_code(user_item(item))
 
     def put_goal(self, goal: Goal) -> None:
         """Make a goal that of the user."""
@@ -179,17 +183,20 @@ class View:
         return self._system(d.now if not d.ended or d.out_of_time else 1 - d.now)
 
     @property
-    def said(self) -> Act:
+    def user_act(self) -> Act:
         """What the user has said."""
         d = self.d
-        return self.act(d.said_act, d.said_item, d.said_items)
+        return self.act(d.user_act, d.user_item, d.user_items)
 
     @property
-    def heard(self) -> list[tuple[Act, float]]:
+    def hypotheses(self) -> list[tuple[Act, float]]:
         """What the system has heard: hypotheses with confidences."""
         d = self.d
         return [
-            (self.act(d.heard_act[rank], d.heard_item[rank], d.heard_items[rank]), d.score[rank])
+            (
+                self.act(d.hypothesis_act[rank], d.hypothesis_item[rank], d.hypothesis_items[rank]),
+                d.score[rank],
+            )
             for rank in range(d.hypotheses)
         ]
 
@@ -215,8 +222,8 @@ class View:
         yield f"  system   {self.system_act}"
         if d.ended:
             return
-        yield f"  user     {self.said}"
-        for act, score in self.heard:
+        yield f"  user     {self.user_act}"
+        for act, score in self.hypotheses:
             yield f"  heard    {score:.2f} {act}"
         for slot, believed in belief.slots.items():
             if shown := _ranked(believed.values):
@@ -256,13 +263,18 @@ class View:
         return np.fromiter(numbers, dtype=np.float64, count=len(numbers))
 
 
+def _check_room(number: int, most: int, what: str) -> None:
+    if number == most:
+        raise UsageError(f"a dialogue has at most {most} {what} that are not of its domain")
+
+
 def _grow(number: int, *lists: list[int]) -> None:
     """Make room for so many items, where somebody's own code says more than the simulator."""
     for items in lists:
         items += [0] * (number - len(items))
 
 
-def said_item(item: Item) -> Item:
+def user_item(item: Item) -> Item:
     """Return what a user says as it is understood: without a slot it is of the kind of entity."""
     if item.slot:
         return item

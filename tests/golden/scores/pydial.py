@@ -8,15 +8,15 @@ from math import fsum
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mwzeval.pydial.dialogue.acts import Act
-from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.decision_process import DecisionProcess
+from mwzeval.pydial.acts import Act
+from mwzeval.pydial.decision_process import DecisionProcess
+from mwzeval.pydial.domain import load_domain
+from mwzeval.pydial.episode_files import Selection
+from mwzeval.pydial.episodes import Episode, TaskRunner
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.runs.episodes import Episode, TaskRunner
-from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.runs.run_folder import Selection
-from mwzeval.pydial.runs.scoring import evaluate
+from mwzeval.pydial.run import run
+from mwzeval.pydial.scoring import evaluate
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import DEMO, TASKS
@@ -73,8 +73,12 @@ class _Observer:
 
     def note(self, seen: Any, done: object) -> None:
         """Note numbers that were seen, and what was done; in between, what was said and heard."""
-        heard = self._simulation.view.heard
-        self._texts += [str(self._simulation.view.said), *(str(act) for act, _ in heard), str(done)]
+        heard = self._simulation.view.hypotheses
+        self._texts += [
+            str(self._simulation.view.user_act),
+            *(str(act) for act, _ in heard),
+            str(done),
+        ]
         numbers = [*(confidence for _, confidence in heard), *seen]
         # By place, so that two that change places are seen.
         self._numbers.append(fsum(place % 97 * x for place, x in enumerate(numbers, start=1)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.policies.gp_sarsa import GPSarsa, GPSarsaSettings, SparseTemporalDifference
+from mwzeval.pydial.simulator.rng import Rng
 
 Vector = NDArray[np.float64]
 Dialogue = tuple[list[Vector], list[int], list[float]]

@@ -7,8 +7,8 @@ from statistics import mean, variance
 
 import pytest
 
+from mwzeval.pydial.episodes import play
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
-from mwzeval.pydial.runs.episodes import play
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.simulator.tables import put_channel
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, TASKS

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
-from mwzeval.pydial.policies.in_numpy import IN_NUMPY
 from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
-from mwzeval.pydial.policies.neural import adam, discounted, layers, seeded
+from mwzeval.pydial.policies.neural import IN_NUMPY, adam, discounted, layers, seeded
+from mwzeval.pydial.simulator.rng import Rng
 from tests.pydial.policies.toy_problems import Corridor, mean_return, play
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.policies.learner import Learner
+from mwzeval.pydial.simulator.rng import Rng
 
 
 class Corridor:

@@ -13,15 +13,15 @@ from functools import cache
 import numpy as np
 from Levenshtein import distance
 
-from mwzeval.pydial.dialogue.domain import NAME, Domain
-from mwzeval.pydial.dialogue.error_model import (
+from mwzeval.pydial.domain import NAME, Domain
+from mwzeval.pydial.simulator.error_model import (
     NEIGHBOURS,
     SOFTENING,
     USER_ACTS,
     Confusion,
     Neighbours,
 )
-from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.simulator.rng import Rng
 from tests.pydial.real_domains import domain
 
 SHORT = 16

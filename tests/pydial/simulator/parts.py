@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any
 
-from mwzeval.pydial.dialogue.acts import NULL, Act, parse_act
-from mwzeval.pydial.dialogue.domain import METHODS, Domain
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.acts import NULL, Act, parse_act
+from mwzeval.pydial.domain import METHODS, Domain
+from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator import goals as g
 from mwzeval.pydial.simulator.channel import _copy_true_act, transmit
@@ -26,9 +26,12 @@ from mwzeval.pydial.simulator.tracker import begin_belief, track
 from mwzeval.pydial.simulator.user import answer
 from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import TASKS, Task
+from mwzeval.pydial.user_parameters import STANDARD
 
 Scored = Iterable[tuple[Act, float]]
 MASKED = TASKS["CR-1"]
+named: Any = namedtuple
+UserParameters = named("UserParameters", STANDARD)
 
 
 _PREPARED: dict[tuple[int, bool, str], tuple[Domain, Simulation]] = {}
@@ -64,7 +67,7 @@ class Tracker:
         self.view.put_system(last)
         d.now, d.hypotheses = 1 - d.now, 0
         for act, score in hypotheses:
-            self.view.put_said(act)
+            self.view.put_user(act)
             _copy_true_act(d, d.hypotheses)
             d.score[d.hypotheses] = score
             d.hypotheses += 1
@@ -109,7 +112,7 @@ class TextUser:
         simulation: Simulation,
         goal: Goal,
         patience: int,
-        parameters: UserParameters,
+        parameters: Any,
         rng: Any,
         *,
         used: Mapping[str, Iterable[str]] | None = None,
@@ -157,17 +160,17 @@ class TextUser:
         d = self.d
         d.agenda = 0
         for act in reversed(list(acts)):
-            self.view.put_said(act)
-            g.push(d, d.said_act)
-            for at in range(d.said_items):
+            self.view.put_user(act)
+            g.push(d, d.user_act)
+            for at in range(d.user_items):
                 g.extend(d, self.view._item_code(act.items[at]))
 
     def say_again(self, act: Act) -> None:
         """Make an act what the user has said last."""
         d = self.d
-        self.view.put_said(act)
-        d.again_act, d.again_items = d.said_act, d.said_items
-        d.again_item[: d.said_items] = d.said_item[: d.said_items]
+        self.view.put_user(act)
+        d.again_act, d.again_items = d.user_act, d.user_items
+        d.again_item[: d.user_items] = d.user_item[: d.user_items]
 
     def last_heard(self, act: Act) -> None:
         self.view.put_system(act)
@@ -176,7 +179,7 @@ class TextUser:
     def answer(self, act: Act) -> Act:
         self.last_heard(act)
         answer(self.t, self.d)
-        return self.view.said
+        return self.view.user_act
 
     @property
     def last_said(self) -> str:
@@ -198,6 +201,6 @@ class TextUser:
 def nbest(simulation: Simulation, act: Act, rng: Any) -> list[tuple[Act, float]]:
     """Return what is heard of an act."""
     simulation.d.rng = rng
-    simulation.view.put_said(act)
+    simulation.view.put_user(act)
     transmit(simulation.t, simulation.d)
-    return simulation.view.heard
+    return simulation.view.hypotheses

@@ -7,9 +7,8 @@ from random import Random
 
 import pytest
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
-from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.domain import Domain, load_domain
 from tests.pydial.real_domains import CODES, domain
 from tests.pydial.small_domain import CAFES
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
-from mwzeval.pydial.dialogue.domain import Domain, Entity
+from mwzeval.pydial.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.domain import Domain, Entity
 from tests.pydial.simulator.specification_summary import (
     accepted_slots,
     is_discriminable,

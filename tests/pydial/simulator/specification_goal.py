@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
-from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.domain import Domain
 from tests.pydial.simulator.outcomes import Script
 
 NAME, TYPE = "name", "type"
@@ -23,14 +23,14 @@ class SpecifiedUser:
     """All that is remembered of a dialogue; the top of the agenda is the last of the list."""
 
     domain: Domain
-    parameters: UserParameters
+    parameters: Any
     constraints: list[Item]
     requests: dict[str, str | None]
     used: dict[str, set[str]]
     agenda: list[Act]
     patience: int
     max_patience: int
-    told_nothing_matches: bool
+    nothing_matches: bool
     first_offer_pending: bool
     last_said: Act
     last_heard: Act
@@ -158,7 +158,7 @@ def check(user: SpecifiedUser, act: Act, rng: Script, *, from_confirm: bool) -> 
                 user.push("confirm", plan(candidates, rng))
                 random_confirm_pushed = True
         elif name_none:
-            user.told_nothing_matches = True
+            user.nothing_matches = True
     if random_confirm_pushed:
         for slot, value, negated in act.items:
             if not negated:

@@ -5,7 +5,7 @@ Written down from the specification alone (4.5, inform); the numbers are those o
 
 from __future__ import annotations
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.acts import DONTCARE, NONE, Act, Item
 from tests.pydial.simulator.outcomes import Script
 from tests.pydial.simulator.specification_goal import (
     NAME,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mwzeval.pydial.dialogue.acts import DONTCARE
-from mwzeval.pydial.dialogue.domain import Domain, Entity
+from mwzeval.pydial.acts import DONTCARE
+from mwzeval.pydial.domain import Domain, Entity
 from tests.pydial.simulator.specification_tracker import METHODS, SpecifiedTracker
 
 ENOUGH = 4

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act
-from mwzeval.pydial.dialogue.domain import Domain
+from mwzeval.pydial.acts import DONTCARE, NONE, Act
+from mwzeval.pydial.domain import Domain
 
 METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")
 WITHOUT_ITEMS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, Act, Item
+from mwzeval.pydial.acts import DONTCARE, Act, Item
 from tests.pydial.simulator.outcomes import Script
 from tests.pydial.simulator.specification_goal import NAME, TYPE, SpecifiedUser, check
 from tests.pydial.simulator.specification_inform import hear_inform
@@ -27,7 +27,7 @@ def hear(user: SpecifiedUser, act: Act, rng: Script) -> None:
     if user.patience < 1:
         user.clear_and_push_bye()
         return
-    completed = not user.constraints or user.told_nothing_matches or not user.unfilled()
+    completed = not user.constraints or user.nothing_matches or not user.unfilled()
     if completed and not user.agenda and act.name != "reqmore" and rng.happens(0.85):
         user.clear_and_push_bye()
         return

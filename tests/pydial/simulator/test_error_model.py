@@ -10,10 +10,10 @@ from statistics import fmean, stdev
 
 import pytest
 
-from mwzeval.pydial.dialogue.acts import Act, parse_act
-from mwzeval.pydial.dialogue.error_model import USER_ACTS, neighbours
-from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.acts import Act, parse_act
 from mwzeval.pydial.simulator.channel import _mishear
+from mwzeval.pydial.simulator.error_model import USER_ACTS, neighbours
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import TASKS, task_named
 from tests.pydial.real_domains import domain, statistics, task_name
@@ -119,9 +119,9 @@ def misheard(text: str, rng: Rng, *, legacy: bool = False) -> Act:
     simulation = simulation_of(CAFES, legacy=legacy, task=TASKS["CR-6"])
     view, d = simulation.view, simulation.d
     d.rng = rng
-    view.put_said(parse_act(text))
+    view.put_user(parse_act(text))
     _mishear(simulation.t, d, 0)
-    return view.act(d.heard_act[0], d.heard_item[0], d.heard_items[0])
+    return view.act(d.hypothesis_act[0], d.hypothesis_item[0], d.hypothesis_items[0])
 
 
 def test_nothing_is_taken_for_the_name_but_the_name_is_taken_for_something() -> None:

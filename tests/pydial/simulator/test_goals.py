@@ -10,12 +10,12 @@ from math import sqrt
 import pytest
 
 from mwzeval.errors import DataError
-from mwzeval.pydial.dialogue.acts import DONTCARE, Item
-from mwzeval.pydial.dialogue.domain import Domain, EntityTable, ontology_from_json
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.acts import DONTCARE, Item
+from mwzeval.pydial.domain import Domain, EntityTable, ontology_from_json
+from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.simulator.goals import achieved as is_achieved
 from mwzeval.pydial.simulator.goals import draw_goal
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import TASKS
 from tests.pydial.real_domains import CODES, domain, statistics

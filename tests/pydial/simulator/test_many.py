@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.pydial.dialogue.rng import rng_from
-from mwzeval.pydial.dialogue.user_parameters import UserParameters
 from mwzeval.pydial.simulator import codes, native, twister
 from mwzeval.pydial.simulator.layout import STANDARD
 from mwzeval.pydial.simulator.many import _seeder_state
+from mwzeval.pydial.simulator.rng import rng_from
 from mwzeval.pydial.simulator.twister import rounded, summed
+from tests.pydial.simulator.parts import UserParameters
 
 
 def test_a_domain_larger_than_the_standard_has_larger_records() -> None:

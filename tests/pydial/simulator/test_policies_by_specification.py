@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from mwzeval.pydial.dialogue.acts import Act
-from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.acts import Act
+from mwzeval.pydial.domain import Domain
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.simulator.rng import Rng
 from tests.pydial.simulator.parts import Tracker
 from tests.pydial.simulator.random_acts import DOMAIN_CASES, RandomActs, domain_named
 from tests.pydial.simulator.specification_actions import handcrafted_acts, summary_acts

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
-from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.environments.decision_process import DecisionProcess
+from mwzeval.pydial.acts import Act, Item, parse_act
+from mwzeval.pydial.decision_process import DecisionProcess
+from mwzeval.pydial.domain import load_domain
+from mwzeval.pydial.episodes import play, rng_of
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.runs.episodes import play, rng_of
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Result, Simulation
 from mwzeval.pydial.tasks import TASKS
 from tests.examples import examples
@@ -86,7 +86,7 @@ def outcome(simulation: Simulation, seed: int) -> tuple[list[str], Result]:
     said = []
     while True:
         result = simulation.answer(policy.act(belief, rng))
-        said += [str(simulation.view.system_act), str(simulation.view.said)]
+        said += [str(simulation.view.system_act), str(simulation.view.user_act)]
         if result.ended:
             return said, result
 
@@ -118,7 +118,7 @@ def test_the_system_says_goodbye_when_the_user_does() -> None:
     result = Result(0, False)
     while not result.ended:  # the same again and again costs the user's patience
         result = simulation.answer(parse_act("request(name)"))
-    assert str(simulation.view.said) == "bye()"
+    assert str(simulation.view.user_act) == "bye()"
     assert str(simulation.view.system_act) == "bye()"
     assert simulation.exchange <= 7
     assert result == Result(-1, True, False, False)

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, Act, Item, parse_act
-from mwzeval.pydial.dialogue.domain import METHODS
-from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.acts import DONTCARE, Act, Item, parse_act
+from mwzeval.pydial.domain import METHODS
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.tasks import TASKS, Task
 from tests.pydial.simulator.parts import Tracker
 from tests.pydial.small_domain import CAFES, ROWS

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mwzeval.pydial.dialogue.acts import HELLO, Act, parse_act
-from mwzeval.pydial.dialogue.domain import METHODS
-from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.acts import HELLO, Act, parse_act
+from mwzeval.pydial.domain import METHODS
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import TASKS
 from tests.pydial.real_domains import domain, task_name, traces

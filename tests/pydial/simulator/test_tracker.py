@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.pydial.dialogue.acts import NULL, Act, Item, parse_act
-from mwzeval.pydial.dialogue.domain import METHODS
+from mwzeval.pydial.acts import NULL, Act, Item, parse_act
+from mwzeval.pydial.domain import METHODS
 from mwzeval.pydial.simulator.view import Belief
 from tests.pydial.simulator.parts import Tracker
 from tests.pydial.small_domain import CAFES

@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act, Item, parse_act
-from mwzeval.pydial.dialogue.error_model import USER_ACTS
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.acts import DONTCARE, NULL, Act, Item, parse_act
+from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.simulator.channel import transmit
 from mwzeval.pydial.simulator.codes import TYPE
+from mwzeval.pydial.simulator.error_model import USER_ACTS
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.simulator.user import answer
 from mwzeval.pydial.tasks import TASKS
 from tests.examples import examples
 from tests.pydial.simulator.outcomes import outcomes
-from tests.pydial.simulator.parts import TextUser, simulation_of
+from tests.pydial.simulator.parts import TextUser, UserParameters, simulation_of
 from tests.pydial.small_domain import CAFES, COLUMNS, ONTOLOGY
 
 HALF = UserParameters._make([0.5] * 24 + [0.0, 0.0])._replace(
@@ -143,14 +142,14 @@ def test_any_system_acts_leave_the_user_in_a_valid_state(
         view.put_system(act)
         d.now = 1 - d.now
         answer(t, d)
-        said = view.said
+        said = view.user_act
         assert said.name in USER_ACTS
         assert parse_act(str(said)) == said
         assert not any(item.negated for item in said.items)
         assert is_valid(simulation)
         assert simulation.success() in (True, False)
         transmit(t, d)
-        heard = view.heard
+        heard = view.hypotheses
         assert sum(score for _, score in heard) == pytest.approx(1)
         assert len({str(h) for h, _ in heard}) == len(heard) <= 6
         assert any(h == NULL for h, _ in heard)
@@ -166,5 +165,5 @@ def test_no_user_bears_the_same_act_for_ever(act: Act, seed: int) -> None:
         simulation.view.put_system(act)
         simulation.d.now = 1 - simulation.d.now
         answer(simulation.t, simulation.d)
-        said.append(simulation.view.said.name)
+        said.append(simulation.view.user_act.name)
     assert "bye" in said

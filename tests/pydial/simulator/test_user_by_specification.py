@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
-from mwzeval.pydial.dialogue.acts import Act, Item
-from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.acts import Act, Item
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.simulator.simulation import Simulation
 from tests.pydial.simulator.outcomes import Script, outcomes
-from tests.pydial.simulator.parts import TextUser, simulation_of
+from tests.pydial.simulator.parts import TextUser, UserParameters, simulation_of
 from tests.pydial.simulator.random_acts import DOMAIN_CASES, RandomActs, domain_named
 from tests.pydial.simulator.specification_goal import SpecifiedUser
 from tests.pydial.simulator.specification_user import hear, respond
@@ -44,7 +43,7 @@ class After(NamedTuple):
     requests: tuple[tuple[str, str | None], ...]
     used: tuple[tuple[str, tuple[str, ...]], ...]
     patience: int
-    told_nothing_matches: bool
+    nothing_matches: bool
     first_offer_pending: bool
     last_said: str
 
@@ -70,7 +69,7 @@ def random_user(acts: RandomActs, domain: Domain) -> SpecifiedUser:
         agenda=random_agenda(acts, constraints),
         patience=random.randint(1, patience),
         max_patience=patience,
-        told_nothing_matches=random.random() < 0.1,
+        nothing_matches=random.random() < 0.1,
         first_offer_pending=random.random() < 0.4,
         last_said=random.choice([acts.constraint_inform(), Act("hello"), Act("repeat")]),
         last_heard=acts.system_act(),
@@ -116,7 +115,7 @@ def as_specified(before: SpecifiedUser, heard: Act, rng: Script) -> After:
         requests=tuple(user.requests.items()),
         used=_sorted(user.used),
         patience=user.patience,
-        told_nothing_matches=user.told_nothing_matches,
+        nothing_matches=user.nothing_matches,
         first_offer_pending=user.first_offer_pending,
         last_said=str(user.last_said),
     )
@@ -129,7 +128,7 @@ def as_programmed(simulation: Simulation, before: SpecifiedUser, heard: Act, rng
     user.set_agenda(reversed(before.agenda))
     user.say_again(before.last_said)
     user.last_heard(before.last_heard)
-    d.patience, d.told_nothing_matches = before.patience, before.told_nothing_matches
+    d.patience, d.nothing_matches = before.patience, before.nothing_matches
     d.first_offer_pending = before.first_offer_pending
     said = user.answer(heard)
     goal = user.view.goal
@@ -140,7 +139,7 @@ def as_programmed(simulation: Simulation, before: SpecifiedUser, heard: Act, rng
         requests=tuple(goal.requests.items()),
         used=tuple((slot, tuple(values)) for slot, values in sorted(user.used.items())),
         patience=d.patience,
-        told_nothing_matches=bool(d.told_nothing_matches),
+        nothing_matches=bool(d.nothing_matches),
         first_offer_pending=bool(d.first_offer_pending),
         last_said=user.last_said,
     )

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
-from mwzeval.pydial.dialogue.error_model import Confusion
-from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.acts import Act, Item, parse_act
+from mwzeval.pydial.goals import Goal
+from mwzeval.pydial.simulator.error_model import Confusion
 from mwzeval.pydial.simulator.goals import achieved
 from tests.pydial.real_domains import domain, parameters, traces
 from tests.pydial.simulator.original_confusion import original_confusion
@@ -77,7 +77,7 @@ def requested_first(system: Act, turn: dict[str, Any]) -> list[str]:
 
 def hidden(user: TextUser) -> str:
     d = user.d
-    told, pending = bool(d.told_nothing_matches), bool(d.first_offer_pending)
+    told, pending = bool(d.nothing_matches), bool(d.first_offer_pending)
     return repr((user.used, told, pending, user.last_said, str(user.view.system_act)))
 
 

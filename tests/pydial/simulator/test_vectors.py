@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mwzeval.pydial.dialogue.acts import DONTCARE, Act, parse_act
-from mwzeval.pydial.dialogue.domain import METHODS
+from mwzeval.pydial.acts import DONTCARE, Act, parse_act
+from mwzeval.pydial.domain import METHODS
 from mwzeval.pydial.simulator.codes import Codes
 from mwzeval.pydial.simulator.system import order, sort_as_dictionary, write_vector
 from mwzeval.pydial.simulator.tables import vector_names

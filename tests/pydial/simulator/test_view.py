@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
-from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.user_parameters import UserParameters
-from mwzeval.pydial.simulator.simulation import Simulation
+import pytest
+
+from mwzeval.errors import UsageError
+from mwzeval.pydial.acts import Act, Item, parse_act
+from mwzeval.pydial.domain import load_domain
+from mwzeval.pydial.goals import Goal
+from mwzeval.pydial.simulator.rng import Rng
+from mwzeval.pydial.simulator.simulation import Simulation, User
 from mwzeval.pydial.tasks import TASKS
-from mwzeval.pydial.users.stand_in import User
-from tests.pydial.simulator.parts import TextUser, simulation_of
+from tests.pydial.simulator.parts import TextUser, UserParameters, simulation_of
 from tests.pydial.small_domain import CAFES
 
 SURE = UserParameters._make([0.0] * 26)._replace(correcting_act_2=1.0)
@@ -35,28 +36,47 @@ def test_names_are_those_of_entities_in_any_case() -> None:
 
 
 class Talker(User):
-    """Says more things than there are codes for, all of one kind."""
+    """Says as many words as there is room for."""
 
-    said = 0
+    number = 0
 
     def answer(self, system: Act) -> Act:
-        self.said += 1
-        items = (Item(f"slot {at % 30}", f"value {self.said} {at}") for at in range(1000))
-        return Act("inform", (Item("area", f"value {self.said}"), *items))
+        self.number += 1
+        items = (Item(f"slot {at}", f"value {self.number}") for at in range(30))
+        return Act("inform", (Item("area", f"value {self.number}"), *items))
 
 
-def test_any_number_of_words_can_be_said() -> None:
+def test_many_words_can_be_said() -> None:
     simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-6"])
     for make_user in (None, Talker):
         simulation.make_user = make_user
         belief = simulation.begin(Rng(3))
         for number in range(EXCHANGES):
-            items = [Item("name", f"{number} {at}", at % 3 == 0) for at in range(600)]
-            items += [Item(f"slot {at}", f"{number} {at}") for at in range(600)]
+            items = [Item("name", f"{number} {at}", at % 3 == 0) for at in range(5)]
+            items += [Item(f"slot {at}", f"{number} {at}") for at in range(32)]
             if simulation.answer(Act("inform", tuple(items))).ended:
                 break
             assert all(1 >= of.none >= 0 for of in belief.slots.values())
         assert simulation.ended
+
+
+@pytest.mark.parametrize(
+    "acts",
+    [
+        [Act(f"act{number}") for number in range(33)],
+        [Act("inform", tuple(Item(f"slot{number}", "x") for number in range(33)))],
+        [Act("inform", tuple(Item("area", f"x{number}") for number in range(129)))],
+    ],
+)
+def test_more_words_than_there_is_room_for_are_an_error(acts: list[Act]) -> None:
+    simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-1"])
+    simulation.begin(Rng(3))
+    for act in acts[:-1]:
+        simulation.view.check(act)
+    with pytest.raises(UsageError, match="at most"):
+        simulation.answer(acts[-1])
+    simulation.begin(Rng(3))
+    simulation.answer(acts[-1]._replace(items=acts[-1].items[:-1]))
 
 
 def test_words_of_an_agent_are_shown_as_it_says_them() -> None:

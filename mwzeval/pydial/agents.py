@@ -1,0 +1,160 @@
+"""Agents that other libraries train: tests of them, and a callback for stable-baselines3.
+
+stable-baselines3 is imported with `DialogueCallback`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mwzeval.errors import UsageError
+from mwzeval.files.writing import named_where_unwritable
+from mwzeval.libraries import required
+from mwzeval.pydial.decision_process import Mask, Vector
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.envs import domain_and_task
+from mwzeval.pydial.episode_files import write_episodes
+from mwzeval.pydial.episodes import Episode, TaskRunner
+from mwzeval.pydial.log import EVERY, Outcome, means_of
+from mwzeval.pydial.simulator.rng import Rng
+from mwzeval.pydial.tasks import Task, goodbye_of
+
+DIALOGUES = 500
+"""Of a test, as in runs."""
+
+Agent = Callable[[Vector, Mask], Any]
+"""Returns the number of an action, for an observation, shape (size,), and a mask, shape (actions,),
+of bool. The mask is True where an action is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _AgentPolicy:
+    agent: Agent
+
+    def act(self, state: Vector, mask: Mask, rng: Rng, training: bool = False) -> int:
+        return int(self.agent(state, mask))
+
+
+def play_tests(
+    agent: Agent,
+    task: str | Task,
+    *,
+    seed: int = 0,
+    dialogues: int = DIALOGUES,
+    file: str | Path | None = None,
+    policy: str | None = None,
+    domain: Domain | None = None,
+    data: str | Path | None = None,
+    legacy: bool = False,
+    goodbye: str | None = None,
+) -> list[Episode]:
+    """Return the test dialogues of a task ("CR-1") and a seed, with an agent that was trained.
+
+    They are those that `mwzeval pydial run` tests its policies with: `compare` pairs them. What
+    sounds alike in them is drawn from the seed, so train with `confusion_seed=seed`. Masked actions
+    are carried out as in the benchmark. With `file` they are written as an episode file (folders
+    are made), which `evaluate --benchmark pydial` scores; `policy` is the agent's name in it.
+    `domain`, `data`, `legacy` and `goodbye` are those of `make_environment`.
+
+    Raises `UsageError` for unknown names, senseless numbers and an action that is none, `DataError`
+    and `InputError` for the files of a domain, `MwzevalError` where the file cannot be written, and
+    what the agent raises.
+    """
+    if seed < 0 or dialogues < 1:
+        raise UsageError(
+            f"a seed is 0 or more, and a test has at least one dialogue, not {seed} and {dialogues}"
+        )
+    domain, task = domain_and_task(task, domain=domain, data=data)
+    who = goodbye_of(goodbye, legacy=legacy)
+    runner = TaskRunner(domain, task, "neural", legacy=legacy, confusion_seed=seed, goodbye=who)
+    tested = _AgentPolicy(agent)
+    episodes = [runner.test(tested, seed, index) for index in range(dialogues)]
+    if file is not None:
+        about = {"task": task.name, "seed": seed, "legacy": legacy}
+        if policy is not None:
+            about["policy"] = policy
+        with named_where_unwritable(file):
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+        write_episodes(Path(file), episodes, about)
+    return episodes
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DialogueCallback":
+        return _dialogue_callback()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _dialogue_callback() -> Any:
+    module = "stable_baselines3.common.callbacks"
+    callbacks = required(module, None, "the callback needs stable-baselines3")
+
+    class DialogueCallback(callbacks.BaseCallback):  # type: ignore[misc, name-defined]
+        """Tells how the dialogues of training go, in the logger of stable-baselines3.
+
+        `train/success` (percent), `train/reward` and `train/exchanges` are means of the last
+        `window` dialogues that ended, `train/dialogues` is how many have. With `progress` a bar on
+        standard error, if that is a terminal, shows the steps and these means. Rewards are added up
+        as the learner gets them.
+
+        Raises `UsageError` for a window below 1, and in training with environments that are none
+        of dialogues.
+        """
+
+        def __init__(self, *, window: int = EVERY, progress: bool = False) -> None:
+            super().__init__()
+            if window < 1:
+                raise UsageError(f"means are of 1 or more dialogues, not {window}")
+            self.dialogues = 0
+            self._outcomes: deque[Outcome] = deque(maxlen=window)
+            self._rewards = np.zeros(0)
+            self._progress = progress
+            self._bar: Any = None
+
+        def _on_training_start(self) -> None:
+            if self.num_timesteps == 0 or len(self._rewards) != self.training_env.num_envs:
+                self._rewards = np.zeros(self.training_env.num_envs)
+            if self._progress:
+                from tqdm import tqdm
+
+                steps = self.locals["total_timesteps"]
+                self._bar = tqdm(total=steps, initial=self.num_timesteps, unit="step", disable=None)
+
+        def _on_step(self) -> bool:
+            self._rewards += self.locals["rewards"]
+            ended = np.flatnonzero(self.locals["dones"]).tolist()
+            for place in ended:
+                self._count(self.locals["infos"][place], float(self._rewards[place]))
+                self._rewards[place] = 0.0
+            if ended:
+                means = means_of("train", self._outcomes)
+                for name, mean in means.items():
+                    self.logger.record(name, mean)
+                self.logger.record("train/dialogues", self.dialogues)
+                if self._bar is not None:
+                    shown = {name.partition("/")[2]: f"{mean:.1f}" for name, mean in means.items()}
+                    self._bar.set_postfix(shown, refresh=False)
+            if self._bar is not None:
+                self._bar.update(len(self._rewards))
+            return True
+
+        def _count(self, info: dict[str, Any], reward: float) -> None:
+            if "exchange" not in info:
+                raise UsageError("these are no dialogues: train in an environment of mwzeval")
+            self.dialogues += 1
+            self._outcomes.append((bool(info["success"]), int(info["exchange"]), reward))
+
+        def _on_training_end(self) -> None:
+            if self._bar is not None:
+                self._bar.close()
+                self._bar = None
+
+    return DialogueCallback

@@ -1,0 +1,484 @@
+"""Domains: an ontology and a table of entities, and the files that they are read from."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, unknown
+from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
+from mwzeval.files.reading import RepeatedKeys, check_size, read_json
+from mwzeval.pydial.acts import DONTCARE, NONE
+from mwzeval.pydial.tasks import DEMO, DOMAIN_FILES, OWN, own_code
+
+NAME = "name"
+METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")
+DISCOURSE_ACTS = ("ack", "hello", "none", "repeat", "silence", "thankyou")
+RESERVED = frozenset({DONTCARE, NONE, "**NONE**"})
+BINARY = frozenset({"0", "1"})
+PSEUDO_SLOTS = frozenset({"type", "this", "count", "option", "more"})
+"""Slots of acts that are not of a domain: what is talked about, and how."""
+NEVER_IN_SLOTS = frozenset('=!,"()')
+"""What would make another act of the text of an act."""
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """A domain's slots.
+
+    `constraint_slots` are those that the system may request ("system-requestable"), in alphabetical
+    order; `informable` maps each slot that has values to them, in the order of the file;
+    `entity_type` is the word for an entity ("restaurant").
+    """
+
+    domain: str
+    entity_type: str
+    requestable: tuple[str, ...]
+    constraint_slots: tuple[str, ...]
+    informable: Mapping[str, tuple[str, ...]]
+    methods: tuple[str, ...] = METHODS
+    discourse_acts: tuple[str, ...] = DISCOURSE_ACTS
+
+    @cached_property
+    def only_requestable(self) -> tuple[str, ...]:
+        """The slots that only the user asks for: all requestable ones but the constraints."""
+        return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
+
+    @cached_property
+    def asked_by_user(self) -> frozenset[str]:
+        """`only_requestable`, to look slots up in."""
+        return frozenset(self.only_requestable)
+
+    @cached_property
+    def answer_slots(self) -> frozenset[str]:
+        """Requestable slots that have no list of values: phone numbers and the like."""
+        return frozenset(self.requestable) - set(self.informable)
+
+    @cached_property
+    def binary_slots(self) -> frozenset[str]:
+        """The constraint slots whose values are "0" and "1"."""
+        return frozenset(
+            slot for slot in self.constraint_slots if set(self.informable[slot]) == BINARY
+        )
+
+    @cached_property
+    def values_and_dontcare(self) -> Mapping[str, tuple[str, ...]]:
+        """Slot → its values and "dontcare"."""
+        return {slot: (*values, DONTCARE) for slot, values in self.informable.items()}
+
+
+LONGEST_TEXT = 1000
+"""Of a slot or value, in characters: each is said in acts, and what is longer floods files."""
+
+
+def has_controls(text: str) -> bool:
+    """Return whether a text has what cannot stand in an act, be shown or be written as UTF-8."""
+    return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+
+
+def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> Ontology:
+    """Return the ontology of a public `…-rules.json`. Raises `InputError` with every problem."""
+    problems: list[Problem] = []
+
+    def wrong(message: str, key: str | None = None) -> None:
+        problems.append(Problem("ontology", message, file=file, key=key))
+
+    def tell_repeated(texts: Iterable[str], key: str | None) -> None:
+        if repeated := ", ".join(shorten(text) for text in sorted(texts)):
+            wrong(f"given more than once: {repeated}", key)
+
+    def tell_unfit(texts: Collection[str], key: str | None) -> None:
+        for text in filter(has_controls, texts):
+            wrong(f'"{shorten(text)}" has control characters or half a character', key)
+        for text in texts:
+            if len(text) > LONGEST_TEXT:
+                wrong(f'"{shorten(text)}" has more than {LONGEST_TEXT:,} characters', key)
+
+    def texts(value: Any, key: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            wrong("expected a list of texts", key)
+            return ()
+        if not value:
+            wrong("the list is empty", key)
+        tell_repeated((text for text, number in Counter(value).items() if number > 1), key)
+        if any(not text.strip() for text in value):
+            wrong("one of the texts is empty", key)
+        tell_unfit(value, key)
+        return tuple(value)
+
+    if not isinstance(plain, Mapping):
+        raise InputError([Problem("ontology", "expected an object", file=file)])
+    for key in ("type", "requestable", "system_requestable", "informable"):
+        if key not in plain:
+            wrong("the key is missing", key)
+    requestable = texts(plain.get("requestable", []), "requestable")
+    constraints = texts(plain.get("system_requestable", []), "system_requestable")
+    slots = plain.get("informable", {})
+    if not isinstance(slots, Mapping):
+        wrong("expected an object of slots", "informable")
+        slots = {}
+    for each, key_of_it in ((plain, None), (slots, "informable")):
+        if isinstance(each, RepeatedKeys):
+            tell_repeated(each.repeated, key_of_it)
+    tell_unfit(slots, "informable")
+    informable = {slot: texts(values, f"informable.{slot}") for slot, values in slots.items()}
+    for slot, values in informable.items():
+        for value in values:
+            if value in RESERVED:
+                wrong(
+                    f'"{value}" has a meaning of its own and cannot be a value',
+                    f"informable.{slot}",
+                )
+            elif value != value.lower():
+                wrong(f'"{value}" must be in lower case, as acts are', f"informable.{slot}")
+            elif '"' in value:
+                wrong(f"{value} has a quotation mark, which ends a value", f"informable.{slot}")
+    for slot in dict.fromkeys((*requestable, *informable)):
+        if slot in PSEUDO_SLOTS:
+            wrong(f'"{slot}" has a meaning of its own and cannot be a slot')
+        elif not slot.strip() or NEVER_IN_SLOTS & set(slot):
+            wrong(f'"{slot}" cannot be written in acts, and so cannot be a slot')
+    for slot in constraints:
+        if slot not in informable:
+            wrong("a slot that the system may request has no values", f"informable.{slot}")
+        elif len(informable[slot]) == 1:
+            wrong("with one value there is nothing to request", f"informable.{slot}")
+        if slot not in requestable:
+            wrong(f'"{slot}" is not among the requestable slots', "requestable")
+    if NAME not in informable or NAME not in requestable:
+        wrong('entities are found by "name": it must be informable and requestable')
+    entity_type = plain.get("type", "")
+    if not isinstance(entity_type, str) or not entity_type or '"' in entity_type:
+        wrong("expected the word for an entity, without quotation marks", "type")
+    elif entity_type in RESERVED:
+        wrong(
+            f'"{entity_type}" has a meaning of its own and cannot be the word for an entity', "type"
+        )
+    else:
+        tell_unfit([entity_type], "type")
+    methods = texts(plain.get("method", list(METHODS)), "method")
+    discourse_acts = texts(plain.get("discourseAct", list(DISCOURSE_ACTS)), "discourseAct")
+    for key, known, given in (
+        ("method", METHODS, methods),
+        ("discourseAct", DISCOURSE_ACTS, discourse_acts),
+    ):
+        lacking = [name for name in known if name not in given]
+        if given and lacking:
+            wrong(f"{', '.join(lacking)} is missing; left out, the key has all that users do", key)
+    if problems:
+        raise InputError(problems)
+    return Ontology(
+        domain=domain,
+        entity_type=entity_type,
+        requestable=requestable,
+        constraint_slots=tuple(sorted(constraints)),
+        informable=informable,
+        methods=methods,
+        discourse_acts=discourse_acts,
+    )
+
+
+Entity = Mapping[str, str]
+UNAVAILABLE = frozenset({"not available", ""})
+
+
+class EntityTable:
+    """The rows of a domain, in their order, which decides what is offered first."""
+
+    def __init__(self, ontology: Ontology, rows: Sequence[Entity]) -> None:
+        self.ontology = ontology
+        self.rows = tuple(rows)
+        self.everything = (1 << len(rows)) - 1
+        self._with: dict[str, dict[str, int]] = {}
+        for index, row in enumerate(self.rows):
+            for slot, value in row.items():
+                of_slot = self._with.setdefault(slot, {})
+                of_slot[value.lower()] = of_slot.get(value.lower(), 0) | 1 << index
+        self.told_apart_by = tuple(s for s in ontology.informable if s != NAME and s != "price")
+        self._first_named: dict[str, int] = {}
+        for index, row in enumerate(self.rows):
+            self._first_named.setdefault(row[NAME].lower(), index)
+
+    def __reduce__(self) -> tuple[type[EntityTable], tuple[Ontology, tuple[Entity, ...]]]:
+        return EntityTable, (self.ontology, self.rows)
+
+    def __deepcopy__(self, memo: object) -> EntityTable:
+        return self  # nothing in it changes
+
+    def having(self, slot: str, value: str) -> int:
+        """Return the bit set of rows with this value, in whatever case."""
+        return self._with.get(slot, {}).get(value.lower(), 0)
+
+    def number_of(self, name: str) -> int:
+        """Return the number of the first row of this name, -1 when there is none."""
+        return self._first_named.get(name.lower(), -1)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What all dialogues of a domain share; nothing in it changes."""
+
+    ontology: Ontology
+    table: EntityTable
+
+    @property
+    def name(self) -> str:
+        """The name of the domain, as in its files ("CamRestaurants")."""
+        return self.ontology.domain
+
+
+SQLITE = (".db", ".sqlite", ".sqlite3")
+KIND = "entities"
+
+
+def read_rows(file: Path, domain: str) -> list[Any]:
+    """Return the rows of a file in its order, unchecked.
+
+    An SQLite file has a table named as the domain, or only one; its rows come in rowid order. Any
+    other file is a JSON list of objects. Raises `InputError`.
+    """
+    rows = _sqlite_rows(file, domain) if file.suffix in SQLITE else read_json(file)
+    if not isinstance(rows, list):
+        raise InputError([Problem(KIND, "expected a list of entities", file=str(file))])
+    return rows
+
+
+def _sqlite_rows(file: Path, domain: str) -> list[Any]:
+    def wrong(message: str) -> InputError:
+        return InputError([Problem(KIND, message, file=str(file))])
+
+    check_size(file)
+    try:
+        with closing(
+            sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=ro", uri=True)
+        ) as connection:
+            named = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            tables = [str(name) for (name,) in connection.execute(named)]
+            table = domain if domain in tables or len(tables) != 1 else tables[0]
+            if table not in tables:
+                known = ", ".join(tables) or "none"
+                hint = did_you_mean(domain, tables)
+                raise wrong(f'there is no table "{domain}"{hint} (tables: {known})')
+            quoted = table.replace('"', '""')
+            cursor = connection.execute(f'SELECT * FROM "{quoted}" ORDER BY rowid')
+            columns = [column[0] for column in cursor.description]
+            return [dict(zip(columns, row, strict=True)) for row in cursor]
+    except (sqlite3.Error, UnicodeError) as error:  # names of tables and columns are decoded, too
+        raise wrong(f"cannot be read as SQLite: {shorten(str(error), 200)}") from None
+
+
+def checked_rows(
+    rows: Sequence[Any], requestable: Sequence[str], ontology: Ontology | None, file: str
+) -> tuple[list[Mapping[str, str]], list[Problem]]:
+    """Return the rows that are entities, and every problem with them.
+
+    Errors: no rows at all, rows that are not objects of texts, missing slots, empty values where
+    the ontology lists values (elsewhere they mean that a fact is unknown), names that mean
+    something else. Warnings: names given more than once, values that the ontology does not list.
+    Without an ontology, for it was wrong, only the requestable slots are looked at. Where the
+    ontology lists values the rows have them in lower case, as it has.
+    """
+    valued = ontology.informable if ontology is not None else ()
+    problems: list[Problem] = []
+    good: list[Mapping[str, str]] = []
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            message = f"row {number}: expected an object of slots, got {shorten(repr(row))}"
+            problems.append(Problem(KIND, message, file=file))
+            continue
+        found = list(_row_problems(number, row, requestable, valued, file))
+        problems += found
+        if not found:
+            good.append(_as_said(row, valued))
+    if not rows:
+        problems.append(Problem(KIND, "there are no entities", file=file))
+    repeated = [n for n, count in Counter(row[NAME].lower() for row in good).items() if count > 1]
+    if repeated:
+        shown = ", ".join(f'"{shorten(name)}"' for name in sorted(repeated)[:5])
+        more = f" and {len(repeated) - 5} more" if len(repeated) > 5 else ""
+        message = f"names given more than once (looked up, the first row counts): {shown}{more}"
+        problems.append(Problem(KIND, message, "warning", file=file, count=len(repeated)))
+    if ontology is not None:
+        problems += _unlisted(good, ontology, file)
+    return good, problems
+
+
+def _row_problems(
+    number: int,
+    row: Mapping[str, Any],
+    requestable: Sequence[str],
+    valued: Container[str],
+    file: str,
+) -> Iterator[Problem]:
+    def wrong(message: str, slot: str | None = None) -> Problem:
+        return Problem(KIND, f"row {number}: {message}", file=file, key=slot)
+
+    if isinstance(row, RepeatedKeys):
+        yield wrong("a slot is given more than once")
+    for slot in dict.fromkeys((NAME, *requestable)):
+        if slot not in row:
+            yield wrong(f"the slot is missing{did_you_mean(slot, map(str, row))}", slot)
+    for slot, value in row.items():
+        if not isinstance(value, str):
+            yield wrong(f"expected a text, got {shorten(repr(value))}", str(slot))
+        elif not value.strip() and (slot == NAME or slot in valued):
+            yield wrong('the value is empty; write "not available" where it is unknown', slot)
+        elif has_controls(value):
+            yield wrong(f'"{shorten(value)}" has control characters or half a character', slot)
+        elif len(value) > LONGEST_TEXT and (slot == NAME or slot in requestable):
+            yield wrong(f'"{shorten(value)}" has more than {LONGEST_TEXT:,} characters', slot)
+        elif slot == NAME and value.lower() in RESERVED:
+            yield wrong(f'"{value}" has a meaning of its own and cannot be a name', slot)
+
+
+def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str]:
+    """Return a row with values that users compare with their own, which are in lower case."""
+    said = {slot: value.lower() if slot in valued else value for slot, value in row.items()}
+    return row if said == row else said
+
+
+def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) -> list[Problem]:
+    """Return warnings for values that nobody can ask for, since the ontology lacks them."""
+    problems = []
+    for slot, values in ontology.informable.items():
+        if slot not in ontology.requestable:
+            continue
+        listed = {value.lower() for value in values} | UNAVAILABLE
+        unlisted = Counter(r[slot] for r in rows if r[slot].lower() not in listed)
+        if unlisted:
+            shown = ", ".join(f'"{shorten(value)}"' for value in sorted(unlisted)[:5])
+            message = f"values that the ontology does not list: {shown}"
+            count = unlisted.total()
+            problems.append(Problem(KIND, message, "warning", file=file, key=slot, count=count))
+    return problems
+
+
+FOLDER = "pydial"
+SAMPLE_TASKS = "tasks Demo-CR-1 to Demo-LAP-6"
+"""The tasks of embedded domains."""
+DOWNLOADED = ("ontology/*-rules.json", "db/*-dbase.db")
+
+
+def data_root(data: str | Path | None = None, *, offline: bool | None = None) -> DataRoot:
+    """Return where PyDial's files are: `data`, else `MWZEVAL_DATA`, else the cache.
+
+    A folder that was named may hold the files, or a folder `pydial` with them. Raises `DataError`
+    when it is not there. Nothing is downloaded yet.
+    """
+    table = embedded(FOLDER, "public_files.tsv")
+    root = locate(data, offline=offline, table=table, name=FOLDER, sample=SAMPLE_TASKS)
+    inner = root.path / FOLDER
+    if root.origin != "cache" and inner.is_dir():
+        return replace(root, path=inner)
+    return root
+
+
+class OwnFiles(NamedTuple):
+    """The files of a domain of one's own: its ontology (JSON), its entities (JSON or SQLite)."""
+
+    ontology: str
+    entities: str
+
+    @property
+    def code(self) -> str:
+        """The domain in the names of its tasks."""
+        return own_code(_name_of(Path(self.ontology)))
+
+    @classmethod
+    def given(cls, ontology: str | Path | None, entities: str | Path | None) -> OwnFiles | None:
+        """Return both files, None where there are none. Raises `UsageError` for one alone."""
+        if ontology is None and entities is None:
+            return None
+        if ontology is None or entities is None:
+            raise UsageError("a domain of your own is an ontology and its entities: name both")
+        return cls(str(ontology), str(entities))
+
+
+def load_domain(
+    code: str,
+    data: str | Path | None = None,
+    *,
+    offline: bool | None = None,
+    own: OwnFiles | None = None,
+) -> Domain:
+    """Return a domain by the code in the names of its tasks ("CR", "Demo-LAP", "Own-museums").
+
+    Published domains come from `data_root`, downloaded and verified if need be, one's own from
+    `own`. Raises `UsageError` for an unknown code, `DataError` and `InputError`.
+    """
+    if code.startswith(OWN):
+        if own is None or own.code != code:
+            there = "" if own is None else f", those of {own.code} are"
+            raise UsageError(
+                f"the files of {shorten(code)} are not named{there} (--ontology, --entities)"
+            )
+        return read_domain(*own)[0]
+    if code not in DOMAIN_FILES:
+        raise UsageError(unknown("domain", code, DOMAIN_FILES))
+    name = DOMAIN_FILES[code]
+    if code.startswith(DEMO):
+        root = DataRoot(embedded(FOLDER, "demo"), "embedded")
+    else:
+        root = data_root(data, offline=offline)
+    ontology, entities = all_there(
+        partial(root.require, f"ontology/{name}-rules.json"),
+        partial(root.require, f"db/{name}-dbase.db", f"db/{name}-entities.json"),
+    )
+    return read_domain(ontology, entities, name)[0]
+
+
+def read_domain(
+    ontology_file: str | Path, entities_file: str | Path, name: str | None = None
+) -> tuple[Domain, tuple[Problem, ...]]:
+    """Return a domain from an ontology (JSON) and its entities (JSON or SQLite), and warnings.
+
+    `name` is what the domain is called, by default the name of the ontology's file. Raises
+    `InputError` with every problem of both files.
+    """
+    ontology_file, entities_file = Path(ontology_file), Path(entities_file)
+    name = name or _name_of(ontology_file)
+    problems: list[Problem] = []
+    plain: Any = None
+    rows: list[Any] | None = None
+    ontology = None
+    try:
+        plain = read_json(ontology_file)
+        ontology = ontology_from_json(name, plain, file=str(ontology_file))
+    except InputError as error:
+        problems += error.problems
+    try:
+        rows = read_rows(entities_file, name)
+    except InputError as error:
+        problems += error.problems
+    good, found = (
+        checked_rows(rows, _requestable(plain), ontology, str(entities_file))
+        if rows is not None
+        else ([], [])
+    )
+    problems += found
+    if ontology is None or _errors(problems):
+        raise InputError(problems)
+    return Domain(ontology, EntityTable(ontology, good)), tuple(problems)
+
+
+def _name_of(ontology: Path) -> str:
+    return ontology.stem.removesuffix("-rules")
+
+
+def _requestable(plain: Any) -> list[str]:
+    """Return the requestable slots of an ontology that may be wrong."""
+    slots = plain.get("requestable") if isinstance(plain, dict) else None
+    return [slot for slot in slots if isinstance(slot, str)] if isinstance(slots, list) else []
+
+
+def _errors(problems: Iterable[Problem]) -> bool:
+    return any(problem.severity == "error" for problem in problems)

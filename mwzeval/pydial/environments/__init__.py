@@ -1,1 +1,0 @@
-"""The tasks as decision processes and Gymnasium environments."""

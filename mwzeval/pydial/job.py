@@ -1,0 +1,297 @@
+"""A job of a run: one policy, trained and tested in one task with one seed, in one thread.
+
+A job is done when its tests are in the folder of the run. A job that was interrupted starts again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from mwzeval.errors import InputError, Problem
+from mwzeval.files.reading import read_json
+from mwzeval.files.writing import write_atomically
+from mwzeval.libraries import required
+from mwzeval.pydial.checkpoints import Origin, checkpoint_content, read_checkpoint
+from mwzeval.pydial.domain import OwnFiles, load_domain
+from mwzeval.pydial.episode_files import RunSettings, episodes_text, read_episodes
+from mwzeval.pydial.episodes import Episode, TaskRunner
+from mwzeval.pydial.log import EVERY, TrainingLog, log_text
+from mwzeval.pydial.policies.dqn import DQN
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
+from mwzeval.pydial.policies.learner import ActionPolicy, DivergedError, Learner
+from mwzeval.pydial.policies.neural import NeuralPolicy
+from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
+from mwzeval.pydial.tasks import Goodbye, task_named
+
+
+@contextmanager
+def single_threaded(preset: Preset | None) -> Iterator[None]:
+    """Let a policy compute in one thread: sums over several differ in their last bits.
+
+    Raises `DependencyError` for a neural policy without PyTorch.
+    """
+    if preset is not None and preset.learns and preset.view != "kernel":
+        # Now, since PyTorch that comes later would compute in as many as it likes.
+        required("torch")
+    torch: Any = sys.modules.get("torch")
+    threads = torch.get_num_threads() if torch else None
+    with threadpool_limits(limits=1):
+        try:
+            if torch:
+                torch.set_num_threads(1)
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(threads)
+
+
+TRAINING, METRICS, TIMES = "training.jsonl", "metrics.csv", "times.json"
+Files = Mapping[str, str | bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A policy to train and test; `checkpoints` are numbers of training dialogues, rising.
+
+    With `compiled`, numba compiles the simulation for neural policies. The results are the same.
+    """
+
+    task: str
+    policy: str
+    seed: int
+    checkpoints: tuple[int, ...]
+    tests: int = 500
+    legacy: bool = False
+    data: str | None = None
+    goodbye: Goodbye = "user"
+    own: OwnFiles | None = None
+    compiled: bool = False
+
+    @property
+    def preset(self) -> Preset:
+        """The policy. Raises `UsageError` for an unknown one."""
+        return preset_named(self.policy)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether compiled code plays its dialogues."""
+        return self.compiled and self.preset.learns and self.preset.view == "neural"
+
+    @property
+    def tested_at(self) -> tuple[int, ...]:
+        """After how many training dialogues it is tested; (0,) if the policy does not learn."""
+        return self.checkpoints if self.preset.learns else (0,)
+
+    @property
+    def origin(self) -> Origin:
+        """What its checkpoints say of the policy."""
+        settings = self.preset.described(self.legacy, self.goodbye)
+        return Origin(self.policy, self.task, self.seed, self.legacy, settings)
+
+    @property
+    def name(self) -> str:
+        """Its name, TASK/POLICY/seed-N."""
+        return f"{self.task}/{self.policy}/seed-{self.seed}"
+
+    @property
+    def work(self) -> int:
+        """The number of dialogues that it plays."""
+        return self.tested_at[-1] + self.tests * len(self.tested_at)
+
+    def learner(self, runner: TaskRunner) -> Learner:
+        """Return the policy, which has learned nothing."""
+        size, actions = runner.size, runner.actions
+        return self.preset.learner(size, actions, seed=self.seed, legacy=self.legacy)
+
+    def folder(self, output: str | Path) -> Path:
+        """Return the folder of its files."""
+        return Path(output, self.name)
+
+    def test_file(self, output: str | Path, dialogues: int) -> Path:
+        """Return the file of the test after some training dialogues."""
+        return self.folder(output) / f"test-{dialogues:06d}.jsonl"
+
+    def model_file(self, output: str | Path, dialogues: int) -> Path:
+        """Return the file of the policy after some training dialogues."""
+        return self.folder(output) / f"model-{dialogues:06d}.safetensors"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the headers of its tests say."""
+        return {
+            "task": self.task,
+            "seed": self.seed,
+            "policy": self.policy,
+            "legacy": self.legacy,
+        }
+
+    @property
+    def settings(self) -> RunSettings:
+        """The settings that all tests of its run have in common."""
+        return RunSettings(self.tests, self.legacy, self.goodbye)
+
+    def is_done(self, output: str | Path) -> bool:
+        """Return whether all of its tests and models exist and are complete."""
+        files = [self.test_file(output, at) for at in self.tested_at]
+        if self.preset.learns:
+            files += [self.model_file(output, at) for at in self.tested_at]
+        return all(file.exists() and not self.problems_in(file) for file in files)
+
+    def problems_in(self, file: Path) -> tuple[Problem, ...]:
+        """Return what is wrong with the file of a test or a model, as far as it can be seen."""
+        try:
+            if file.name.startswith("test-"):
+                read_episodes(file, self.task, self.seed, settings=self.settings)
+            else:
+                read_checkpoint(file, self.origin)
+        except InputError as error:
+            return error.problems
+        return ()
+
+
+def runner_of(job: Job) -> TaskRunner:
+    """Return what plays the dialogues of a job; its confusion table is drawn from the seed.
+
+    Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain,
+    and `DependencyError` if the job is compiled and numba is not installed.
+    """
+    task = task_named(job.task)
+    domain = load_domain(task.domain, job.data, own=job.own)
+    return TaskRunner(
+        domain,
+        task,
+        job.preset.view,
+        legacy=job.legacy,
+        confusion_seed=job.seed,
+        goodbye=job.goodbye,
+        looks_again=job.legacy and job.preset.kind is DQN,
+        compiled=job.is_compiled,
+    )
+
+
+def run_job(
+    job: Job,
+    output: str | Path,
+    *,
+    on_progress: Callable[[int], object] = lambda dialogues: None,
+    log_every: int = EVERY,
+) -> None:
+    """Train and test the policy of a job unless that is done, and write its files.
+
+    `on_progress` is called with numbers of dialogues that were played. Raises what `files_of` and
+    `write_files` raise.
+    """
+    if job.is_done(output):
+        on_progress(job.work)
+    else:
+        write_files(job, output, files_of(job, on_progress, log_every))
+
+
+def write_files(job: Job, output: str | Path, files: Files) -> None:
+    """Write the files of a job; tests that exist and are complete stay. Raises `MwzevalError`."""
+    folder = job.folder(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    # The tests come last: with them the job counts as done.
+    for name in sorted(files, key=lambda name: (name.startswith("test-"), name)):
+        place = folder / name
+        if not (name.startswith("test-") and place.exists() and not job.problems_in(place)):
+            write_atomically(place, files[name])
+
+
+def files_of(
+    job: Job, on_progress: Callable[[int], object], log_every: int = EVERY
+) -> dict[str, str | bytes]:
+    """Train and test the policy of a job; return its files by name.
+
+    These are models, tests, training dialogues, metrics (means of `log_every` training dialogues)
+    and CPU seconds. Raises `InputError` if training diverges, and what `runner_of` raises.
+    """
+    with single_threaded(job.preset):
+        runner = runner_of(job)
+        try:
+            return _trained_and_tested(job, runner, on_progress, log_every)
+        except DivergedError as error:
+            raise InputError([Problem("diverged", f"{error}: {job.name} diverged")]) from None
+
+
+def tests_of(job: Job, runner: TaskRunner, learned: ActionPolicy | None) -> Iterator[Episode]:
+    """Yield the test dialogues of a policy, which is None for one that does not learn."""
+    numbers = range(job.tests)
+    if job.policy == HANDCRAFTED:
+        handcrafted = HandcraftedPolicy()
+        return (runner.test_act_policy(handcrafted, job.seed, index) for index in numbers)
+    policy = RandomPolicy() if learned is None else learned
+    return (runner.test(policy, job.seed, index) for index in numbers)
+
+
+def _trained_and_tested(
+    job: Job, runner: TaskRunner, on_progress: Callable[[int], object], log_every: int
+) -> dict[str, str | bytes]:
+    learner = job.learner(runner) if job.preset.learns else None
+    log = TrainingLog(None, name=job.name, every=log_every)
+    if isinstance(learner, NeuralPolicy):
+        learner.losses = log.losses
+    files: dict[str, str | bytes] = {}
+    trained: list[Episode] = []
+    training: dict[int, float] = {}
+    testing: dict[int, float] = {}
+    seconds, since = 0.0, time.thread_time()
+    for checkpoint in job.tested_at:
+        if learner is not None:
+            while len(trained) < checkpoint:
+                episode = runner.train(learner, job.seed, len(trained))
+                trained.append(episode)
+                log.dialogue(*episode.outcome)
+                on_progress(1)
+            content = checkpoint_content(job.origin, checkpoint, learner.weights())
+            files[job.model_file("", checkpoint).name] = content
+            seconds, since = seconds + time.thread_time() - since, time.thread_time()
+            training[checkpoint] = seconds
+        tests = []
+        for episode in tests_of(job, runner.for_tests(), learner):
+            tests.append(episode)
+            on_progress(1)
+        files[job.test_file("", checkpoint).name] = episodes_text(tests, job.about)
+        log.test(tests)
+        testing[checkpoint], since = time.thread_time() - since, time.thread_time()
+    if learner is not None:
+        files[TRAINING] = episodes_text(trained, {})
+    return files | {METRICS: log_text(log.rows), TIMES: _times_text(training, testing)}
+
+
+@dataclass(frozen=True, slots=True)
+class JobTimes:
+    """CPU seconds by number of training dialogues: of all training up to there, of the test."""
+
+    training: Mapping[int, float] = field(default_factory=dict)
+    tests: Mapping[int, float] = field(default_factory=dict)
+
+
+def _times_text(*seconds: Mapping[int, float]) -> str:
+    rounded = ({str(at): round(s, 3) for at, s in times.items()} for times in seconds)
+    return json.dumps(dict(zip(JobTimes.__slots__, rounded, strict=True))) + "\n"
+
+
+def read_times(folder: Path) -> JobTimes:
+    """Return the CPU seconds of a job, nothing if there is no file. Raises `InputError`."""
+    file = folder / TIMES
+    if not file.is_file():
+        return JobTimes()
+    plain = read_json(file)
+    try:
+        times = [{int(at): float(s) for at, s in plain[k].items()} for k in JobTimes.__slots__]
+        if not all(seconds >= 0 for column in times for seconds in column.values()):
+            raise ValueError("negative seconds")
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        message = "expected the CPU seconds of a job; the file can be deleted"
+        raise InputError([Problem("times", message, file=str(file))]) from None
+    return JobTimes(*times)

@@ -1,0 +1,303 @@
+"""A dialogue of a policy with a human user, on text streams.
+
+The human is shown a goal, is asked for acts, and is told in the end whether the goal was reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, printable, shorten
+from mwzeval.pydial.acts import DONTCARE, NULL, Act
+from mwzeval.pydial.checkpoints import Origin, diverging, load_weights, read_checkpoint
+from mwzeval.pydial.decision_process import DecisionProcess
+from mwzeval.pydial.domain import NAME, Domain
+from mwzeval.pydial.episodes import Episode, TaskRunner, rng_of
+from mwzeval.pydial.goals import Goal, plain_goal
+from mwzeval.pydial.policies.dqn import DQN
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
+from mwzeval.pydial.policies.learner import ActionPolicy, View
+from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
+from mwzeval.pydial.simulator.rng import Rng
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.talk import SimulatedUser, facts_of, hold_dialogue
+from mwzeval.pydial.simulator.view import Belief
+from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, task_named
+from mwzeval.pydial.users import (
+    AskedUser,
+    help_text,
+    menu,
+    typed_act,
+    values_text,
+)
+
+BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
+
+
+class PolicyAdapter:
+    """A policy at its place in a simulation; `preset` is what has learned, None for other policies.
+
+    `act` is as in `ActPolicy`.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        act: Callable[[Belief, Rng], Act],
+        preset: Preset | None = None,
+    ) -> None:
+        self.simulation, self.preset, self._act = simulation, preset, act
+
+    def answer(self, belief: Belief) -> Act:
+        """Return what it says to a belief, which is that of the simulation."""
+        return self._act(belief, self.simulation.rng)
+
+
+class ActionPolicyAdapter(PolicyAdapter):
+    """A policy that chooses summary actions, as in the tests of a run."""
+
+    def __init__(
+        self,
+        runner: TaskRunner,
+        policy: ActionPolicy,
+        preset: Preset | None = None,
+        file: str = "",
+    ) -> None:
+        simulation = runner.process.simulation
+        super().__init__(simulation, lambda _, rng: simulation.act_of(self.choose(rng)), preset)
+        self._file, self._runner, self._policy = file, runner, policy
+
+    @property
+    def process(self) -> DecisionProcess:
+        """Where its actions are carried out."""
+        return self._runner.process
+
+    def choose(self, rng: Rng) -> int:
+        """Return the number of the action that the policy takes now; it draws with `rng`.
+
+        Raises `InputError` where none follows from the weights in its file.
+        """
+        state = self.process.observed()
+        with diverging(self._file):
+            return self._policy.act(state, self.process.mask, rng)
+
+
+def adapter_for(
+    policy: str | Path,
+    domain: Domain,
+    task: Task,
+    *,
+    legacy: bool = False,
+    confusion_seed: int = 0,
+) -> PolicyAdapter:
+    """Return "handcrafted", "random", or the policy in a checkpoint file, at its place in a task.
+
+    A checkpoint may come from another environment of the same domain. `legacy` has the quirks of
+    the published program; the confusion table is drawn from `confusion_seed`. Raises `UsageError`
+    for a name that is neither, `InputError` for a file that is no checkpoint for this domain.
+    """
+
+    def runner_with(view: View, said: str | None, *, looks_again: bool = False) -> TaskRunner:
+        return TaskRunner(
+            domain,
+            task,
+            view,
+            legacy=legacy,
+            confusion_seed=confusion_seed,
+            goodbye=goodbye_of(said, legacy=legacy),
+            looks_again=looks_again,
+        )
+
+    name = str(policy)
+    if name == HANDCRAFTED:
+        simulation = Simulation(domain, task, legacy=legacy, confusion_seed=confusion_seed)
+        return PolicyAdapter(simulation, HandcraftedPolicy().act)
+    if name == RandomPolicy.name:
+        return ActionPolicyAdapter(runner_with("neural", None), RandomPolicy())
+    if not Path(name).exists():
+        raise UsageError(
+            f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, or '
+            "the checkpoint of one that has learned: runs/CR-3/dqn/seed-0/model-004000.safetensors)"
+        )
+    origin, weights = read_checkpoint(name)
+    preset = preset_named(origin.policy)
+    if task_named(origin.task).domain != task.domain:
+        message = (
+            f"a checkpoint of task {origin.task}, which is not about the domain of {task.name}"
+        )
+        raise InputError([Problem("other-checkpoint", message, file=name)])
+    said = _goodbye_of(origin, name)
+    runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)
+    learner = preset.learner(runner.size, runner.actions, seed=origin.seed, legacy=origin.legacy)
+    load_weights(name, learner, weights)
+    return ActionPolicyAdapter(runner, learner, preset, name)
+
+
+def _goodbye_of(origin: Origin, file: str) -> str:
+    """Return who says goodbye, as a checkpoint has learned it."""
+    said = origin.settings.get("goodbye")
+    if said not in GOODBYES:
+        message = f"a checkpoint that does not fit (who says goodbye: {shorten(repr(said))})"
+        raise InputError([Problem("bad-checkpoint", message, file=file)])
+    return str(said)
+
+
+PROMPT = "you> "
+HOW = "`?` explains what can be said; `bye` ends the dialogue, Ctrl-D leaves it uncounted."
+LONGEST_NUMBER = 10
+IN_A_ROW = 3
+"""How many items of the menu stand in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A dialogue with a person, to its end; `trajectory` is its line in a file."""
+
+    episode: Episode
+    goal: Goal
+    trajectory: Trajectory
+
+
+class _UserLeftError(Exception):
+    """The person has gone."""
+
+
+def play_with_human(
+    system: PolicyAdapter,
+    seed: int,
+    said: TextIO,
+    shown: TextIO,
+    *,
+    index: int = 0,
+    beliefs: bool = False,
+    about: Mapping[str, Any] | None = None,
+) -> Played | None:
+    """Play dialogue `index` of a seed with a person; return None if the person leaves it.
+
+    Lines are read from `said` (its end, and Ctrl-C, mean leaving), and everything is written to
+    `shown`, what was understood, too; with `beliefs` all that was heard and is believed. What is no
+    act is explained and asked for again. The goal is the one that a simulated user would have begun
+    with. The trajectory has the keys of `about`, too: of what policy it is.
+    """
+    simulation = system.simulation
+    task, ontology = simulation.task, simulation.domain.ontology
+    record = Record()
+    told: set[str] = set()
+
+    def show(text: str = "") -> None:
+        shown.write(printable(f"{text}\n", keep="\n"))
+        shown.flush()
+
+    def show_exchange() -> None:
+        if beliefs:
+            show(simulation.view.text().rstrip("\n"))
+        else:
+            show(_understood(simulation))
+
+    def ask(goal: Goal, heard: Act) -> Act:
+        if not record.acts:
+            show(f"{task.name}, dialogue {index} of seed {seed}; your goal:")
+            show(f"{_goal_text(goal)}\n{HOW}")
+        else:
+            show_exchange()
+        show(f"\n{len(record.acts) + 1:2} system> {heard}")
+        options = menu(goal, heard, told)
+        show(_menu_text(options))
+        act = _asked(said, shown, options, lambda text: typed_act(text, ontology), show, help_of)
+        told.update(item.slot for item in act.items if item.value is not None)
+        return act
+
+    def help_of(slot: str) -> str:
+        return values_text(slot, ontology) if slot else help_text(ontology)
+
+    simulation.make_user = lambda state: AskedUser(state, ask, task.max_exchanges)
+    user = SimulatedUser(simulation, rng_of(seed, index), record)
+    try:
+        ending = hold_dialogue(user, lambda: system.answer, record, failures=())
+    except (_UserLeftError, KeyboardInterrupt):
+        simulation.d.ended = True
+        show("\nyou left; the dialogue does not count")
+        return None
+    finally:
+        simulation.make_user = None
+    assert user.goal is not None
+    if beliefs:
+        show_exchange()
+    show(f"\n   system> {simulation.view.system_act}")
+    success, exchanges, reward, out_of_time = user.outcome()
+    episode = Episode(task.name, seed, index, success, exchanges, reward)
+    show(_outcome_text(episode, user.goal, out_of_time))
+    record.keep({**(about or {}), **facts_of(user)})
+    planned = Planned(episode.item, plain_goal(user.goal), seed=seed)
+    return Played(episode, user.goal, record.trajectory(planned, ending))
+
+
+def _asked(
+    said: TextIO,
+    shown: TextIO,
+    options: tuple[Act, ...],
+    read: Callable[[str], Act],
+    show: Callable[[str], None],
+    help_of: Callable[[str], str],
+) -> Act:
+    """Return the act that the person says, after any number of slips."""
+    while True:
+        shown.write(PROMPT)
+        shown.flush()
+        line = said.readline()
+        if not line:
+            raise _UserLeftError
+        text = line.strip()
+        try:
+            if text.startswith("?"):
+                show(help_of(text[1:].strip().lower()))
+            elif text.isdecimal():
+                number = int(text) if len(text) < LONGEST_NUMBER else 0
+                if 1 <= number <= len(options):
+                    return options[number - 1]
+                show(f"the menu has the numbers 1 to {len(options)}")
+            elif text:
+                return read(text)
+        except UsageError as error:
+            show(str(error))
+
+
+def _understood(simulation: Simulation) -> str:
+    """Return what the system has most probably heard, and how probably."""
+    act, score = max(simulation.view.hypotheses, key=lambda pair: pair[1], default=(NULL, 1.0))
+    if act == NULL:
+        return "   (nothing was understood)"
+    return f"   understood as {act} ({score:.2f})"
+
+
+def _goal_text(goal: Goal) -> str:
+    wants = ", ".join(
+        f"any {slot}" if value == DONTCARE else f"{slot} {'not ' * negated}{value}"
+        for slot, value, negated in goal.constraints
+    )
+    asked = [slot for slot in goal.requests if slot != NAME]
+    return f"  find one with {wants}\n  ask for its {', '.join((NAME, *asked))}"
+
+
+def _menu_text(options: tuple[Act, ...]) -> str:
+    texts = [f"{number} {act}" for number, act in enumerate(options, start=1)]
+    rows = [texts[at : at + IN_A_ROW] for at in range(0, len(texts), IN_A_ROW)]
+    return "\n".join(f"   {'   '.join(row)}" for row in rows)
+
+
+def _outcome_text(episode: Episode, goal: Goal, out_of_time: bool) -> str:
+    many = "s" if episode.exchanges != 1 else ""
+    said = f"{episode.exchanges} exchange{many}, reward {episode.reward:g}"
+    if episode.success:
+        return f"success: {goal.recommended} is what you wanted; {said}"
+    if goal.recommended is None:
+        why = "nothing was offered"
+    elif missing := goal.unfilled():
+        why = f"you were not told: {', '.join(missing)}"
+    else:
+        why = f"{goal.recommended} is not what you wanted"
+    return f"no success, {why}{' in time' * out_of_time}; {said}"

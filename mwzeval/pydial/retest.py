@@ -1,0 +1,281 @@
+"""Policies of a run, tested under other conditions than they were trained in.
+
+Conditions are environments of the domain, error rates, simulated users, and users behind an
+endpoint or in a program. Tests are files below the folder of the run, and not repeated.
+
+Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mwzeval.conversation.models import ModelOptions
+from mwzeval.conversation.pool import RunSetting
+from mwzeval.conversation.protocols import USER_ERROR
+from mwzeval.conversation.runs import RunSummary
+from mwzeval.errors import (
+    InputError,
+    MwzevalError,
+    Problem,
+    UsageError,
+    problems_kept,
+    shorten,
+    unknown,
+)
+from mwzeval.output import tell
+from mwzeval.pydial.checkpoints import diverging, load_weights, read_checkpoint
+from mwzeval.pydial.episode_files import (
+    TESTS,
+    Selection,
+    check_records,
+    location_of,
+    read_episodes,
+    read_texts,
+    run_settings,
+    write_episodes,
+)
+from mwzeval.pydial.episodes import Episode
+from mwzeval.pydial.job import Job, runner_of, single_threaded, tests_of
+from mwzeval.pydial.live import LiveOptions, LiveSetting
+from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results import PolicyTests, tests_of_seeds
+from mwzeval.pydial.tasks import USERS, in_order, task_named, varied
+from mwzeval.pydial.user_parameters import UserModel
+from mwzeval.scores.findings import Findings
+
+ENVIRONMENTS = (1, 3, 6)
+SIMULATED, LIVE = "cross", "users"
+"""Folders of the tests below that of the run."""
+AGENDA = "agenda"
+MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.safetensors")
+_NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
+Users = Mapping[str, UserModel]
+"""Users whose parameters come from files, by name."""
+Hold = Callable[[RunSetting, str, int], RunSummary]
+"""Holds the dialogues of a setting with a seed, and writes them to a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveUsers:
+    """How users behind an endpoint or in a program are met: what holds dialogues, and the model."""
+
+    hold: Hold
+    model: ModelOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Retest:
+    """The tests of a policy, trained in one task, under one condition.
+
+    `tested` is the name of a task, which has error rates and simulated users in it; `user` is a
+    user behind an endpoint or in a program, or None. `tests` has the figures of each seed.
+    """
+
+    policy: str
+    trained: str
+    tested: str
+    user: str | None
+    tests: PolicyTests
+
+
+def retest(
+    output: str | Path,
+    jobs: Sequence[Job],
+    *,
+    tested_in: Sequence[str] | None = None,
+    errors: Sequence[float] = (),
+    users: Sequence[str] = (),
+    own: Users | None = None,
+    tests: int = 500,
+    live: LiveUsers | None = None,
+) -> tuple[Retest, ...]:
+    """Test the policies of a run, after their last checkpoint, under other conditions.
+
+    `jobs` are those of the run; jobs that have learned nothing yet are left out. They are tested in
+    the tasks `tested_in` of their domain, with each rate of `errors` (from 0 to 1) and each of
+    `users`: names of `USERS` or `own`, and with `live` agenda, openai:MODEL, package.module:Name or
+    file.py:Name. By default these are the task, the errors and the users of training; without any
+    condition, policies that learned in environment 1, 3 or 6 are tested in the others of these.
+
+    Raises `UsageError` for unknown conditions, or if there is nothing to test; `InputError` for
+    damaged files, after all other tests; `DataError` for the files of a domain; `MwzevalError` if a
+    server does not answer or a file cannot be written.
+    """
+    own = own or {}
+    lacking = [
+        job.name
+        for job in jobs
+        if job.preset.learns and not job.model_file(output, job.tested_at[-1]).exists()
+    ]
+    if lacking:
+        after = jobs[0].checkpoints[-1]
+        named = shorten(", ".join(lacking), 200)
+        tell(f"{len(lacking)} policies have no model after {after} dialogues: {named}")
+    planned = [
+        (job, condition)
+        for job in jobs
+        if job.name not in lacking
+        for condition in _conditions(job, tested_in, errors, (*users, *own), own, live)
+    ]
+    if not planned:
+        raise UsageError(f"{output} has no policies to test under these conditions")
+    found: dict[tuple[str, str, str, str | None], dict[int, Sequence[Episode]]] = {}
+    problems: list[Problem] = []
+    for job, (tested, user) in dict.fromkeys(planned):
+        with problems_kept(problems):
+            if user is None or live is None:
+                episodes = played_in(job, tested, output, tests, own)
+            else:
+                episodes = _live_tests(job, tested, user, Path(output), tests, live)
+            found.setdefault((job.policy, job.task, tested, user), {})[job.seed] = episodes
+    if problems:
+        raise InputError(list(dict.fromkeys(problems)))
+    return tuple(
+        Retest(*key, tests_of_seeds((key[1], key[0], 0), of_seed)) for key, of_seed in found.items()
+    )
+
+
+def _conditions(
+    job: Job,
+    tested_in: Sequence[str] | None,
+    errors: Sequence[float],
+    users: Sequence[str],
+    own: Users,
+    live: LiveUsers | None,
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the names of tasks, each with the live user or None."""
+    trained = task_named(job.task)
+    tasks = [trained] if tested_in is None else [task_named(name) for name in tested_in]
+    for task in tasks:
+        if task.domain != trained.domain:
+            raise UsageError(
+                f"a policy of {trained.name} cannot act in {task.name}: their domains differ"
+            )
+    if tested_in is None and not errors and not users:
+        if job.preset.learns and trained.environment in ENVIRONMENTS:
+            others = (f"{trained.domain}-{number}" for number in ENVIRONMENTS)
+            yield from ((name, None) for name in others if name != trained.name)
+        return
+    for task in tasks:
+        for user in users or (task.user_model,):
+            if user in USERS or user in own:
+                for rate in errors or (task.error_rate,):
+                    yield varied(task, errors=rate, user=user).name, None
+            elif live is not None and (user == AGENDA or ":" in user):
+                for rate in errors or (task.error_rate,):
+                    yield varied(task, errors=rate).name, user
+            else:
+                more = f", a file, {AGENDA}, openai:MODEL, package.module:Name, file.py:Name"
+                raise UsageError(unknown("users", user, USERS, more))
+
+
+def played_in(
+    job: Job, tested: str, output: str | Path, tests: int, users: Users
+) -> tuple[Episode, ...]:
+    """Return the test dialogues of a job's policy, after its last checkpoint, in a task.
+
+    They are the first `tests` dialogues of the tests of that task. A test of the run is read; other
+    tests are played unless their file exists. Raises what `retest` raises.
+    """
+    at = job.tested_at[-1]
+    place = job.test_file(output, at)
+    of_run = run_settings(Path(output)).tests or job.tests
+    if tested != job.task or tests != of_run or not place.exists():
+        name = f"seed-{job.seed}-{at:06d}-{tests}.jsonl"
+        place = Path(output) / SIMULATED / job.policy / f"{job.task}-in-{tested}" / name
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with single_threaded(job.preset), diverging(job.model_file(output, at)):
+            played = _played(job, tested, output, tests, users)
+            write_episodes(place, played, {**job.about, "task": tested})
+    return read_episodes(place, tested, job.seed, settings=replace(job.settings, tests=tests))
+
+
+def _played(
+    job: Job, tested: str, output: str | Path, tests: int, users: Users
+) -> Iterator[Episode]:
+    task = task_named(tested)
+    own = users.get(task.user_model)
+    if own is not None:
+        task = varied(task, user=USERS[0])
+    other = replace(job, task=task.name, tests=tests)
+    runner = runner_of(other)
+    simulation = runner.process.simulation
+    if own is not None:
+        simulation.set_user_model(own)
+    policy = job.learner(runner) if job.preset.learns else None
+    if policy is not None:
+        model = job.model_file(output, job.tested_at[-1])
+        load_weights(model, policy, read_checkpoint(model, job.origin)[1])
+    return tests_of(other, runner, policy)
+
+
+def _live_tests(
+    job: Job, tested: str, user: str, output: Path, tests: int, live: LiveUsers
+) -> tuple[Episode, ...]:
+    if job.legacy:
+        raise UsageError("policies of a run with --legacy are tested with simulated users only")
+    at = job.tested_at[-1]
+    agent = str(job.model_file(output, at)) if job.preset.learns else job.policy
+    name = f"{_NOT_IN_NAMES.sub('-', user)[-40:]}-{sha256(user.encode()).hexdigest()[:6]}"
+    place = output / LIVE / name / tested / job.policy / f"seed-{job.seed}"
+    place.mkdir(parents=True, exist_ok=True)
+    file = str(place / f"{at:06d}-{tests}.jsonl")
+    options = LiveOptions(
+        agent, tested, tests, job.seed, job.data, user=user, user_model=live.model, own=job.own
+    )
+    summary = live.hold(LiveSetting(options), file, job.seed)
+    if summary.problem:
+        raise MwzevalError(summary.problem)
+    findings = Findings()
+    text = Path(file).read_text(encoding="utf-8")
+    if failed := text.count(f'"end":"{USER_ERROR}"'):
+        tell(f"{failed} of {tests} dialogues ended with an error of the user: {file}")
+    records, _ = check_records(read_texts(file, Selection()), file, Selection(), findings)
+    findings.check()
+    return tuple(record.episode for record in records)
+
+
+def plan_of_run(output: str | Path) -> dict[str, Any]:
+    """Return the policies of a run as arguments of `run.planned`.
+
+    These are the policies that have learned, and those that do not learn and were tested. Raises
+    `UsageError` if there are none, and `InputError` for damaged settings.
+    """
+    folder = Path(output)
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {output}")
+    found = [
+        (match[1], match[2], int(match[3]), int(match[4]))
+        for file in sorted(folder.glob("*/*/seed-*/model-*.safetensors"))
+        if (match := MODEL.fullmatch(file.relative_to(folder).as_posix()))
+    ]
+    dialogues = sorted({place[3] for place in found})
+    places = map(location_of, sorted(folder.glob(f"*/*/{TESTS}")))
+    found += [
+        (place.task, place.policy, place.seed, 0)
+        for place in places
+        if place is not None and place.policy in PRESETS and not PRESETS[place.policy].learns
+    ]
+    tasks, policies, seeds = ({place[part] for place in found} for part in range(3))
+    plan = {
+        "tasks": list(in_order(str(task) for task in tasks)),
+        "policies": [name for name in PRESETS if name in policies],
+        "seeds": sorted(seeds),
+    }
+    if not all(plan.values()):
+        former = any(folder.glob("*/*/seed-*/model-*.npz"))
+        raise UsageError(
+            f"{output} has no policies of a run (`mwzeval pydial run`)"
+            + "; those of an earlier version, model-*.npz, are not read" * former
+        )
+    if dialogues:
+        plan["dialogues"] = dialogues
+    noted = asdict(run_settings(folder))
+    return plan | {key: value for key, value in noted.items() if value is not None}

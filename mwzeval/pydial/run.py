@@ -1,0 +1,345 @@
+"""The benchmark run: policies trained and tested in tasks, over seeds, processes and machines.
+
+Source: Casanueva et al. (2017), section 4: 10 seeds, 500 test dialogues after 1,000, 4,000 and
+10,000 of training. A run is a folder of files; a run that was interrupted continues with the jobs
+that are not done, to the same result.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+from mwzeval.cluster import pool, processors
+from mwzeval.errors import (
+    InputError,
+    MwzevalError,
+    Problem,
+    UsageError,
+    problems_kept,
+    shorten,
+)
+from mwzeval.files.reading import read_json
+from mwzeval.files.writing import write_atomically
+from mwzeval.output import counting, tell
+from mwzeval.pydial.arguments import MOST_SEEDS
+from mwzeval.pydial.domain import OwnFiles, load_domain
+from mwzeval.pydial.episode_files import SETTINGS, RunSettings, location_of
+from mwzeval.pydial.episodes import check_seeds
+from mwzeval.pydial.job import METRICS, Files, Job, files_of, runner_of, write_files
+from mwzeval.pydial.log import EVERY, LogFile, read_rows
+from mwzeval.pydial.policies.presets import PRESETS, preset_named
+from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
+
+DIALOGUES = (1000, 4000, 10_000)
+TESTS = 500
+FORMAT = 4
+"""Of what is below the folder; raised when the same call would play other dialogues."""
+NOTED = tuple(field.name for field in fields(RunSettings))
+ALL = "all"
+OnProgress = Callable[[int], object]
+
+
+def run(
+    tasks: Sequence[str],
+    policies: Sequence[str],
+    output: str | Path,
+    *,
+    processes: int | None = None,
+    client: Any = None,
+    log: str | Path | None = None,
+    log_every: int = EVERY,
+    progress: bool = False,
+    **plan: Any,
+) -> tuple[Job, ...]:
+    """Train and test every policy in every task with every seed; return all jobs.
+
+    `tasks`, `policies` and `plan` are the arguments of `planned`. Jobs are done in `processes`, by
+    default one per core (0: in this process), or on the workers of a Dask `client`, which need the
+    data but no common folder. The metrics of training, means of `log_every` dialogues, and those of
+    tests are added to the CSV file `log` when a job is done. `progress` shows a bar on standard
+    error if that is a terminal.
+
+    Raises `UsageError` for unknown names and senseless numbers, and `InputError` if `output` is a
+    run with other settings, or `log` another file or a log of other runs. Errors in the files of a
+    job do not stop the others: they are raised together at the end. All other errors stop the run:
+    `DataError` for the files of a domain, `DependencyError`, `MwzevalError` if a job fails on the
+    cluster or a file cannot be written.
+    """
+    jobs = planned(tasks, policies, **plan)
+    if log_every < 1:
+        raise UsageError(f"training is logged every 1 or more dialogues, not {log_every}")
+    if processes is not None and processes < 0:
+        raise UsageError(f"the number of processes is 0 or more, not {processes}")
+    if client is None:
+        # Errors in the data are raised before there are any files.
+        for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
+            load_domain(domain, jobs[0].data, own=jobs[0].own)
+    folder = Path(output)
+    if log is not None and folder.absolute() in Path(log).absolute().parents:
+        _make(folder)
+    log_file = None if log is None else LogFile(log)
+    noted = {key: value for key, value in asdict(jobs[0].settings).items() if value is not None}
+    problems: list[Problem] = []
+    done: list[Job] = []
+    todo: list[Job] = []
+    settings = {"format": FORMAT, **noted}
+    _check_settings(folder, settings)
+    for job in jobs:
+        if job.is_done(folder):
+            done.append(job)
+        else:
+            _report_damage(job, folder)
+            todo.append(_with_tests_there(job, folder))
+    if client is None:
+        _compile(todo)
+    if log_file is not None:
+        log_file.check_new(*(job.name for job in todo if not job.folder(folder).exists()))
+    if not (folder / SETTINGS).exists():
+        _make(folder)
+        write_atomically(folder / SETTINGS, json.dumps(settings, indent=1) + "\n")
+    if progress:
+        tell(_plan_text(jobs, len(done), folder))
+    with counting(sum(job.work for job in jobs), "dialogues", shown=progress) as on_progress:
+        on_progress(sum(job.work for job in done))
+        for job in done:
+            metrics = job.folder(folder) / METRICS
+            if log_file is not None and metrics.exists():
+                with problems_kept(problems):
+                    log_file.add(read_rows(metrics.read_bytes(), metrics))
+        for job, files in _files(todo, processes, client, log_every, on_progress, problems):
+            write_files(job, folder, files)
+            if log_file is not None:
+                log_file.add(read_rows(str(files[METRICS]).encode(), METRICS))
+    if problems:
+        raise InputError(problems)
+    return jobs
+
+
+def _report_damage(job: Job, folder: Path) -> None:
+    files = job.folder(folder)
+    for file in (*files.glob("test-*.jsonl"), *files.glob("model-*.safetensors")):
+        for problem in job.problems_in(file)[:1]:
+            tell(f"{problem}. {job.name} is trained and tested again")
+
+
+def _compile(jobs: Sequence[Job]) -> None:
+    """Compile the simulation that jobs need, once in each domain: workers find it on disk."""
+    compiled = {task_named(job.task).domain: job for job in jobs if job.is_compiled}
+    for job in compiled.values():
+        runner_of(job)
+
+
+def _with_tests_there(job: Job, folder: Path) -> Job:
+    """Return a job with the checkpoints of its tests that exist: its files are written again."""
+    places = map(location_of, job.folder(folder).glob("test-*.jsonl"))
+    there = {place.dialogues for place in places if place is not None} - {0}
+    return replace(job, checkpoints=tuple(sorted({*job.checkpoints, *there})))
+
+
+def _files(
+    jobs: Sequence[Job],
+    processes: int | None,
+    client: Any,
+    log_every: int,
+    on_progress: OnProgress,
+    problems: list[Problem],
+) -> Iterator[tuple[Job, Files]]:
+    """Yield jobs and their files as they are done; add errors in their input to `problems`."""
+    if client is None and processes == 0:
+        for job in jobs:
+            with problems_kept(problems):
+                yield job, files_of(job, on_progress, log_every)
+        return
+    at_once = min(processes or processors(), max(len(jobs), 1))
+    with _executor(client, at_once, on_progress) as (executor, report):
+        job_of: dict[Future[Files], Job] = {
+            executor.submit(_files_in_worker, job, log_every): job for job in jobs
+        }
+        waiting = set(job_of)
+        while waiting:
+            ended, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+            report(sum(job_of[future].work for future in ended))
+            for future in ended:
+                job = job_of[future]
+                try:
+                    yield job, future.result()
+                except InputError as error:
+                    problems += error.problems
+                except MwzevalError:
+                    raise
+                except Exception as error:
+                    raise MwzevalError(f"{job.name} failed in a worker ({error!r})") from error
+
+
+@contextmanager
+def _executor(
+    client: Any, processes: int, on_progress: OnProgress
+) -> Iterator[tuple[Executor, OnProgress]]:
+    """Yield an executor, and what reports progress, given the dialogues of jobs that ended."""
+    if client is not None:
+        with client.get_executor(pure=False) as executor:
+            yield executor, on_progress
+        return
+    played = multiprocessing.get_context("spawn").Value("q", 0)
+    reported = 0
+
+    def report(ended: int) -> None:
+        nonlocal reported
+        now = played.value
+        on_progress(now - reported)
+        reported = now
+
+    with pool(processes, initializer=_begin_worker, initargs=(played,)) as executor:
+        try:
+            yield executor, report
+        except BaseException:
+            # Otherwise running jobs continue to their end.
+            executor.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+class _Worker:
+    """The counter of played dialogues that worker processes share; None on a cluster."""
+
+    played: Any = None
+
+
+def _begin_worker(played: Any) -> None:
+    _Worker.played = played
+
+
+def _files_in_worker(job: Job, log_every: int) -> Files:
+    def count(dialogues: int) -> None:
+        if _Worker.played is not None:
+            with _Worker.played.get_lock():
+                _Worker.played.value += dialogues
+
+    return files_of(job, count, log_every)
+
+
+def planned(
+    tasks: Sequence[str],
+    policies: Sequence[str],
+    *,
+    dialogues: Sequence[int] = DIALOGUES,
+    seeds: int | Sequence[int] = 10,
+    tests: int = TESTS,
+    legacy: bool = False,
+    goodbye: str | None = None,
+    data: str | Path | None = None,
+    ontology: str | Path | None = None,
+    entities: str | Path | None = None,
+    compiled: bool = False,
+) -> tuple[Job, ...]:
+    """Return the jobs of a run, all of one seed before those of the next.
+
+    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `dialogues`
+    are the numbers of training dialogues after which `tests` dialogues are played. `seeds` is a
+    number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program.
+    `goodbye` is who ends dialogues where no mask allows it (environments 2 and 4): "policy" (as the
+    published program, default with `legacy`) or "user" (default without). `data` is the folder of
+    the domains' files; `ontology` and `entities` are those of a domain of one's own, whose tasks
+    are "Own-NAME-1" to "-6" (and "all", then). With `compiled`, numba compiles the simulation for
+    neural policies, which then plays faster, with the same results.
+
+    Raises `UsageError` for unknown names and senseless numbers.
+    """
+    if isinstance(seeds, int) and seeds > MOST_SEEDS:
+        raise UsageError(
+            f"the number of seeds is {MOST_SEEDS:,} at most, not {shorten(str(seeds))}"
+        )
+    checkpoints = tuple(sorted(set(dialogues)))
+    chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
+    own = OwnFiles.given(ontology, entities)
+    task_names = _all(tasks, PUBLISHED_TASKS if own is None else tasks_of(own.code))
+    policy_names = _all(policies, PRESETS)
+    problems = [
+        *(problem for name in task_names for problem in _unknown(name, task_named)),
+        *(problem for name in policy_names for problem in _unknown(name, preset_named)),
+    ]
+    if not task_names or not policy_names:
+        problems.append("a run needs at least one task and one policy")
+    if problems:
+        raise UsageError(*problems)
+    if not checkpoints or checkpoints[0] < 1:
+        given = f", not {checkpoints[0]}" if checkpoints else ""
+        raise UsageError(f"the numbers of training dialogues are 1 or more{given}")
+    if not chosen_seeds:
+        raise UsageError("the number of seeds is 1 or more")
+    check_seeds(*chosen_seeds)
+    if tests < 1:
+        raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
+    place = None if data is None else str(data)
+    who = goodbye_of(goodbye, legacy=legacy)
+    return tuple(
+        Job(task, policy, seed, checkpoints, tests, legacy, place, who, own, compiled)
+        for seed in chosen_seeds
+        for task in task_names
+        for policy in policy_names
+    )
+
+
+def _plan_text(jobs: Sequence[Job], done: int, folder: Path) -> str:
+    """Return how many jobs and dialogues a run has, and how many jobs were done before."""
+    sizes = (len({getattr(job, key) for job in jobs}) for key in ("task", "policy", "seed"))
+    text = f"{len(jobs):,} job{'s' * (len(jobs) != 1)} "
+    text += f"(tasks × policies × seeds: {' × '.join(map(str, sizes))}), "
+    text += f"{sum(job.work for job in jobs):,} dialogues"
+    return text + f"; {done:,} jobs are done already in {folder}" * (done > 0)
+
+
+def _unknown(name: str, find: Callable[[str], object]) -> list[str]:
+    try:
+        find(name)
+    except UsageError as error:
+        return [str(error)]
+    return []
+
+
+def _all(names: Sequence[str], known: Iterable[str]) -> list[str]:
+    given = [names] if isinstance(names, str) else list(names)
+    return list(
+        dict.fromkeys(each for name in given for each in (known if name == ALL else [name]))
+    )
+
+
+def _noted(settings: Mapping[str, Any], key: str) -> str:
+    return f"{key} {json.dumps(settings[key])}" if key in settings else f"no {key}"
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MwzevalError(f"cannot make {folder}: {error.strerror}") from None
+
+
+def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Raise `InputError` if the folder has a run with other settings."""
+    place = folder / SETTINGS
+    if not place.exists():
+        return
+    found = read_json(place)
+    if not isinstance(found, dict):
+        found = {}
+    problems = [
+        Problem(
+            "other-run",
+            f"the folder holds a run with {_noted(found, key)}, this one has "
+            f"{_noted(settings, key)}: use another folder",
+            file=str(place),
+        )
+        for key in dict.fromkeys((*settings, *NOTED))
+        if found.get(key) != settings.get(key)
+    ]
+    if problems:
+        raise InputError(problems)

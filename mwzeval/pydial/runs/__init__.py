@@ -1,1 +1,0 @@
-"""Runs: policies trained, tested and played with, their files, and their scores."""

@@ -1,0 +1,356 @@
+"""Episodes scored and explained.
+
+Source: Casanueva et al. (2017), section 4: success rate and mean reward over test dialogues.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR
+from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed, of_items
+from mwzeval.pydial import NAME as BENCHMARK
+from mwzeval.pydial import SCORING_REVISION
+from mwzeval.pydial.domain import NAME
+from mwzeval.pydial.episode_files import ENVIRONMENTS, Record, Selection, check_records, read_texts
+from mwzeval.pydial.episodes import Episode
+from mwzeval.pydial.tasks import in_order
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.findings import Findings
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.table import Table
+from mwzeval.statistics.bootstrap import Sums
+from mwzeval.statistics.runs import FEWEST_RUNS
+from mwzeval.version import __version__, library_version
+
+COLUMNS = ("dialogues", "successes", "exchanges", "reward")
+FEW_SEEDS = 20
+"""Intervals of fewer resampled seeds are too narrow to go without saying."""
+SUCCESS = "success"
+OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"
+NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"
+FAILED = {AGENT_ERROR: "agent-error", USER_ERROR: "user-error"}
+MEANINGS = {
+    OUT_OF_TIME: "The exchanges ran out.",
+    NO_OFFER: "No entity was named in the end.",
+    UNANSWERED: "The slot was asked for and never told.",
+    WRONG_OFFER: "All was told, of an entity that does not fit.",
+    ENDED: "Somebody said goodbye, and the goal is not known.",
+    FAILED[AGENT_ERROR]: "The agent of a live dialogue failed.",
+    FAILED[USER_ERROR]: "The user of a live dialogue failed.",
+}
+"""Each kind of reason, and what it means (docs/pydial.md has the same)."""
+
+
+def column_of(column: str, scope: str = WHOLE) -> str:
+    """Return the name of a column of all episodes, or of those of a task alone."""
+    return column if scope == WHOLE else f"{column}@{scope}"
+
+
+def table_of(episodes: Iterable[Episode], tasks: Sequence[str] = ()) -> Table:
+    """Return a table with a row for each episode, in their order, and the columns `COLUMNS`.
+
+    Each of `tasks` has these columns once more, for its own episodes.
+    """
+    played = list(episodes)
+    rows = [(1.0, float(e.success), float(e.exchanges), e.reward) for e in played]
+    values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
+    parts = [values]
+    for task in tasks:
+        is_of_task = np.array([e.task == task for e in played], dtype=np.float64)
+        parts.append(values * is_of_task[:, np.newaxis])
+    columns = [column_of(column, scope) for scope in (WHOLE, *tasks) for column in COLUMNS]
+    return Table(tuple(e.unit for e in played), tuple(columns), np.hstack(parts))
+
+
+def measures(signature: Signature, *, block: int = 1, scope: str = WHOLE) -> tuple[Measure, ...]:
+    """Return success rate (percent), mean reward and mean number of exchanges.
+
+    `block` is how many neighbouring episodes belong together when resampling: those of one seed,
+    which share what sounds alike (and with learned policies, what was learned). The success rate
+    then gets an interval of resampled seeds too, instead of one that takes episodes for
+    independent. `scope` is a task that has columns of its own in the table.
+    """
+    dialogues, successes = column_of("dialogues", scope), column_of("successes", scope)
+    return (
+        Measure(
+            name="success",
+            label="Success",
+            signature=signature,
+            of=_mean("success", scope),
+            cases=dialogues,
+            outcome=successes if block == 1 else None,
+            places=1,
+            scope=scope,
+            block=block,
+        ),
+        Measure(
+            name="reward",
+            label="Reward",
+            signature=signature,
+            of=_mean("reward", scope),
+            unit="points",
+            cases=dialogues,
+            scope=scope,
+            block=block,
+        ),
+        Measure(
+            name="exchanges",
+            label="Exchanges",
+            signature=signature,
+            of=_mean("exchanges", scope),
+            unit="exchanges",
+            cases=dialogues,
+            scope=scope,
+            block=block,
+            lower_is_better=True,
+            is_description=True,
+        ),
+    )
+
+
+class _Mean:
+    """The mean of a column, which can be sent to other processes."""
+
+    def __init__(self, column: str, cases: str, scale: float) -> None:
+        self._column, self._cases, self._scale = column, cases, scale
+
+    def __call__(self, sums: Sums) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self._scale * sums[self._column] / sums[self._cases])
+
+
+MEANS = {
+    "success": ("successes", 100.0),
+    "reward": ("reward", 1.0),
+    "exchanges": ("exchanges", 1.0),
+}
+"""Score → the column that it is the mean of, and what a mean of 1 is called."""
+
+
+def _mean(score: str, scope: str = WHOLE) -> _Mean:
+    column, scale = MEANS[score]
+    return _Mean(column_of(column, scope), column_of("dialogues", scope), scale)
+
+
+def mean_of(score: str, episodes: Iterable[Episode]) -> float:
+    """Return the success rate (percent), mean reward or mean number of exchanges of episodes."""
+    return float(_mean(score)(observed(table_of(episodes)))[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredEpisodes:
+    """Episodes that have been scored.
+
+    With `few_seeds`, so few that they say little about others, scores have no interval.
+    """
+
+    records: Mapping[str, Record]
+    scored_table: ScoredTable
+    warnings: tuple[Problem, ...]
+    meta: Mapping[str, Any]
+    few_seeds: bool = False
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the scores with their signatures and rows, and intervals when it is said how."""
+        scores = self.scored_table.scores(None if self.few_seeds else resampling)
+        return Report(
+            metrics={BENCHMARK: _plain(scores)},
+            scores=scores,
+            table=self.scored_table.table,
+            warnings=self.warnings,
+            meta=self.meta,
+            benchmark=BENCHMARK,
+        )
+
+    def units(self) -> Sequence[str]:
+        """Return the names of the episodes, in order."""
+        return tuple(self.records)
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of an episode. Raises `UsageError` for an unknown one."""
+        if unit not in self.records:
+            hint = did_you_mean(unit, self.records)
+            raise UsageError(f'no dialogue "{shorten(unit)}"{hint} (TASK/SEED/NUMBER)')
+        return explain(self.records[unit])
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every episode."""
+        return map(explain, self.records.values())
+
+
+def evaluate(
+    path: str, chosen: Selection | None = None, *, strict: bool = False, independent: bool = False
+) -> ScoredEpisodes:
+    """Return the scores of an episode file, or of a folder of a run with one policy's tests.
+
+    Episodes of one seed share what sounds alike and what was learned: with several seeds of equal
+    size, intervals and tests resample seeds, unless dialogues are said to be `independent`.
+    `chosen` says which tests of a folder are meant; with `strict` warnings are errors. Raises
+    `InputError` with every problem, `UsageError` for a folder without such tests.
+    """
+    chosen = chosen or Selection()
+    texts = read_texts(path, chosen)
+    findings = Findings(strict=strict)
+    records, checksum = check_records(texts, path, chosen, findings)
+    findings.check()
+    notes = Findings()  # no fault of the input, so that `strict` lets them pass
+    block = 1 if independent else _block(records, notes)
+    tasks = in_order(record.episode.task for record in records)
+    scopes = tasks if len(tasks) > 1 else ()
+    environment = "+".join(sorted({ENVIRONMENTS[record.legacy] for record in records}))
+    policies = sorted({record.policy for record in records if record.policy is not None})
+    users = sorted({record.user for record in records if record.user is not None})
+    if len(policies) > 1:
+        notes.warning("several-policies", f"scored together: {', '.join(policies)}")
+    signature = Signature.of(
+        BENCHMARK,
+        {
+            "tasks": "+".join(tasks),
+            "environment": environment,
+            **({"user": "+".join(users)} if users else {}),
+            "resampled": "dialogues" if block == 1 else f"seeds of {block}",
+            "n": len(records),
+            "rev": SCORING_REVISION,
+            "version": __version__,
+        },
+    )
+    episodes = [record.episode for record in records]
+    seeds = len({episode.seed for episode in episodes})
+    of_all: tuple[Measure, ...] = measures(signature, block=block)
+    for scope in scopes:
+        of_all += measures(signature, block=block, scope=scope)
+    meta = {
+        "corpus": f"{BENCHMARK}-{tasks[0]}"
+        if len(tasks) == 1
+        else f"{BENCHMARK} ({len(tasks)} tasks)",
+        "unit": "dialogue",
+        "fold": "test",
+        "tasks": "+".join(tasks),
+        "policy": "+".join(policies) or None,
+        "environment": environment,
+        "seeds": seeds,
+        "sources": checksum,
+        "coverage": {"dialogues": {"scored": len(records), "of": len(records)}},
+        "versions": {"numpy": library_version("numpy")}
+        | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
+    }
+    scored = ScoredTable(table_of(episodes, scopes), of_all)
+    if any(episode.trial is not None for episode in episodes):
+        scored = of_items(scored)
+    warnings = (*findings.warnings, *notes.warnings)
+    return ScoredEpisodes(
+        {r.episode.unit: r for r in records},
+        scored,
+        warnings,
+        meta,
+        few_seeds=block > 1 and seeds < FEWEST_RUNS,
+    )
+
+
+def validate(path: str, chosen: Selection | None = None, *, strict: bool = False) -> list[Problem]:
+    """Return every problem of episodes, errors first.
+
+    Raises `InputError` for what cannot be read, `UsageError` for a folder without such tests.
+    """
+    chosen, findings = chosen or Selection(), Findings(strict=strict)
+    check_records(read_texts(path, chosen), path, chosen, findings)
+    return findings.problems
+
+
+def _block(records: Sequence[Record], notes: Findings) -> int:
+    """Return how many neighbouring users are one seed's; 1 where dialogues are resampled."""
+    sizes: dict[int, Counter[str]] = {}
+    items = {record.episode.item: record.episode for record in records}
+    for episode in items.values():
+        sizes.setdefault(episode.seed, Counter())[episode.task] += 1
+    first, *others = sizes.values()
+    if not others:
+        return 1
+    if any(other != first for other in others):
+        message = "seeds differ in tasks or dialogues: intervals take dialogues as independent"
+        notes.warning("unequal-seeds", message)
+        return 1
+    block = sum(first.values())
+    if block > 1 and len(sizes) < FEW_SEEDS:
+        message = (
+            f"{len(sizes)} seeds say little about others, so no interval is shown (--independent "
+            "has those of other dialogues of the same seeds)"
+            if len(sizes) < FEWEST_RUNS
+            else f"intervals and tests resample {len(sizes)} seeds, which is few: intervals are "
+            "somewhat too narrow, and small p values out of reach (`mwzeval pydial table` has t "
+            "intervals)"
+        )
+        notes.warning("few-seeds", message)
+    return block
+
+
+def _plain(scores: Sequence[Score]) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for score in scores:
+        plain.setdefault(score.name, {})[score.scope] = score.value
+    return plain
+
+
+def explain(record: Record) -> Explanation:
+    """Return what became of an episode, and why it failed if it did."""
+    episode = record.episode
+    return Explanation(
+        unit=episode.unit,
+        outcomes={WHOLE: {SUCCESS: episode.success}},
+        goal=tuple(_goal(record)),
+        turns=tuple(_turn(turn) for turn in record.turns),
+        reasons=() if episode.success else tuple(_reasons(record)),
+    )
+
+
+def _goal(record: Record) -> Iterator[Fact]:
+    for slot, sign, value in record.constraints or ():
+        yield Fact("wants", f"{slot} {sign} {value}")
+    for slot, answer in (record.requests or {}).items():
+        yield Fact("asks for", f"{slot} → {'not told' if answer is None else answer}")
+    yield Fact("exchanges", str(record.episode.exchanges))
+    yield Fact("reward", f"{record.episode.reward:g}")
+
+
+def _turn(raw: Mapping[str, Any]) -> TurnView:
+    said = (Utterance(who, str(raw[who])) for who in ("system", "user") if raw.get(who) is not None)
+    heard = raw.get("heard") or []
+    hypotheses = "; ".join(f"{act} {confidence:.2f}" for act, confidence in heard)
+    return TurnView(tuple(said), (Fact("heard", shorten(hypotheses, 300)),) if heard else ())
+
+
+def _reasons(record: Record) -> Iterator[Reason]:
+    def reason(code: str, text: str) -> Reason:
+        return Reason(code, SUCCESS, WHOLE, None, text)
+
+    exchanges = record.episode.exchanges
+    requests = record.requests
+    if record.failed is not None:
+        side = "the agent" if record.failed == AGENT_ERROR else "the user"
+        yield reason(
+            FAILED[record.failed], f"{side} failed: {record.problem or 'it did not say how'}"
+        )
+        return
+    late = record.out_of_time or exchanges >= record.task.max_exchanges
+    if late:
+        yield reason(OUT_OF_TIME, f"it was not reached within {exchanges} exchanges")
+    if requests is None:
+        if not late:
+            yield reason(ENDED, f"somebody said goodbye after {exchanges} exchanges")
+    elif requests.get(NAME) is None:
+        yield reason(NO_OFFER, "nothing was offered, or the last offer was taken back")
+    else:
+        missing = [slot for slot, answer in requests.items() if answer is None]
+        for slot in missing:
+            yield reason(f"{UNANSWERED}:{slot}", f"{slot} was never told")
+        if not missing:
+            name = requests[NAME]
+            yield reason(WRONG_OFFER, f"{name} does not satisfy what was wanted in the end")

@@ -1,0 +1,227 @@
+"""The behaviour of simulated users: 26 probabilities, drawn for every dialogue from ranges.
+
+The ranges are those of the benchmark or of a JSON file.
+
+Source: Casanueva et al. (2017), section 4, and the benchmark's configuration files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, unknown
+from mwzeval.files.reading import RepeatedKeys, read_json
+from mwzeval.pydial.tasks import OWN_USER
+
+Range = tuple[float, float]
+
+
+_SELDOM, _SOMETIMES, _OFTEN, _HALF = (0.01, 0.2), (0.01, 0.3), (0.1, 0.4), (0.3, 0.5)
+STANDARD: Mapping[str, Range] = {
+    "inform_combination": (0.2, 0.7),
+    "affirm_combination": (0.2, 0.7),
+    "greeting": (0.3, 0.7),
+    "constraint_relax": (0.5, 0.8),
+    "tell_about_change": (0.4, 0.6),
+    "add_slot_to_request": (0.2, 0.4),
+    "no_after_reqmore": (0.8, 0.9),
+    "yes_after_reqmore": (0.2, 0.3),
+    "bye_or_start_over": (0.2, 0.5),
+    "deal_with_pending": (0.4, 0.6),
+    "add_venue_name_to_request": _SELDOM,
+    "inform_to_confirm": _SELDOM,
+    "comb_affirm_with_agenda_item": _SELDOM,
+    "overrule_correction": _SELDOM,
+    "thank_ack_1": _SELDOM,
+    "thank_ack_2": _SELDOM,
+    "no_slot_with_dontcare": (0.7, 0.9),
+    "confirm_random_constraint": _SOMETIMES,
+    "request_alternatives_1": _SOMETIMES,
+    "request_alternatives_2": _SOMETIMES,
+    "new_request_response_1": _OFTEN,
+    "new_request_response_2": _OFTEN,
+    "correcting_act_1": _HALF,
+    "correcting_act_2": _HALF,
+    "repeat": (0.0, 0.0),
+    "null_response": (0.0, 0.0),
+}
+"""The range of each probability that a user does the following, in the order of their codes:
+
+* `inform_combination`, `affirm_combination`: add the next thing to say to what is being said;
+* `comb_affirm_with_agenda_item`: take "anything else?" as a chance to go on, with "yes";
+* `greeting`: greet back;
+* `constraint_relax`: give a constraint up instead of changing its value;
+* `tell_about_change`: say which constraint changed;
+* `bye_or_start_over`: leave when nothing can be changed;
+* `deal_with_pending`: say what is still to be said before asking;
+* `add_venue_name_to_request`, `add_slot_to_request`: ask with the name, for one slot more;
+* `inform_to_confirm`: turn what is to be said into questions;
+* `overrule_correction`: not correct at once;
+* `thank_ack_1`, `thank_ack_2`: thank, acknowledge instead of asking on;
+* `no_slot_with_dontcare`: say "I don't care" without the slot;
+* `confirm_random_constraint`: check one of the own constraints;
+* `request_alternatives_1`, `request_alternatives_2`: after the first offer, ask for another
+  one, change the goal;
+* `new_request_response_1`, `new_request_response_2`: asked for something without preference,
+  say something else, "I don't care" without meaning it;
+* `correcting_act_1`, `correcting_act_2`: correct by negate, by deny (else by inform);
+* `no_after_reqmore`, `yes_after_reqmore`: answer "anything else?" with "no", with "yes";
+* `repeat`, `null_response`: ask to repeat, say nothing (never, in the benchmark).
+"""
+UNFRIENDLY: Mapping[str, Range] = {
+    **STANDARD,
+    "inform_combination": (0.0, 0.4),
+    "affirm_combination": (0.0, 0.4),
+    "greeting": (0.1, 0.4),
+    "constraint_relax": (0.2, 0.5),
+    "tell_about_change": (0.2, 0.4),
+}
+IMPATIENT: Mapping[str, Range] = {
+    **STANDARD,
+    "bye_or_start_over": (0.6, 0.9),
+}
+TALKATIVE: Mapping[str, Range] = {
+    **STANDARD,
+    "inform_combination": (0.8, 0.95),
+    "affirm_combination": (0.8, 0.95),
+    "greeting": (0.8, 0.95),
+    "tell_about_change": (0.7, 0.9),
+    "add_slot_to_request": (0.5, 0.8),
+    "add_venue_name_to_request": (0.3, 0.6),
+    "comb_affirm_with_agenda_item": (0.4, 0.7),
+    "thank_ack_1": (0.25, 0.4),
+    "thank_ack_2": (0.25, 0.4),
+    "confirm_random_constraint": (0.35, 0.6),
+}
+FICKLE: Mapping[str, Range] = {
+    **STANDARD,
+    "constraint_relax": (0.0, 0.15),
+    "request_alternatives_1": (0.35, 0.45),
+    "request_alternatives_2": (0.35, 0.45),
+    "new_request_response_1": (0.42, 0.5),
+    "new_request_response_2": (0.42, 0.5),
+}
+USER_MODELS: Mapping[str, Mapping[str, Range]] = {
+    "standard": STANDARD,
+    "unfriendly": UNFRIENDLY,
+    "impatient": IMPATIENT,
+    "talkative": TALKATIVE,
+    "fickle": FICKLE,
+}
+"""The users of the benchmark, and others whose ranges lie outside of those of both."""
+PATIENCE = (4, 5, 6)
+"""How many fruitless turns a user takes, each number as likely as the others."""
+LEGACY_PATIENCE = (4, 5)
+"""The original leaves the upper end of its range out."""
+OTHER_PATIENCE: Mapping[str, tuple[int, ...]] = {"impatient": (2, 3)}
+"""That of users who have one of their own."""
+
+
+class UserModel:
+    """Ranges of the parameters, prepared for drawing.
+
+    `patience` has the numbers of fruitless turns that the users take, each as likely as the others;
+    None: those of the benchmark.
+    """
+
+    def __init__(self, ranges: Mapping[str, Range], patience: Sequence[int] | None = None) -> None:
+        self.patience = patience
+        self.ranges = tuple(
+            (ranges[name][0], ranges[name][1] - ranges[name][0]) for name in STANDARD
+        )
+
+    def patience_in(self, legacy: bool) -> Sequence[int]:
+        """Return the numbers of fruitless turns that users take."""
+        return self.patience or (LEGACY_PATIENCE if legacy else PATIENCE)
+
+
+def user_model(name: str) -> UserModel:
+    """Return a user model by its name. Raises `UsageError` for an unknown one."""
+    if name not in USER_MODELS:
+        raise UsageError(unknown("user model", name, USER_MODELS))
+    return UserModel(USER_MODELS[name], OTHER_PATIENCE.get(name))
+
+
+PATIENCE_KEY = "patience"
+MOST_PATIENCE = 25
+"""A dialogue has no more exchanges."""
+ALTERNATIVES = tuple(
+    (f"{name}_1", f"{name}_2")
+    for name in (
+        "thank_ack",
+        "request_alternatives",
+        "new_request_response",
+        "correcting_act",
+    )
+)
+"""Of such two at most one happens, so together they are no more than certain."""
+_NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
+
+
+def read_user(path: str | Path) -> tuple[str, UserModel]:
+    """Return users from a file, and their name, which has that of the file and its checksum.
+
+    The file is an object of ranges [least, most] by the names in `STANDARD`, and `patience`,
+    which is one of fruitless turns. What is missing is as with standard users. Raises `InputError`
+    with every problem.
+    """
+    file = str(path)
+    plain = read_json(path)
+    if problems := list(_problems(plain, file)):
+        raise InputError(problems)
+    ranges: dict[str, Range] = {
+        name: (float(pair[0]), float(pair[1]))
+        for name, pair in plain.items()
+        if name != PATIENCE_KEY
+    }
+    patience = None
+    if PATIENCE_KEY in plain:
+        least, most = plain[PATIENCE_KEY]
+        patience = tuple(range(least, most + 1))
+    said = json.dumps([sorted(ranges.items()), patience]).encode()
+    stem = _NOT_IN_NAMES.sub("-", Path(path).stem)
+    name = f"{OWN_USER}{stem}-{sha256(said).hexdigest()[:6]}"
+    return name, UserModel({**STANDARD, **ranges}, patience)
+
+
+def _problems(plain: Any, file: str) -> Iterator[Problem]:
+    def wrong(message: str, key: str | None = None) -> Problem:
+        return Problem("user", message, key=key, file=file)
+
+    if not isinstance(plain, Mapping):
+        yield wrong('expected an object of ranges, such as {"greeting": [0.3, 0.7]}')
+        return
+    for key in plain.repeated if isinstance(plain, RepeatedKeys) else ():
+        yield wrong("given more than once", key)
+    known = (*STANDARD, PATIENCE_KEY)
+    right = set()
+    for key, pair in plain.items():
+        most, kind = (MOST_PATIENCE, int) if key == PATIENCE_KEY else (1, (int, float))
+        least = 1 if key == PATIENCE_KEY else 0
+        what = f"whole numbers from 1 to {most}" if key == PATIENCE_KEY else "probabilities"
+        if key not in known:
+            yield wrong(f"no parameter of users{did_you_mean(key, known)}", key)
+        elif (
+            not isinstance(pair, list)
+            or len(pair) != 2
+            or not all(isinstance(n, kind) and not isinstance(n, bool) for n in pair)
+            or not least <= pair[0] <= pair[1] <= most
+        ):
+            given = shorten(json.dumps(pair))
+            yield wrong(f"expected [least, most], {what}, got {given}", key)
+        else:
+            right.add(key)
+    for pair in ALTERNATIVES:
+        if right.intersection(pair):
+            highest = sum((plain[key] if key in right else STANDARD[key])[1] for key in pair)
+            if highest > 1:
+                yield wrong(
+                    f"of {' and '.join(pair)} one may happen: together they are up to "
+                    f"{highest:g}, which is more than 1",
+                    pair[0],
+                )

@@ -1,0 +1,535 @@
+"""Users that take the place of the simulated user: people, somebody's own code, and models.
+
+A user is a class, of which an object is made for each dialogue, with `answer(act)`, or a function
+`respond(acts)`. It gets what the system says, `hello()` first, and returns an act or its text; with
+`bye()` it ends the dialogue. What a person types is read leniently. A model writes text; the first
+act in it is what the user says, and `null()` if users of the domain do not say that. The channel of
+the task, with its errors, follows as always.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from copy import deepcopy
+from inspect import isclass
+from typing import Any
+
+from mwzeval.conversation.agents import check_call, failing_as_usage, given, imported, is_own_code
+from mwzeval.conversation.completions import Client
+from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, Message, answer_messages
+from mwzeval.conversation.messages import user_message as heard_message
+from mwzeval.conversation.models import Complete, ModelOptions, Prompt, is_endpoint, written_turn
+from mwzeval.conversation.protocols import AnswerError, ConversationError, InfrastructureError
+from mwzeval.conversation.trajectory import Planned, Record
+from mwzeval.errors import InputError, UsageError, did_you_mean, shorten
+from mwzeval.files.downloads import embedded
+from mwzeval.pydial.acts import (
+    AFFIRM,
+    BYE,
+    DONTCARE,
+    NEGATE,
+    NONE,
+    NULL,
+    REPEAT,
+    REQALTS,
+    THANKYOU,
+    Act,
+    Item,
+    parse_act,
+)
+from mwzeval.pydial.domain import NAME, Ontology, has_controls
+from mwzeval.pydial.goals import Goal
+from mwzeval.pydial.simulator.codes import TYPE
+from mwzeval.pydial.simulator.error_model import GIVES_A_VALUE, USER_ACTS
+from mwzeval.pydial.simulator.simulation import User, UserState
+from mwzeval.pydial.tasks import Task
+
+
+def update_goal(goal: Goal, system: Act) -> None:
+    """Note what a system act informs about; another offer resets all requests."""
+    if system.name != "inform":
+        return
+    informed = [item for item in system.items if not item.negated and item.value is not None]
+    names = [item.value for item in informed if item.slot == NAME]
+    if NONE in names:
+        return
+    if names and names[-1] != goal.recommended:
+        for slot in goal.requests:
+            goal.requests[slot] = None
+    for item in informed:
+        if item.slot in goal.requests:
+            goal.requests[item.slot] = item.value
+
+
+MOST_ITEMS, LONGEST_VALUE = 100, 1000
+"""Of an act; whoever says more floods the file."""
+
+
+def checked_act(answer: Any, example: str = "request(area)") -> Act:
+    """Return the act that somebody's own code answers with, an `Act` or its text.
+
+    Raises `AnswerError`, with an `example`, for anything else.
+    """
+    act = parse_act(answer) if isinstance(answer, str) else answer
+    if not isinstance(act, Act) or (act == NULL and isinstance(answer, str)):
+        raise AnswerError(f"expected an act such as {example}, found {shorten(repr(answer))}")
+    if (
+        not isinstance(act.items, tuple)
+        or len(act.items) > MOST_ITEMS
+        or not all(map(_is_item, act.items))
+        or not _are_texts((act.name,))
+    ):
+        raise AnswerError(
+            f"an act has a name and at most {MOST_ITEMS} items of slot and value, found "
+            f"{shorten(repr(answer))}"
+        )
+    return act
+
+
+def _is_item(item: Any) -> bool:
+    if not isinstance(item, Item) or not isinstance(item.negated, bool):
+        return False
+    return _are_texts((item.slot,) if item.value is None else (item.slot, item.value))
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(
+        isinstance(value, str) and len(value) <= LONGEST_VALUE and not has_controls(value)
+        for value in values
+    )
+
+
+Ask = Callable[[Goal, Act], Act]
+"""Asks a person or a model, given the goal and the act of the system, for the next act."""
+
+
+class AskedUser(User):
+    """A person or a model in one dialogue, who is asked for `limit` acts at most."""
+
+    __slots__ = ("_ask", "_left")
+
+    def __init__(self, state: UserState, ask: Ask, limit: int) -> None:
+        super().__init__(state)
+        self._ask = ask
+        self._left = limit
+
+    def answer(self, system: Act) -> Act:
+        """Return the answer. What comes after the last exchange is not asked for."""
+        update_goal(self.goal, system)
+        if not self._left:
+            return NULL
+        self._left -= 1
+        return self._ask(self.goal, system)
+
+
+def menu(goal: Goal, system: Act, said: Collection[str]) -> tuple[Act, ...]:
+    """Return what can be said now, the most sensible first; `said` are slots talked about before.
+
+    That is to answer what was asked, to say what was not said yet, to ask what was not told yet.
+    """
+    return tuple(dict.fromkeys(_options(goal, system, said)))
+
+
+def _options(goal: Goal, system: Act, said: Collection[str]) -> Iterator[Act]:
+    wanted = {item.slot: item.value or DONTCARE for item in goal.constraints}
+    yield from _answers(wanted, system)
+    yield from (_inform(slot, value) for slot, value in wanted.items() if slot not in said)
+    unfilled = goal.unfilled()
+    if goal.recommended is not None:
+        if not unfilled:
+            yield BYE
+        yield from (Act("request", (Item(slot),)) for slot in unfilled)
+    yield from (_inform(slot, value) for slot, value in wanted.items())
+    if len(wanted) > 1:
+        yield Act("inform", tuple(Item(slot, value) for slot, value in wanted.items()))
+    yield from (AFFIRM, NEGATE, REQALTS, THANKYOU, REPEAT, BYE)
+
+
+def _answers(wanted: dict[str, str], system: Act) -> Iterator[Act]:
+    """Yield what the system act asks for, or what has to be corrected in it."""
+    if system.name in ("request", "select") and system.items:
+        slot = system.items[0].slot
+        yield _inform(slot, wanted.get(slot, DONTCARE))
+    elif system.name == "confirm" and system.items:
+        slot, value, _ = system.items[0]
+        right = wanted.get(slot, DONTCARE)
+        yield AFFIRM if value == right else Act("negate", (Item(slot, right),))
+    elif system.name == "inform":
+        # With the news that nothing matches the system says all that it took to be wanted.
+        took = any(item.slot == NAME and item.value == NONE for item in system.items)
+        for slot, value, negated in system.items:
+            right = wanted.get(slot, DONTCARE)
+            if slot != NAME and value != right and not negated and (took or right != DONTCARE):
+                yield _inform(slot, right)
+
+
+def _inform(slot: str, value: str) -> Act:
+    return Act("inform", (Item(slot, value),))
+
+
+WORDS = {"yes": AFFIRM, "no": NEGATE}
+SPOKEN = (*USER_ACTS, "restart")
+WITH_VALUES = GIVES_A_VALUE | {"deny", "hello"}
+NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
+
+
+def typed_act(text: str, ontology: Ontology) -> Act:
+    """Return the act that a person has typed; "yes", "no" and acts without brackets will do.
+
+    `inform(dontcare)` is about whatever was just talked about. Raises `UsageError`, which says what
+    would be allowed, for anything that users of this domain do not say.
+    """
+    word = text.strip().lower()
+    if word in WORDS:
+        return WORDS[word]
+    if word in SPOKEN:
+        word += "()"
+    act = parse_act(text if "(" in text else word)
+    if act == NULL and not word.startswith(NULL.name):
+        if "(" in word or word.isalpha():
+            _check_name(word.partition("(")[0].strip())
+        raise UsageError(f'"{shorten(text.strip())}" is not an act: {_examples(ontology)}')
+    return spoken_act(act, ontology)
+
+
+def spoken_act(act: Act, ontology: Ontology) -> Act:
+    """Return an act as users of this domain say it: `inform(dontcare)` is `inform(="dontcare")`.
+
+    Raises `UsageError`, which says what would be allowed, for anything that they do not say.
+    """
+    _check_name(act.name)
+    items = tuple(Item("", DONTCARE) if item == Item(DONTCARE) else item for item in act.items)
+    if act.name in NEEDS_ITEMS and not items:
+        raise UsageError(f"{act.name}() says nothing without a slot: {_examples(ontology)}")
+    if items and act.name not in WITH_VALUES | {"request"}:
+        raise UsageError(f"{act.name}() has nothing in its brackets")
+    for item in items:
+        _check_item(act.name, item, ontology)
+    return Act(act.name, items)
+
+
+def _examples(ontology: Ontology) -> str:
+    slot, value = _constraint(ontology)
+    return f'acts look like inform({slot}="{value}"), request({_fact(ontology)}) or bye()'
+
+
+def _constraint(ontology: Ontology) -> tuple[str, str]:
+    """Return some slot that users have wishes about, and one of its values."""
+    slot = (ontology.constraint_slots or tuple(ontology.informable))[0]
+    return slot, ontology.informable[slot][0]
+
+
+def _fact(ontology: Ontology) -> str:
+    """Return some slot that users ask for."""
+    return (ontology.only_requestable or ontology.requestable)[-1]
+
+
+def _check_name(name: str) -> None:
+    if name not in SPOKEN:
+        hint = did_you_mean(name, (*SPOKEN, *WORDS))
+        raise UsageError(f'unknown act "{shorten(name)}"{hint} ({", ".join(SPOKEN)})')
+
+
+def _check_item(name: str, item: Item, ontology: Ontology) -> None:
+    slot, value = item.slot, item.value
+    if slot == "" and value == DONTCARE and name in WITH_VALUES:
+        return
+    known = tuple(dict.fromkeys((*ontology.requestable, *ontology.informable)))
+    if slot not in (*known, TYPE):
+        raise UsageError(
+            f'unknown slot "{shorten(slot)}"{did_you_mean(slot, known)} ({_row(known)})'
+        )
+    if value is None:
+        if name not in ("request", "hello"):
+            raise UsageError(
+                f'{name}({slot}) lacks a value: {name}({slot}="…"); `? {slot}` lists them'
+            )
+        return
+    values = (ontology.entity_type,) if slot == TYPE else ontology.informable.get(slot)
+    if values is None:
+        raise UsageError(f"{slot} has no values to say; ask for it: request({slot})")
+    if value not in (*values, DONTCARE):
+        hint = did_you_mean(value, values)
+        raise UsageError(f'{slot} is never "{shorten(value)}"{hint}; `? {slot}` lists its values')
+
+
+def values_text(slot: str, ontology: Ontology) -> str:
+    """Return the values of a slot in one line. Raises `UsageError` for an unknown slot."""
+    known = tuple(dict.fromkeys((*ontology.requestable, *ontology.informable)))
+    if slot not in known:
+        raise UsageError(
+            f'unknown slot "{shorten(slot)}"{did_you_mean(slot, known)} ({_row(known)})'
+        )
+    if slot not in ontology.informable:
+        return f"{slot} has no list of values; ask for it: request({slot})"
+    return f"{slot}: {_row((*ontology.informable[slot], DONTCARE))}"
+
+
+def help_text(ontology: Ontology) -> str:
+    """Return in a few lines what can be said, with examples from the domain."""
+    slot, value = _constraint(ontology)
+    return "\n".join(
+        (
+            f"say a number of the menu, or an act: {_row(SPOKEN)} (or yes, no)",
+            f"constraints: {_row(ontology.constraint_slots)}; `? SLOT` lists the values",
+            f"to ask for: {_row(ontology.only_requestable)}",
+            f'inform({slot}="{value}"): this is wanted; inform({slot}!="{value}"): anything else',
+            "inform(dontcare): no preference about what was just asked",
+            f"request({_fact(ontology)}): ask; bye: end it; Ctrl-D: leave, and it does not count",
+        )
+    )
+
+
+def _row(words: tuple[str, ...]) -> str:
+    return ", ".join(words)
+
+
+Make = Callable[[UserState, Task, Planned, Record], User]
+OFFERED = ("goal", "domain", "task", "rng", "seed", "dialogue")
+ANSWER = "answer"
+A_USER = "a user is a class whose objects have answer(act), or a function respond(acts)"
+EXAMPLE = "inform(area=north)"
+
+
+def own_users(name: str) -> Make:
+    """Return what makes the users `package.module:Name` or `file.py:Name`.
+
+    Raises `UsageError` for what cannot be called like a user. The user of a dialogue raises what it
+    raises when it is made, and `InfrastructureError` where a file of its is missing or damaged
+    (`InputError`): then there is no dialogue to be scored.
+    """
+    made = imported(name)
+    is_class = isclass(made)
+    check_call(name, made, 0 if is_class else 1, OFFERED, A_USER)
+    if is_class and not hasattr(made, ANSWER):
+        raise UsageError(f'"{name}" has no {ANSWER}(act): {A_USER}')
+
+    def make(state: UserState, task: Task, planned: Planned, record: Record) -> OwnUser:
+        goal = deepcopy(state.goal)
+        values = goal, state.domain, task, state.rng, planned.number, planned.name
+        more = given(made, dict(zip(OFFERED, values, strict=True)))
+        try:
+            return OwnUser(state, goal, made(**more) if is_class else _Responding(made, more))
+        except InputError as error:
+            raise InfrastructureError(str(error)) from None
+
+    return make
+
+
+class OwnUser(User):
+    """A user of one's own in one dialogue, whose acts are checked.
+
+    What it is told is noted in its goal, and in the copy that it has, `told`. If it has a `goal`
+    other than that copy, this is what its success is judged by.
+    """
+
+    __slots__ = ("_told", "_user")
+
+    def __init__(self, state: UserState, told: Goal, user: Any) -> None:
+        super().__init__(state)
+        self._told = told
+        self._user = user
+
+    def answer(self, system: Act) -> Act:
+        """Return what the user says. Raises `AnswerError` for what users do not say."""
+        update_goal(self.state.goal, system)
+        update_goal(self._told, system)
+        act = checked_act(self._user.answer(system), EXAMPLE)
+        try:
+            act = spoken_act(act, self.state.domain.ontology)
+        except UsageError as error:
+            raise AnswerError(str(error)) from None
+        own = getattr(self._user, "goal", None)
+        if isinstance(own, Goal) and own is not self._told:
+            self.state.goal = _checked(own)
+        return act
+
+
+class _Responding:
+    """A function of all acts so far as a user."""
+
+    def __init__(self, respond: Callable[..., Any], more: Mapping[str, Any]) -> None:
+        self._respond = respond
+        self._more = more
+        self._acts: list[Act] = []
+
+    def answer(self, system: Act) -> Act:
+        """Return what the function says; the acts are in turn those of system and user."""
+        self._acts.append(system)
+        act = checked_act(self._respond(list(self._acts), **self._more), EXAMPLE)
+        self._acts.append(act)
+        return act
+
+
+def _checked(goal: Goal) -> Goal:
+    """Return a copy of a goal of somebody's own making. Raises `AnswerError` if it is broken."""
+    constraints, requests = goal.constraints, goal.requests
+    fine = (
+        isinstance(constraints, list)
+        and all(isinstance(each, Item) and isinstance(each.value, str) for each in constraints)
+        and isinstance(requests, dict)
+        and NAME in requests
+        and all(isinstance(slot, str) for slot in requests)
+        and all(value is None or isinstance(value, str) for value in requests.values())
+    )
+    if not fine:
+        raise AnswerError(
+            f"the goal of a user has constraints, a list of items, and requests, among them {NAME}"
+        )
+    return Goal(list(constraints), dict(requests))
+
+
+PROMPT = embedded("pydial", "prompts", "pydial-user-1.txt")
+GOAL = "goal"
+"""Is filled into the prompt, and has to have a place there; others may have one."""
+_AN_ACT = re.compile(r"[A-Za-z]+ ?\((?:[^()\"]|\"[^\"]*\")*\)")
+
+
+class ModelUsers:
+    """The users of all dialogues, played by a model. Raises `UsageError`, `MwzevalError`."""
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        self._name = name
+        self._options = options
+        self._prompt: Prompt = options.prompt_or(PROMPT, GOAL)
+        self._client: Client | None = None
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What the header of a run says of them."""
+        return self._options.about(self._name, self._prompt)
+
+    def begin(self) -> None:
+        """Be ready to ask the model. Raises `MwzevalError`."""
+        self._client = self._options.client(self._name)
+
+    def stop(self) -> None:
+        """End all requests."""
+        if self._client is not None:
+            self._client.close()
+
+    def user(self, state: UserState, task: Task, planned: Planned, record: Record) -> User:
+        """Return the user of a dialogue; what it writes goes to the `record`."""
+        assert self._client is not None, "begin() makes it"
+        ontology = state.domain.ontology
+        system = self._prompt.filled(
+            kind=ontology.entity_type,
+            wishes=", ".join(ontology.constraint_slots),
+            facts=", ".join(ontology.requestable),
+            goal=goal_in_words(state.goal),
+        )
+        complete = self._client.of_dialogue(planned, "user")
+        request: list[Message] = [{"role": "system", "content": system}]
+
+        def ask(goal: Goal, act: Act) -> Act:
+            return asked_model(act, request, complete, record.message, ontology)
+
+        return AskedUser(state, ask, task.max_exchanges)
+
+
+def asked_model(
+    system: Act,
+    request: list[Message],
+    complete: Complete,
+    written: Callable[[Message], object],
+    ontology: Ontology,
+) -> Act:
+    """Return what a model says to an act, and add both to its `request`.
+
+    `complete` writes messages, which go to `written`. Raises what it raises.
+    """
+    request.append(heard_message(str(system)))
+    completion = complete(request)
+    message: Message = {"role": USER_ROLE, "content": "", "usage": dict(completion.usage)}
+    try:
+        content = str(answer_messages(completion.message, 0)[0]["content"])
+        message["content"] = content
+    except ConversationError:
+        content = ""
+    written(message)
+    text = written_turn(content).text
+    act = act_in(text, ontology)
+    request.append({"role": ASSISTANT_ROLE, "content": text or str(act)})
+    return act
+
+
+def act_in(text: str, ontology: Ontology) -> Act:
+    """Return the first act in a text; `null()` where none is, or one that no user says."""
+    found = _AN_ACT.search(text)
+    if found is None:
+        return NULL
+    try:
+        return spoken_act(parse_act(found[0]), ontology)
+    except UsageError:
+        return NULL
+
+
+def goal_in_words(goal: Goal) -> str:
+    """Return what a user wants, a line for each wish and each fact that it asks for."""
+    wishes = [
+        f"- {slot}: you do not mind" if value == DONTCARE else f"- {slot}: {value}"
+        for slot, value, _ in goal.constraints
+    ]
+    facts = ", ".join(goal.requests)
+    return "\n".join([*wishes, f"- Of what is offered, find out: {facts}"])
+
+
+AGENDA = "agenda"
+KNOWN = f"{AGENDA}, openai:MODEL, or package.module:Name, file.py:Name"
+
+
+class RunUsers:
+    """The users of all dialogues of a run, by their name.
+
+    `options` are those of a model. `trusts` tells whether they are nobody's own code, `waits`
+    whether a server is asked. Raises `UsageError` for an unknown name, `MwzevalError` for a prompt.
+    """
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        self._name = name
+        self._make: Make | None = None
+        self._model = ModelUsers(name, options) if is_endpoint(name) else None
+        self.waits = self._model is not None
+        self.trusts = self.waits or not is_own_code(name)
+        if self.trusts and not self.waits and name != AGENDA:
+            hint = did_you_mean(name, (AGENDA,))
+            raise UsageError(f'unknown user "{shorten(name)}"{hint} ({KNOWN})')
+
+    def about(self, task: Task) -> Mapping[str, Any]:
+        """Return what the header of a run says of them."""
+        if self._model is not None:
+            return self._model.about
+        return {"spec": task.user_model if self._name == AGENDA else self._name}
+
+    def begin(self) -> None:
+        """Import them, or be ready to ask the model. Raises `MwzevalError` when that fails."""
+        if self._model is not None:
+            self._model.begin()
+            self._make = self._model.user
+        elif not self.trusts:
+            self._make = own_users(self._name)
+
+    def check(self, state: UserState, task: Task, planned: Planned) -> None:
+        """Make the own user of a dialogue that is not held. Raises `UsageError` if that fails.
+
+        What is missing for one is missing for all: a file of what was learned, say.
+        """
+        make = None if self.trusts else self.maker(task, planned, Record())
+        if make is not None:
+            with failing_as_usage(self._name, "made"):
+                make(state)
+
+    def stop(self) -> None:
+        """End all requests."""
+        if self._model is not None:
+            self._model.stop()
+
+    def maker(
+        self, task: Task, planned: Planned, record: Record
+    ) -> Callable[[UserState], User] | None:
+        """Return what makes the user of a dialogue, None for the simulated one."""
+        make = self._make
+        if make is None:
+            return None
+        return lambda state: make(state, task, planned, record)

@@ -1,1 +1,0 @@
-"""Who can take the place of the simulated user: people, own code, models."""

@@ -1,0 +1,217 @@
+"""Checkpoints: a policy that is read acts as the one that was written; other files are refused."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mwzeval.cli import main
+from mwzeval.errors import InputError
+from mwzeval.pydial.checkpoints import (
+    Origin,
+    checkpoint_content,
+    load_weights,
+    read_checkpoint,
+)
+from mwzeval.pydial.domain import load_domain
+from mwzeval.pydial.episodes import rng_of
+from mwzeval.pydial.job import Job, run_job
+from mwzeval.pydial.play import ActionPolicyAdapter, adapter_for
+from mwzeval.pydial.policies.learner import Learner
+from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.retest import retest
+from mwzeval.pydial.run import run
+from mwzeval.pydial.tasks import task_named
+
+Array = NDArray[Any]
+LEARNERS = [name for name, preset in PRESETS.items() if preset.learns]
+TASK, OTHER = "Demo-CR-1", "Demo-CR-3"
+SIZE, ACTIONS = 5, 3
+ORIGIN = Origin("dqn", "CR-1", 3, False, {"hidden": [300, 100], "discount": 0.99})
+WEIGHTS: dict[str, Array] = {
+    "dense": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "none": np.zeros((0, 7)),
+    "columns": np.arange(12.0).reshape(3, 4).T,
+}
+
+
+def new(policy: str) -> Learner:
+    """Return a small policy that has learned nothing."""
+    if PRESETS[policy].view != "kernel":
+        pytest.importorskip("torch").set_num_threads(1)
+    return PRESETS[policy].learner(SIZE, ACTIONS, seed=1)
+
+
+def let_learn(learner: Learner, dialogues: int) -> None:
+    generator = np.random.default_rng(0)
+    mask = np.ones(ACTIONS, dtype=np.bool_)
+    for _ in range(dialogues):
+        learner.begin()
+        for number in range(10):
+            learner.record(generator.random(SIZE, np.float32), mask, number % ACTIONS, -1.0)
+        learner.end()
+
+
+def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
+    content = checkpoint_content(ORIGIN, 40, WEIGHTS)
+    assert content == checkpoint_content(ORIGIN, 40, dict(reversed(WEIGHTS.items())))
+    (tmp_path / "a").write_bytes(content)
+    origin, weights = read_checkpoint(tmp_path / "a", ORIGIN)
+    assert origin == ORIGIN
+    assert weights.keys() == WEIGHTS.keys()
+    for name, array in WEIGHTS.items():
+        assert weights[name].dtype == array.dtype
+        assert np.array_equal(weights[name], array)
+
+
+def test_every_difference_to_what_is_expected_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(checkpoint_content(ORIGIN, 40, WEIGHTS))
+    expected = replace(ORIGIN, task="LAP-6", settings={"discount": 1.0})
+    with pytest.raises(InputError) as error:
+        read_checkpoint(tmp_path / "a", expected)
+    task, settings = error.value.problems
+    assert "LAP-6" in task.message
+    assert "discount" in settings.message
+
+
+class _Harmful:
+    def __reduce__(self) -> tuple[object, ...]:
+        return pytest.fail, ("it was run",)
+
+
+CONTENT = checkpoint_content(ORIGIN, 40, WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no model",
+        b"PK",
+        pickle.dumps(_Harmful()),
+        CONTENT[:10],
+        CONTENT[:200],
+        CONTENT[:-1],
+        checkpoint_content(replace(ORIGIN, policy=None), 3, WEIGHTS),  # type: ignore[arg-type]
+        checkpoint_content(replace(ORIGIN, task=["CR-1"]), 3, WEIGHTS),  # type: ignore[arg-type]
+        checkpoint_content(replace(ORIGIN, seed=-1), 3, WEIGHTS),
+        checkpoint_content(ORIGIN, -1, WEIGHTS),
+        # The format is true instead of 1; the blanks keep the length.
+        CONTENT.replace(b'\\"format\\": 1,', b'\\"format\\":true,'),
+        checkpoint_content(replace(ORIGIN, settings=[]), 3, WEIGHTS),  # type: ignore[arg-type]
+    ],
+)
+def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(InputError) as error:
+        read_checkpoint(tmp_path / "a")
+    (problem,) = error.value.problems
+    assert (problem.kind, problem.file) == ("bad-model", str(tmp_path / "a"))
+
+
+def altered(arrays: dict[str, Array]) -> Iterator[dict[str, Array]]:
+    """Yield arrays of which one is missing, or has another shape or no finite numbers."""
+    for name, array in arrays.items():
+        yield {key: value for key, value in arrays.items() if key != name}
+        yield {**arrays, name: array[np.newaxis]}
+        yield {**arrays, name: np.concatenate([array, array])}
+        if array.dtype.kind == "f":
+            yield {**arrays, name: np.full_like(array, np.nan)}
+        else:
+            yield {**arrays, name: array + 10**9}
+            yield {**arrays, name: array - 10**9}
+    yield {**arrays, "unknown": np.zeros(3)}
+
+
+@pytest.mark.parametrize("policy", LEARNERS)
+def test_a_policy_takes_no_other_weights(policy: str, tmp_path: Path) -> None:
+    learned, learner = new(policy), new(policy)
+    let_learn(learned, 74)
+    arrays = {name: array.copy() for name, array in learned.weights().items()}
+    for other in altered(arrays):
+        with pytest.raises(InputError) as error:
+            load_weights(tmp_path / "a", learner, other)
+        assert error.value.problems[0].file == str(tmp_path / "a")
+    load_weights(tmp_path / "a", learner, arrays)
+    assert all(np.array_equal(learner.weights()[name], array) for name, array in arrays.items())
+
+
+@pytest.mark.parametrize("said", [True, "nobody", None])
+def test_a_checkpoint_says_who_says_goodbye(said: object, tmp_path: Path) -> None:
+    job = Job(TASK, "gp-sarsa", 0, (2,), tests=1)
+    run_job(job, tmp_path)
+    model = job.model_file(tmp_path, 2)
+    origin, weights = read_checkpoint(model)
+    other = replace(origin, settings={**origin.settings, "goodbye": said})
+    model.write_bytes(checkpoint_content(other, 2, weights))
+    with pytest.raises(InputError, match="goodbye"):
+        adapter_for(model, load_domain("Demo-CR"), task_named(OTHER))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("policy", ["a2c", "enac", "ppo"])
+def test_weights_that_overflow_are_reported_with_their_file(policy: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch").set_num_threads(1)
+    job = Job(TASK, policy, 1, (2,), tests=1)
+    run_job(job, tmp_path)
+    model = job.model_file(tmp_path, 2)
+    origin, weights = read_checkpoint(model)
+    huge = {name: np.full_like(array, 1e38) for name, array in weights.items()}
+    model.write_bytes(checkpoint_content(origin, 2, huge))
+    adapter = adapter_for(model, load_domain("Demo-CR"), task_named(TASK))
+    assert isinstance(adapter, ActionPolicyAdapter)
+    adapter.process.begin(rng_of(1, 0))
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: adapter.choose(rng_of(1, 1)),
+        lambda: retest(tmp_path, [job]),
+    )
+    for use in uses:
+        with np.errstate(all="ignore"), pytest.raises(InputError) as raised:
+            use()
+        (problem,) = raised.value.problems
+        assert (problem.kind, problem.file) == ("diverged", str(model))
+
+
+@pytest.mark.integration
+def test_studies_test_all_others_before_they_report_a_damaged_model(tmp_path: Path) -> None:
+    pytest.importorskip("torch").set_num_threads(1)
+    bad, good = (Job(TASK, policy, 1, (2,), tests=1) for policy in ("enac", "ppo"))
+    for job in (bad, good):
+        run_job(job, tmp_path)
+    bad.model_file(tmp_path, 2).write_bytes(b"PK")
+    for errors in ((0.5,), ()):
+        with pytest.raises(InputError) as raised:
+            retest(tmp_path, [bad, good], errors=errors, tests=1)
+        (problem,) = raised.value.problems
+        assert problem.file == str(bad.model_file(tmp_path, 2))
+    tested = {file.parent.name for file in tmp_path.glob("cross/ppo/*/*.jsonl")}
+    assert {"Demo-CR-1-in-Demo-CR-1@errors=50", "Demo-CR-1-in-Demo-CR-6"} < tested
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("processes", [0, 1])
+def test_jobs_with_damaged_files_are_done_again(
+    processes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run([TASK], ["gp-sarsa"], tmp_path, dialogues=[3], seeds=3, tests=2, processes=0)
+    jobs = [Job(TASK, "gp-sarsa", seed, (3,), tests=2) for seed in range(3)]
+    damaged = [jobs[0].test_file(tmp_path, 3), jobs[1].model_file(tmp_path, 3)]
+    whole = [file.read_bytes() for file in damaged]
+    for file, content in zip(damaged, whole, strict=True):
+        file.write_bytes(content[:-40])
+    assert [job.is_done(tmp_path) for job in jobs] == [False, False, True]
+    command = ["pydial", "run", "--tasks", TASK, "--policies", "gp-sarsa", "--dialogues", "3"]
+    command += ["--seeds", "3", "--tests", "2", "--processes", str(processes), "-o", str(tmp_path)]
+    assert main(command) == 0
+    printed = capsys.readouterr().err
+    assert all(str(file) in printed for file in damaged)
+    assert [file.read_bytes() for file in damaged] == whole
+    assert main(command) == 0
+    assert "again" not in capsys.readouterr().err

@@ -1,0 +1,113 @@
+"""A model behind an endpoint as the user: a scripted server says what the agenda user has said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.conversation.trajectory import Planned
+from mwzeval.pydial.acts import parse_act
+from mwzeval.pydial.domain import load_domain
+from mwzeval.pydial.users import act_in
+from tests.conversation.endpoint.server import Server, serving, shorten_waits
+
+pytestmark = pytest.mark.integration
+ONTOLOGY = load_domain("Demo-CR").ontology
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shorten_waits(monkeypatch)
+
+
+def live(*more: str, output: str, code: int = 0) -> list[dict[str, Any]]:
+    command = ["live", "--benchmark", "pydial", "-q", "--agent", "handcrafted"]
+    assert main([*command, "--goals", "Demo-CR-3:12", "-o", output, *more]) == code
+    return [json.loads(line) for line in Path(output).read_text("utf-8").splitlines()[1:]]
+
+
+class Scripted:
+    """Says what the users of a file have said, whose dialogues it knows by the seed."""
+
+    def __init__(self, lines: list[dict[str, Any]]) -> None:
+        self._lines = {
+            Planned(line["dialogue"], None, seed=5).number_of("user"): line for line in lines
+        }
+        self.systems: list[str] = []
+
+    def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        system, *said = body["messages"]
+        line = self._lines[body["seed"]]
+        self.systems.append(system["content"])
+        assert said[0] == {"role": "user", "content": "hello()"}
+        acts = [user["said"] for user, _ in line["acts"]]
+        act = (acts + ["bye()"] * 25)[len(said) // 2]
+        return {"role": "assistant", "content": f"<think>so\n</think>\n{act} please"}
+
+
+def test_a_model_says_acts_to_any_policy_and_its_errors_are_those_of_the_task() -> None:
+    due = live("--seed", "5", output="agenda.jsonl")
+    script = Scripted(due)
+    with serving(Server(script)) as server:
+        model = ("--user", "openai:m", "--user-base-url", server.url, "--send-seed")
+        found = live("--seed", "5", *model, "--concurrency", "4", output="model.jsonl")
+        again = live("--seed", "5", *model, "--jobs", "2", output="again.jsonl")
+    for line, other, agenda in zip(found, again, due, strict=True):
+        assert line["goal"] == agenda["goal"]
+        assert line["acts"] == other["acts"]
+        assert line["acts"][0][0]["said"] == agenda["acts"][0][0]["said"]
+        assert [m["role"] for m in line["messages"]] == ["user"] * len(line["acts"])
+        assert line["messages"][0]["usage"]["in"] == 7
+    assert any(
+        exchange[0]["said"] != exchange[0]["heard"][0][0]
+        for line in found
+        for exchange in line["acts"]
+    )
+    assert all("{" not in system for system in script.systems)
+    wants = due[0]["goal"]["constraints"][0]
+    assert any(f"- {wants[0]}: {wants[2]}" in system for system in script.systems)
+
+
+def test_what_is_no_act_is_nothing_said(capsys: pytest.CaptureFixture[str]) -> None:
+    reply = {"role": "assistant", "content": "I would like a garden in the north."}
+    with serving(Server(lambda body: reply)) as server:
+        found = live("--user", "openai:m", "--user-base-url", server.url, output="run.jsonl")
+    assert {said["said"] for line in found for said, _ in line["acts"]} == {"null()"}
+    assert {line["end"] for line in found} == {"limit"}
+    assert "|user:openai:m|" in capsys.readouterr().out
+
+
+def test_a_server_that_refuses_is_nobodys_fault() -> None:
+    with serving(Server(faults=[401] * 100)) as server:
+        model = ("--user", "openai:m", "--user-base-url", server.url)
+        found = live(*model, "--concurrency", "1", output="run.jsonl", code=1)
+    assert {line["end"] for line in found} == {"infrastructure"}
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("inform(area=north)", "inform(area=north)"),
+        ('Sure: inform(area="north", area!="south") bye()', "inform(area=north,area!=south)"),
+        ("inform(area=dontcare)", "inform(area=dontcare)"),
+        ("INFORM(dontcare)", "inform(=dontcare)"),
+        ("request(phone", "null()"),
+        ("inform(area=nowhere) inform(area=north)", "null()"),
+        ("offer(area=north)", "null()"),
+        ("", "null()"),
+    ],
+)
+def test_the_first_act_of_a_text_is_what_is_said(text: str, act: str) -> None:
+    assert act_in(text, ONTOLOGY) == parse_act(act)
+
+
+def test_options_of_a_model_need_one(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["live", "--benchmark", "pydial", "-q", "--agent", "handcrafted", "-o", "run.jsonl"]
+    assert main([*command, "--goals", "Demo-CR-1:2", "--user-prompt", "x.txt"]) == 2
+    assert "--user-prompt" in capsys.readouterr().err

@@ -1,0 +1,379 @@
+"""A person as the user: what is typed, what is shown, and how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn, TextIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.errors import InputError, UsageError
+from mwzeval.pydial import command as pydial
+from mwzeval.pydial.acts import Act, Item, parse_act
+from mwzeval.pydial.domain import load_domain
+from mwzeval.pydial.episode_files import episodes_in
+from mwzeval.pydial.goals import Goal
+from mwzeval.pydial.play import Played, adapter_for, play_with_human
+from mwzeval.pydial.run import run
+from mwzeval.pydial.tasks import TASKS
+from mwzeval.pydial.users import help_text, menu, typed_act, update_goal, values_text
+from tests.examples import examples
+from tests.places import ROOT
+
+DEMO = load_domain("Demo-CR")
+TASK = TASKS["Demo-CR-1"]
+ANY_VALUE = DEMO.ontology.informable["kind"][0]
+FIRST_OF_MENU = "1\n" * 30
+
+
+def played(
+    text: str, task: str = TASK.name, seed: int = 0, policy: str = "handcrafted"
+) -> tuple[Played | None, str]:
+    domain = load_domain(TASKS[task].domain)
+    shown = io.StringIO()
+    system = adapter_for(policy, domain, TASKS[task])
+    return play_with_human(system, seed, io.StringIO(text), shown), shown.getvalue()
+
+
+@pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-1", "Demo-LAP-1"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_first_of_the_menu_reaches_the_goal_when_all_is_heard(task: str, seed: int) -> None:
+    dialogue, shown = played(FIRST_OF_MENU, task, seed)
+    assert dialogue is not None
+    assert dialogue.episode.success
+    assert dialogue.episode.reward == 20 - dialogue.episode.exchanges
+    goal, table = dialogue.goal, load_domain(TASKS[task].domain).table
+    assert f"success: {goal.recommended}" in shown.splitlines()[-1]
+    # Looked up row by row, apart from what judged the dialogue.
+    rows = [row for row in table.rows if row["name"] == goal.recommended]
+    assert any(
+        all(item.value in ("dontcare", row[item.slot]) for item in goal.constraints) for row in rows
+    )
+    assert all(value is not None for value in goal.requests.values())
+
+
+def test_the_goal_comes_first_and_the_dialogue_is_on_record() -> None:
+    dialogue, shown = played(FIRST_OF_MENU)
+    assert dialogue is not None
+    assert shown.index("your goal") < shown.index("system> hello()")
+    for item in dialogue.goal.constraints:
+        assert item.slot in shown.partition("system>")[0]
+    plain = json.loads(dialogue.trajectory.line())
+    assert shown.count(" system> ") == len(plain["acts"]) + 1
+    assert [said["said"] for said, _ in plain["acts"]][-1] == "bye()"
+    assert all(said["heard"] for said, _ in plain["acts"])
+    assert len(plain["acts"]) == plain["exchanges"] == plain["turns"]
+    assert (plain["end"], plain["success"]) == ("user_stop", True)
+
+
+def test_the_same_seed_and_answers_are_the_same_dialogue() -> None:
+    assert played(FIRST_OF_MENU, "Demo-CR-6", 3) == played(FIRST_OF_MENU, "Demo-CR-6", 3)
+    assert played(FIRST_OF_MENU, "Demo-CR-6", 3) != played(FIRST_OF_MENU, "Demo-CR-6", 4)
+
+
+def test_saying_goodbye_at_once_is_no_success() -> None:
+    dialogue, _ = played("bye\n")
+    assert dialogue is not None
+    assert (dialogue.episode.success, dialogue.episode.exchanges) == (False, 1)
+
+
+def test_the_dialogue_ends_at_the_limit_and_asks_no_more() -> None:
+    text = "repeat\n" * 40
+    said = io.StringIO(text)
+    dialogue = play_with_human(adapter_for("handcrafted", DEMO, TASK), 0, said, io.StringIO())
+    assert dialogue is not None
+    assert (dialogue.episode.exchanges, dialogue.trajectory.end) == (25, "limit")
+    assert said.read() == "repeat\n" * 15
+
+
+class Interrupted(io.StringIO):
+    def readline(self, size: int | None = -1) -> NoReturn:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "said", [io.StringIO(""), io.StringIO("1\n1"), Interrupted()], ids=["eof", "later", "ctrl-c"]
+)
+def test_leaving_ends_cleanly_and_counts_for_nothing(said: TextIO) -> None:
+    system, shown = adapter_for("handcrafted", DEMO, TASK), io.StringIO()
+    assert play_with_human(system, 0, said, shown) is None
+    again = play_with_human(system, 0, io.StringIO(FIRST_OF_MENU), io.StringIO())
+    assert again is not None
+    assert again == played(FIRST_OF_MENU)[0]
+
+
+def test_slips_are_explained_and_cost_nothing() -> None:
+    slips = "nonsense(\n99\n?\n? area\n? colour\n\n0\n"
+    with_slips, shown = played(slips + FIRST_OF_MENU)
+    without, plain = played(FIRST_OF_MENU)
+    assert with_slips == without
+    assert "constraints: " in shown
+    assert "area: " in shown
+    assert '"colour"' in shown
+    assert "constraints: " not in plain
+
+
+def test_beliefs_are_shown_when_asked_for() -> None:
+    shown = io.StringIO()
+    system = adapter_for("handcrafted", DEMO, TASKS["Demo-CR-3"])
+    play_with_human(system, 0, io.StringIO(FIRST_OF_MENU), shown, beliefs=True)
+    assert "  heard    " in shown.getvalue()
+    assert "  method   byconstraints" in shown.getvalue()
+    assert "  heard    " not in played(FIRST_OF_MENU, "Demo-CR-3")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        (f'inform(kind="{ANY_VALUE}")', Act("inform", (Item("kind", ANY_VALUE),))),
+        (f'INFORM(kind!="{ANY_VALUE.upper()}")', Act("inform", (Item("kind", ANY_VALUE, True),))),
+        ("inform(dontcare)", Act("inform", (Item("", "dontcare"),))),
+        ("inform(area=dontcare)", Act("inform", (Item("area", "dontcare"),))),
+        ("request(phone)", Act("request", (Item("phone"),))),
+        (" Bye ", Act("bye")),
+        ("yes", Act("affirm")),
+        ("no()", None),
+        ("null", Act("null")),
+        ("null()", Act("null")),
+    ],
+)
+def test_acts_are_typed_in_full_or_in_short(text: str, act: Act | None) -> None:
+    if act is None:
+        with pytest.raises(UsageError, match="no"):
+            typed_act(text, DEMO.ontology)
+    else:
+        assert typed_act(text, DEMO.ontology) == act
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("infrom(area=north)", '"inform"'),
+        ("I want something nice", "inform"),
+        ("inform(aera=north)", '"area"'),
+        ("inform(area=noorth)", '"north"'),
+        ("inform(area)", "area"),
+        ("inform(phone=1234)", r"request\(phone\)"),
+        ("request", r"request\(\)"),
+        ("thankyou(area)", "thankyou"),
+        ("inform(type=castle)", '"castle"'),
+    ],
+)
+def test_what_is_no_act_is_told_with_what_would_be_one(text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        typed_act(text, DEMO.ontology)
+
+
+def test_the_values_of_a_slot_are_listed() -> None:
+    for value in DEMO.ontology.informable["area"]:
+        assert value in values_text("area", DEMO.ontology)
+    assert "request(phone)" in values_text("phone", DEMO.ontology)
+
+
+LINES = st.one_of(
+    st.text(max_size=12),
+    st.integers(0, 15).map(str),
+    st.sampled_from(
+        (
+            "yes\ndeny(area=north)\nnegate(area=south)\nreqalts(area=north)\nack\nconfirm\nnull\n"
+            "inform(dontcare)\ninform(name=none)\nrequest(area,phone)\nconfirm(area=north)\nrestart\n"
+            'inform(area!="north")\nrequest(name="x",phone)\naffirm(area=north)'
+        ).splitlines()
+    ),
+)
+
+
+@examples(40)
+@given(st.lists(LINES, max_size=60), st.integers(0, 100), st.booleans())
+def test_whatever_is_typed_the_dialogue_ends_or_is_left(
+    lines: list[str], seed: int, legacy: bool
+) -> None:
+    system = adapter_for("handcrafted", DEMO, TASKS["Demo-CR-6"], legacy=legacy)
+    said = io.StringIO("".join(f"{line}\n" for line in lines))
+    dialogue = play_with_human(system, seed, said, io.StringIO())
+    if dialogue is not None:
+        assert 1 <= dialogue.episode.exchanges <= 25
+
+
+def test_every_option_of_the_menu_can_be_typed() -> None:
+    goal = Goal([Item("area", "north"), Item("kind", "dontcare")], {"name": None, "phone": None})
+    offer = Act("inform", (Item("name", DEMO.table.rows[0]["name"]), Item("area", "south")))
+    for heard in [
+        *(parse_act(text) for text in ("hello()", "request(area)", 'confirm(area="south")')),
+        *(parse_act(text) for text in ('select(area="north",area="south")', "reqmore()")),
+        offer,
+    ]:
+        update_goal(goal, heard)
+        options = menu(goal, heard, ())
+        assert len(set(options)) == len(options)
+        assert [typed_act(str(option), DEMO.ontology) for option in options] == list(options)
+
+
+@pytest.mark.parametrize(
+    ("heard", "first"),
+    [
+        ("request(area)", 'inform(area="north")'),
+        ("request(colour)", 'inform(colour="dontcare")'),
+        ('confirm(area="north")', "affirm()"),
+        ('confirm(area="south")', 'negate(area="north")'),
+        ('select(area="east",area="south")', 'inform(area="north")'),
+        ('inform(name="x",area="south")', 'inform(area="north")'),
+        ('inform(name="x",area="north")', "request(phone)"),
+        ('inform(name="x",phone="1")', "bye()"),
+        ('inform(name=none,kind="rock",area="north")', 'inform(kind="dontcare")'),
+        ('inform(name="x",kind="rock")', "request(phone)"),
+        ("reqmore()", 'inform(area="north")'),
+        ('inform(name=none,area="south")', 'inform(area="north")'),
+    ],
+)
+def test_the_menu_begins_with_what_is_sensible(heard: str, first: str) -> None:
+    goal = Goal([Item("area", "north")], {"name": None, "phone": None})
+    update_goal(goal, parse_act(heard))
+    assert str(menu(goal, parse_act(heard), {"area"})[0]) == first
+
+
+def test_the_menu_has_what_was_not_said_before_what_was_not_told() -> None:
+    goal = Goal([Item("area", "north"), Item("kind", "rock")], {"name": None, "phone": None})
+    offer = parse_act('inform(name="x",area="north")')
+    update_goal(goal, offer)
+    assert [str(act) for act in menu(goal, offer, {"area"})[:2]] == [
+        'inform(kind="rock")',
+        "request(phone)",
+    ]
+
+
+def test_another_offer_opens_all_requests_again() -> None:
+    goal = Goal([Item("area", "north")], {"name": None, "phone": None})
+    for text, told in (
+        ('inform(name="x",phone="1")', {"name": "x", "phone": "1"}),
+        ("inform(name=none)", {"name": "x", "phone": "1"}),
+        ('inform(name="x",area="north")', {"name": "x", "phone": "1"}),
+        ('inform(name="y")', {"name": "y", "phone": None}),
+    ):
+        update_goal(goal, parse_act(text))
+        assert goal.requests == told
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    run(["Demo-CR-1"], ["gp-sarsa"], folder, dialogues=(30,), seeds=1, tests=1, processes=0)
+    return folder / "Demo-CR-1" / "gp-sarsa" / "seed-0" / "model-000030.safetensors"
+
+
+def test_learned_and_random_policies_can_be_talked_to(learned: Path) -> None:
+    for policy in ("random", str(learned)):
+        dialogue, shown = played(FIRST_OF_MENU, policy=policy)
+        assert dialogue is not None
+        assert "success" in shown.splitlines()[-1]
+        assert played(FIRST_OF_MENU, policy=policy)[0] == dialogue
+
+
+def test_a_policy_that_does_not_fit_is_refused(learned: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match='"handcrafted"'):
+        adapter_for("handcraftd", DEMO, TASK)
+    with pytest.raises(InputError) as error:
+        adapter_for(learned, load_domain("Demo-SFR"), TASKS["Demo-SFR-1"])
+    assert error.value.problems[0].kind == "other-checkpoint"
+    damaged = tmp_path / "model.npz"
+    damaged.write_bytes(learned.read_bytes()[:500])
+    with pytest.raises(InputError) as error:
+        adapter_for(damaged, DEMO, TASK)
+    assert error.value.problems[0].kind == "bad-model"
+
+
+@pytest.mark.parametrize("code", ["CR", "SFR", "LAP"])
+def test_the_help_has_examples_that_are_understood(code: str) -> None:
+    ontology = load_domain(f"Demo-{code}").ontology
+    texts = re.findall(r"\w+\([^)]*\)", help_text(ontology))
+    assert len(texts) == 4
+    for text in texts:
+        assert typed_act(text, ontology).items
+    with pytest.raises(UsageError, match="nice") as error:
+        typed_act("something nice", ontology)
+    for text in re.findall(r"\w+\(\S+\)", str(error.value)):
+        assert typed_act(text, ontology)
+
+
+def command(*arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    pydial.add_arguments(parser)
+    return pydial.run(parser.parse_args(["play", *arguments]))
+
+
+def test_the_command_adds_dialogues_to_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(tmp_path / "mine.jsonl")
+    for _ in range(2):
+        monkeypatch.setattr("sys.stdin", io.StringIO(FIRST_OF_MENU))
+        assert command("Demo-CR-1", "--seed", "3", "-o", file) == 0
+    lines = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+    assert [line["dialogue"] for line in lines] == ["Demo-CR-1/3/000000", "Demo-CR-1/3/000001"]
+    assert [each.unit for each in episodes_in(file)] == [line["dialogue"] for line in lines]
+    assert lines[0]["goal"] != lines[1]["goal"]
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    before = Path(file).read_bytes()
+    assert command("Demo-CR-1", "-o", file) == 0
+    assert Path(file).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("Demo-CR-9",), '"Demo-CR-9"'),
+        (("Demo-CR-1", "--seed", "-1"), "-1"),
+        (("Demo-CR-1", "--policy", "randon"), '"random"'),
+    ],
+)
+def test_the_command_refuses_what_makes_no_sense(arguments: tuple[str, ...], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        command(*arguments)
+
+
+def test_where_nothing_can_be_added_is_refused_before_playing(tmp_path: Path) -> None:
+    file = tmp_path / "other.jsonl"
+    file.write_text('{"turns": 3}\n', encoding="utf-8")
+    with pytest.raises(InputError):
+        command("Demo-CR-1", "-o", str(file))
+    for place in (tmp_path, tmp_path / "nowhere" / "mine.jsonl", tmp_path / "mine.jsonl.gz", "-"):
+        with pytest.raises(UsageError):
+            command("Demo-CR-1", "-o", str(place))
+
+
+def test_a_number_of_any_length_is_no_more_than_a_slip() -> None:
+    assert played("9" * 5000 + "\n" + FIRST_OF_MENU)[0] == played(FIRST_OF_MENU)[0]
+
+
+@pytest.mark.integration
+def test_bytes_that_are_no_text_are_a_slip() -> None:
+    command = [sys.executable, "-m", "mwzeval", "pydial", "play", TASK.name, "--seed", "1"]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    said = b"\xff\xfe\nbye\n"
+    done = subprocess.run(command, input=said, env=environment, cwd=ROOT, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"you>") == 2
+
+
+@pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-CR-6"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_was_understood_is_told_in_a_line_for_each_turn(task: str, seed: int) -> None:
+    dialogue, shown = played(FIRST_OF_MENU, task, seed)
+    assert dialogue is not None
+    assert "`bye` ends the dialogue" in shown.partition("system>")[0]
+    told = re.findall(r"you>    (understood as .*|\(nothing was understood\))", shown)
+    due = []
+    for said, _ in json.loads(dialogue.trajectory.line())["acts"][:-1]:
+        act, score = max(said["heard"], key=lambda pair: pair[1])
+        understood = f"understood as {act} ({score:.2f})"
+        due.append("(nothing was understood)" if act == "null()" else understood)
+    assert told == due

@@ -1,0 +1,150 @@
+"""The example of a user that is trained by imitation of the agenda user."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.errors import InputError
+from mwzeval.pydial.acts import parse_act
+from mwzeval.pydial.domain import load_domain
+from mwzeval.pydial.goals import Goal
+from mwzeval.pydial.simulator.rng import Rng
+
+pytestmark = pytest.mark.integration
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "pydial_trained_user.py"
+TASK = "Demo-CR-3"
+
+
+@pytest.fixture(scope="module")
+def example() -> Any:
+    spec = spec_from_file_location("pydial_trained_user", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def turns(example: Any) -> Any:
+    return example.agenda_turns(TASK, range(40), 1)
+
+
+@pytest.fixture(scope="module")
+def network(example: Any, turns: Any) -> Any:
+    pytest.importorskip("torch")
+    return example.trained(turns, seed=1, epochs=10)
+
+
+@pytest.fixture(scope="module")
+def file(example: Any, network: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("trained") / "user.npz"
+    example.saved(str(path), network, TASK, 1, 40)
+    return path
+
+
+def test_it_learns_a_user_without_chance(example: Any) -> None:
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    seen = rng.integers(0, 2, (300, 6)).astype(np.float32)
+    # What it says depends on two features together.
+    said = ["affirm()" if row[0] == row[3] else f"inform(c{int(row[1])})" for row in seen]
+    toy = [example.Turn(*turn) for turn in zip(seen, said, strict=True)]
+    network = example.trained(toy[:200], epochs=80)
+    found = network.log_probabilities(seen[200:]).argmax(axis=-1)
+    assert [network.acts[at] for at in found] == said[200:]
+    assert network.log_likelihood(toy[200:]) > -0.1
+
+
+def test_it_predicts_other_dialogues_better_than_frequencies(
+    example: Any, turns: Any, network: Any
+) -> None:
+    others = example.agenda_turns(TASK, range(40, 56), 1)
+    frequent = example.frequencies(network, turns, others)
+    assert network.log_likelihood(others) > frequent + 0.3
+
+
+@pytest.mark.parametrize(
+    ("act", "relative", "after"),
+    [
+        ('inform(area="north",type="garden")', "inform(c1,type)", {}),
+        ('inform(="dontcare")', "inform(any)", {}),
+        ('inform(area="dontcare")', "inform(free1)", {"area": "dontcare"}),
+        ('deny(kind="thai")', "deny(heard0)", {}),
+        ('negate(kind="indian")', "negate(c0)", {}),
+        ("request(phone)", "request(r1)", {}),
+        ("bye()", "bye()", {}),
+    ],
+)
+def test_acts_relative_to_the_goal(
+    example: Any, act: str, relative: str, after: dict[str, str]
+) -> None:
+    constraints = list(parse_act('inform(kind="indian",area="north")').items)
+    goal = Goal(constraints, {"name": None, "phone": None})
+    account = example.Account(goal, load_domain("Demo-CR"))
+    account.hear(parse_act('confirm(kind="thai")'))
+    assert account.relative(parse_act(act)) == relative
+    assert str(account.act(relative, Rng(0))) == act
+    account.say(parse_act(act))
+    wanted = {item.slot: item.value for item in goal.constraints}
+    assert wanted == {"kind": "indian", "area": "north"} | after
+
+
+def test_what_the_goal_lacks_cannot_be_said(example: Any) -> None:
+    account = example.Account(Goal([], {"name": None}), load_domain("Demo-CR"))
+    for relative in ("inform(c0)", "request(r1)", "request(offer)", "inform(asked)"):
+        assert account.act(relative, Rng(0)) is None
+
+
+def test_a_checkpoint_says_what_was_learned(
+    example: Any, turns: Any, network: Any, file: Path, tmp_path: Path
+) -> None:
+    read = example.loaded(str(file))
+    assert read.acts == network.acts
+    features = np.stack([turn.features for turn in turns[:50]])
+    np.testing.assert_array_equal(
+        read.log_probabilities(features), network.log_probabilities(features)
+    )
+    again = tmp_path / "again.npz"
+    example.saved(str(again), example.trained(turns, seed=1, epochs=10), TASK, 1, 40)
+    assert again.read_bytes() == file.read_bytes()
+
+
+def test_the_same_seed_gives_the_same_dialogues(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINED_USER", str(file))
+    held = []
+    for name in ("first", "second"):
+        output = tmp_path / f"{name}.jsonl"
+        call = ["live", "--benchmark", "pydial", "--agent", "handcrafted", "-q", "-o", str(output)]
+        assert main([*call, "--goals", f"{TASK}:6", "--user", f"{EXAMPLE}:TrainedUser"]) == 0
+        held.append([json.loads(line) for line in output.read_text().splitlines()[1:]])
+    assert held[0] == held[1]
+    assert len(held[0]) == 6
+    assert not any(each["end"] == "user_error" for each in held[0])
+    assert any(each["success"] for each in held[0])
+
+
+def test_damaged_files_are_refused_with_one_message(
+    example: Any, network: Any, file: Path, tmp_path: Path
+) -> None:
+    cut, small = tmp_path / "cut.npz", tmp_path / "small.npz"
+    cut.write_bytes(file.read_bytes()[:-100])
+    first, *others = network.layers
+    example.saved(str(small), example.Network(network.acts, (first[1:], *others)), TASK, 1, 40)
+    unknown = tmp_path / "unknown.npz"
+    acts = ("dance(c0,x²)", *network.acts[1:])
+    example.saved(str(unknown), example.Network(acts, network.layers), TASK, 1, 40)
+    for path in (cut, small, unknown):
+        with pytest.raises(InputError) as refused:
+            example.loaded(str(path))
+        assert len(refused.value.problems) == 1
+        assert str(path) in str(refused.value)

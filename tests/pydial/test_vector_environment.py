@@ -1,0 +1,211 @@
+"""Many dialogues behind Gymnasium's vector API, against Gymnasium's own loop over single ones."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from mwzeval.errors import UsageError
+from mwzeval.pydial.registration import register_with_gymnasium
+from mwzeval.pydial.vector_env import make_vector_environment
+from tests.places import ROOT
+from tests.pydial.test_environments import plain
+
+register_with_gymnasium()
+NAME = "mwzeval/Demo-CR-3-v0"
+
+
+def both(name: str, number: int, mode: AutoresetMode) -> tuple[Any, Any]:
+    together = gymnasium.make_vec(
+        name, number, vectorization_mode="vector_entry_point", autoreset_mode=mode
+    )
+    apart = gymnasium.make_vec(
+        name, number, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}
+    )
+    return together, apart
+
+
+def told(step: Any) -> Any:
+    """Return what a step or reset told, without what stands where nothing is told."""
+    *arrays, info = step
+    return plain(arrays), _told(info)
+
+
+def _told(info: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key in sorted(key for key in info if not key.startswith("_")):
+        value, where = info[key], info[f"_{key}"]
+        told = _told(value) if isinstance(value, dict) else plain(list(value[where]))
+        kept[key] = where.tolist(), told
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("task", "mode"),
+    [
+        *(("CR-3", mode) for mode in AutoresetMode),
+        *((task, AutoresetMode.NEXT_STEP) for task in ("LAP-5", "SFR-2")),
+        *((f"{task}-legacy", AutoresetMode.SAME_STEP) for task in ("CR-4", "SFR-1", "LAP-6")),
+    ],
+)
+def test_many_dialogues_at_once_are_those_of_single_environments(
+    task: str, mode: AutoresetMode
+) -> None:
+    together, apart = both(f"mwzeval/Demo-{task}-v0", 5, mode)
+    assert together.metadata["autoreset_mode"] is mode
+    assert told(together.reset(seed=8)) == told(apart.reset(seed=8))
+    generator = np.random.default_rng(0)
+    ends = 0
+    for _ in range(60):
+        masks = together.unwrapped.action_masks()
+        actions = np.array([generator.choice(np.flatnonzero(mask)) for mask in masks])
+        mine, theirs = together.step(actions), apart.step(actions)
+        assert told(mine) == told(theirs)
+        ends += int(mine[2].sum())
+        if mode == AutoresetMode.DISABLED and mine[2].any():
+            again = [
+                each.reset(options={"reset_mask": mine[2].copy()}) for each in (together, apart)
+            ]
+            assert told(again[0]) == told(again[1])
+    assert ends > 5
+
+
+def test_a_copy_goes_on_as_the_original_does() -> None:
+    many: Any = make_vector_environment("Demo-CR-3", num_envs=3)
+    many.reset(seed=1)
+    copy = pickle.loads(pickle.dumps(many))
+    for _ in range(20):
+        assert plain(many.step(np.zeros(3, dtype=np.int64))) == plain(
+            copy.step(np.zeros(3, dtype=np.int64))
+        )
+    seeds = [1, None, 3]
+    assert plain(copy.reset(seed=seeds)[0]) == plain(many.reset(seed=seeds)[0])
+
+
+@pytest.mark.parametrize("seed", [[1], [1, 2, 3, 4]])
+def test_there_is_a_seed_for_each_environment(seed: list[int]) -> None:
+    many: Any = make_vector_environment("Demo-CR-3", num_envs=3)
+    with pytest.raises(UsageError, match=str(len(seed))):
+        many.reset(seed=seed)
+
+
+def test_many_environments_are_reset_with_any_whole_seed() -> None:
+    many: Any = make_vector_environment("Demo-CR-3", num_envs=2)
+    seeded, _ = many.reset(seed=5)
+    assert np.array_equal(many.reset(seed=np.int64(5))[0], seeded)
+
+
+@pytest.mark.parametrize("wrong", [[0], [0, 0, 0, 0], None, 3, {}, [0, 99, 0], [0, 0, None]])
+def test_no_environment_takes_a_step_where_an_action_is_wrong(wrong: Any) -> None:
+    many: Any = make_vector_environment("Demo-CR-3", num_envs=3)
+    many.reset(seed=1)
+    with pytest.raises(UsageError):
+        many.step(wrong)
+    assert many.step(np.zeros(3, dtype=np.int64))[4]["exchange"].tolist() == [2, 2, 2]
+
+
+def test_masked_actions_are_refused_only_if_strict() -> None:
+    strict: Any = make_vector_environment("Demo-CR-3", num_envs=2, strict_masks=True)
+    _, info = strict.reset(seed=1)
+    masked = np.array([info["action_mask"][0].argmin(), 0])
+    with pytest.raises(UsageError, match=f"action {masked[0]} "):
+        strict.step(masked)
+
+
+@pytest.mark.parametrize(
+    "mask", [np.array([True]), [True, False], np.array([0, 1]), np.zeros(2, dtype=np.bool_)]
+)
+def test_what_is_reset_is_said_by_truth_values(mask: Any) -> None:
+    many: Any = make_vector_environment("Demo-CR-3", num_envs=2)
+    with pytest.raises(UsageError, match="reset_mask"):
+        many.reset(options={"reset_mask": mask})
+    with pytest.raises(UsageError, match="goal"):
+        many.reset(options={"goal": {}})
+
+
+@pytest.mark.parametrize(
+    "how", [*({"seed": seed} for seed in (-1, 1.5, "1", [1], [1, "2"], [1, -2])), {"options": [1]}]
+)
+def test_odd_seeds_and_options_of_reset_are_refused(how: dict[str, Any]) -> None:
+    many: Any = make_vector_environment("Demo-CR-3", num_envs=2)
+    with pytest.raises(UsageError, match=r"seed|options"):
+        many.reset(**how)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        *(({"num_envs": number}, "number of env") for number in (0, "3", None, 2.5, True)),
+        ({"confusion_seed": "3"}, "confusion_seed"),
+        ({"autoreset_mode": "now"}, "now"),
+        ({"render_mode": "human"}, "human"),
+    ],
+)
+def test_unknown_options_are_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        make_vector_environment("Demo-CR-3", **options)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
+def test_a_dialogue_that_is_over_takes_no_step(mode: AutoresetMode) -> None:
+    many: Any = make_vector_environment(
+        "Demo-CR-2", num_envs=1, autoreset_mode=mode, goodbye="policy"
+    )
+    bye = np.array([many.get_action_meanings().index("bye")])
+    with pytest.raises(UsageError):
+        many.step(bye)
+    many.reset(seed=1)
+    assert many.step(bye)[2].all()
+    if mode == AutoresetMode.DISABLED:
+        with pytest.raises(UsageError):
+            many.step(bye)
+    else:
+        assert many.step(bye)[4]["exchange"] == [1]
+
+
+def test_exchanges_can_be_read() -> None:
+    many: Any = make_vector_environment("Demo-CR-3", num_envs=2, render_mode="ansi")
+    one: Any = gymnasium.make(NAME, render_mode="ansi").unwrapped
+    assert many.render() == ("", "")
+    many.reset(seed=1)
+    one.reset(seed=1)
+    ended = False
+    while not ended:
+        assert many.render()[0] == one.render()
+        many.step(np.array([6, 6]))
+        _, _, ended, _, _ = one.step(6)
+    assert many.render()[0] == one.render()
+    silent: Any = make_vector_environment("Demo-CR-3")
+    assert silent.render() is None
+
+
+def test_arrays_that_were_handed_out_are_ones_own() -> None:
+    many: Any = make_vector_environment("Demo-CR-3", num_envs=2)
+    vector, info = many.reset(seed=1)
+    kept = vector.copy()
+    info["action_mask"][:] = 0
+    following, *_ = many.step(np.zeros(2, dtype=np.int64))
+    assert np.array_equal(vector, kept)
+    assert not np.array_equal(following, kept)
+    assert many.action_masks().any()
+
+
+@pytest.mark.integration
+def test_without_numba_it_is_said_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "import gymnasium, mwzeval\n"
+        "assert gymnasium.make_vec('mwzeval/Demo-CR-1-v0', 2, vectorization_mode='sync').reset()\n"
+        "try: gymnasium.make_vec('mwzeval/Demo-CR-1-v0', 2)\n"
+        "except mwzeval.DependencyError as error: assert 'mwzeval[batched]' in str(error), error\n"
+        "else: sys.exit('it was made')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
