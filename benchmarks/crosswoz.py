@@ -23,8 +23,7 @@ from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, sim
 from mwzeval.crosswoz.scoring.evaluation import evaluate, score
 from mwzeval.crosswoz.simulation import Setting, goal_of
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
-from mwzeval.crosswoz.systems.template_reader import TemplateReader
-from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+from mwzeval.crosswoz.systems.templates import TemplateNlg, TemplateReader, load_templates
 
 TRACKS = ("dst", "nlu", "policy")
 SCORING_SECONDS = 1

@@ -24,8 +24,11 @@ class NamesOnly:
 
 
 if __name__ == "__main__":
+    from argparse import ArgumentParser, RawDescriptionHelpFormatter
+
     from mwzeval.crosswoz.corpus.folds import SAMPLE, corpus_root, load_database
     from mwzeval.crosswoz.simulation import Setting, simulate
 
+    ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter).parse_args()
     database, _ = load_database(corpus_root(SAMPLE), SAMPLE)
     print(simulate(Setting(database, NamesOnly), per_type=20).to_text(), end="")

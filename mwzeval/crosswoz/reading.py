@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.crosswoz import META, NAME
-from mwzeval.crosswoz.corpus.acts import SEPARATOR, Act, Acts
+from mwzeval.crosswoz.corpus.acts import SEPARATOR, Acts, parse_act
 from mwzeval.crosswoz.corpus.dialogues import (
     LINE,
     SELECTED_RESULTS,
@@ -40,10 +40,9 @@ from mwzeval.crosswoz.tracks import (
 )
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.reading import RepeatedKeys, parse_json, parse_json_lines, plain_name, read_bytes
-from mwzeval.scores.findings import Findings, Place, found
+from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 
 DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"
-PARTS = 4
 COUNTS_AS_WRONG = "it counts as wrong"
 """What becomes of an intent, domain or slot that does not exist, where it is scored."""
 LONGEST_TEXT = 10_000
@@ -209,12 +208,8 @@ def _header(raw: Any, findings: Findings) -> Header:
 
 
 def _exchange(raw: Any, place: Place) -> Predicted:
-    if not isinstance(raw, Mapping):
-        place.error("shape", f"expected an object, {found(raw)}")
+    if not expect(raw, OBJECT, "expected an object", place):
         return Predicted()
-    if isinstance(raw, RepeatedKeys):
-        names = ", ".join(f'"{shorten(key)}"' for key in raw.repeated)
-        place.error("repeated-key", f"given more than once in one object: {names}")
     number = raw.get(TURN)
     if number is not None and number != place.turn:
         message = f"it says it is number {shorten(str(number))}, but stands at {place.turn}"
@@ -247,36 +242,24 @@ def checked_delexicalized(raw: Any, place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, _acts(raw, place, "system"))))
 
 
-def _acts(raw: Any, place: Place, side: str) -> list[Act]:
+def _acts(raw: Any, place: Place, side: str) -> Acts:
     if not isinstance(raw, list | tuple):
         place.error("shape", f"expected a list of acts, {found(raw)}")
-        return []
+        return ()
     acts = []
-    for act in (_act(item, place) for item in raw):
-        if act is None:
+    for item in raw:
+        try:
+            act = parse_act(item)
+        except ValueError as error:
+            joined = isinstance(item, str) and "-" in item
+            hint = f"; parts of a text are joined by {SEPARATOR}, not by -" if joined else ""
+            place.error("not-an-act", f"{error} in {shorten(str(item))}{hint}")
             continue
         mistake = wrong_in(side, act.intent, act.domain, act.slot)
         if mistake is not None:
             place.doubt(*mistake, then=COUNTS_AS_WRONG)
         acts.append(act)
-    return acts
-
-
-def _act(raw: Any, place: Place) -> Act | None:
-    parts = raw.split(SEPARATOR, PARTS - 1) if isinstance(raw, str) else raw
-    if not isinstance(parts, list | tuple):
-        what = found(raw)
-    elif len(parts) != PARTS:
-        what = f"found {len(parts)} parts"
-    elif others := [part for part in parts if not isinstance(part, str)]:
-        what = found(others[0])
-    else:
-        return Act(*parts)
-    joined = isinstance(raw, str) and len(parts) != PARTS and "-" in raw
-    hint = f"; parts of a text are joined by {SEPARATOR}, not by -" if joined else ""
-    expected = "an act is intent, domain, slot and value, four texts"
-    place.error("not-an-act", f"{expected}; {what} in {shorten(str(raw))}{hint}")
-    return None
+    return tuple(acts)
 
 
 def checked_state(raw: Any, place: Place) -> State:

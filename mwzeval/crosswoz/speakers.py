@@ -20,8 +20,14 @@ from mwzeval.crosswoz.corpus.folds import RELEASE, REVISIONS, corpus_root, load_
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, SlSystem
-from mwzeval.crosswoz.systems.template_reader import TemplateReader, spellings
-from mwzeval.crosswoz.systems.templates import MODES, TemplateNlg, Templates, load_templates
+from mwzeval.crosswoz.systems.templates import (
+    MODES,
+    TemplateNlg,
+    TemplateReader,
+    Templates,
+    load_templates,
+    spellings,
+)
 from mwzeval.errors import UsageError, unknown
 from mwzeval.files.reading import read_model
 from mwzeval.libraries import required
@@ -102,7 +108,7 @@ class TrainedNlu:
     def loaded(self) -> Callable[[str, tuple[str, ...], Side], Acts]:
         """The NLU's function. Raises `InputError` when it is none, `DependencyError`."""
         required("torch").set_num_threads(1)  # processes share the cores
-        from mwzeval.crosswoz.models.bert import load_nlu
+        from mwzeval.crosswoz.models.nlu import load_nlu
 
         return lru_cache(REMEMBERED)(load_nlu(self.folder).understand)
 

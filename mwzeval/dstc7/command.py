@@ -83,6 +83,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     convert.add_argument("-o", "--output", required=True, metavar="FILE", help="for the result")
 
+    former = actions.add_parser("generate", add_help=False, prefix_chars="\0")
+    former.add_argument("rest", nargs="*")
+
 
 def _add_track(parser: argparse.ArgumentParser) -> None:
     meaning = "dstc7-ubuntu-1 and so on (default: what the name of the output says)"
@@ -100,7 +103,12 @@ def _add_knowledge(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; return 0."""
+    """Run the action; return 0. Raises `UsageError` for an action that was removed."""
+    if arguments.action == "generate":
+        raise UsageError(
+            "`dstc7 generate` was removed: in a checkout, `python -m benchmarks.dstc7_data FOLDER` "
+            "writes the same dialogues of Ubuntu's subtask 1"
+        )
     {"predict": _predict, "train": _train, "convert": _convert}[arguments.action](arguments)
     return 0
 

@@ -14,8 +14,7 @@ import pytest
 
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
-from mwzeval.crosswoz.command import BASELINES
-from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
+from mwzeval.crosswoz.scoring.baselines import BASELINES, gold_file, rule_tracker_file
 from mwzeval.crosswoz.tracks import TRACKS
 from mwzeval.errors import UsageError
 from tests.crosswoz.logs import dialogue, log

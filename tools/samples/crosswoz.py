@@ -29,8 +29,7 @@ from mwzeval.crosswoz.simulation import Setting, SimulationRun, planned_goals
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.crosswoz.systems.sl_policy import Vocabulary
-from mwzeval.crosswoz.systems.template_reader import TemplateReader
-from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+from mwzeval.crosswoz.systems.templates import TemplateNlg, TemplateReader, load_templates
 from mwzeval.crosswoz.user import RuleSimulator
 from tools.samples.common import ROOT, array_text, object_text, read_lists
 
@@ -222,7 +221,7 @@ def _predictions(fold: Fold, database: Database, nlg: TemplateNlg) -> Iterator[d
     yield baselines.predictions_file(fold, "nlu", understood)
     yield baselines.rule_tracker_file(fold)
     yield baselines.predictions_file(fold, "policy", acts_alone)
-    yield baselines.spoken_file(fold, nlg, "", f"{SEED}/examples/nlg")
+    yield baselines.generated_file(fold, nlg, "", f"{SEED}/examples/nlg")
     yield baselines.simulator_file(fold, f"{SEED}/examples/sim")
     yield baselines.predictions_file(fold, "e2e", answered, conditioning="gold_acts")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from mwzeval.crosswoz.corpus.names import ATTRACTION, FREE, HOTEL, NOTHING, SERVICES, TICKET
+from mwzeval.scores.findings import found
 
 GENERAL, INFORM, REQUEST = "General", "Inform", "Request"
 RECOMMEND, NO_OFFER, SELECT = "Recommend", "NoOffer", "Select"
@@ -23,6 +24,7 @@ SYSTEM_GENERAL = ("greet", "welcome", "thank", "bye", "reqmore")
 NONE = "none"
 SERVICE_PREFIX = f"{SERVICES}-"
 SEPARATOR = "+"
+PARTS = 4
 
 
 class Act(NamedTuple):
@@ -61,19 +63,16 @@ def parse_act(raw: Any) -> Act:
     Only the first three `+` of a spelling separate: a value may hold more. Raises `ValueError` with
     what was found instead.
     """
-    if isinstance(raw, str):
-        parts: Any = raw.split(SEPARATOR, 3)
-    elif isinstance(raw, list | tuple):
-        parts = raw
+    parts: Any = raw.split(SEPARATOR, PARTS - 1) if isinstance(raw, str) else raw
+    if not isinstance(parts, list | tuple):
+        what = found(raw)
+    elif len(parts) != PARTS:
+        what = f"found {len(parts)} parts"
+    elif others := [part for part in parts if not isinstance(part, str)]:
+        what = found(others[0])
     else:
-        raise ValueError(  # noqa: TRY004 - callers catch one kind
-            f"an act is a list of four texts, found {type(raw).__name__}"
-        )
-    if len(parts) != 4:
-        raise ValueError(f"an act is intent, domain, slot and value, found {len(parts)} parts")
-    if not all(isinstance(part, str) for part in parts):
-        raise ValueError("the four parts of an act are texts")
-    return Act(*parts)
+        return Act(*parts)
+    raise ValueError(f"an act is intent, domain, slot and value, four texts; {what}")
 
 
 def parse_acts(raw: Iterable[Any]) -> Acts:

@@ -2,8 +2,9 @@
 
 Values of Inform and Recommend acts that stand in an utterance are tagged character by character
 (B and I); all other acts are classes of the whole utterance. The network is a recurrent layer over
-characters with the context, or a BERT (`bert.py`). Loss: cross-entropy of the tags, and weighted
-cross-entropy of the classes. There are no validation data: the last weights are the model.
+characters with the context, or any BERT in a local folder, which is fine-tuned. Loss:
+cross-entropy of the tags, and weighted cross-entropy of the classes. There are no validation data:
+the last weights are the model.
 
 Source: BERTNLU of Zhu et al., TACL 2020, section 5.1.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -44,8 +45,11 @@ from mwzeval.crosswoz.corpus.names import (
     VENUE_DOMAINS,
 )
 from mwzeval.crosswoz.protocols import CONTEXT, SYSTEM, USER, Side
-from mwzeval.crosswoz.settings import NluSettings
-from mwzeval.errors import InputError, Problem
+from mwzeval.crosswoz.tracks import SYSTEM_ACTS_NLU, USER_ACTS
+from mwzeval.crosswoz.training import BERT_SETTINGS, NluSettings
+from mwzeval.errors import InputError, Problem, UsageError, shorten
+from mwzeval.files.cache import checksums_of
+from mwzeval.libraries import required
 from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
 from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
 
@@ -59,7 +63,11 @@ IGNORED = -100
 RAREST = 2
 """Characters that occur less often in training are unknown."""
 MODEL_FILE = "nlu.safetensors"
-KIND = "CrossWOZ character tagger"
+CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
+VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
+LOCAL = {"local_files_only": True, "trust_remote_code": False}
+SIDE_MARKS = {True: "用", False: "系"}
+"""The first character of BERT's context says whose utterance follows: the user's or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,12 +301,27 @@ def best_tags(
     return [row[:length] for row, length in zip(best, lengths, strict=True)]
 
 
-class CharacterNetwork(nn.Module):
+class NluNetwork(nn.Module):
     """Turns utterances into logits of tags (utterances, characters, tags) and of classes."""
+
+    kind: str
+    """What its file is called inside."""
+    about: Mapping[str, str]
+    """What the file says of the network, beside labels and settings."""
+
+    def save_body(self, folder: Path) -> None:
+        """Write what else is needed to load the network."""
+
+
+class CharacterNetwork(NluNetwork):
+    """A recurrent layer over characters."""
+
+    kind = "CrossWOZ character tagger"
 
     def __init__(self, characters: str, labels: Labels, settings: NluSettings) -> None:
         super().__init__()
         size, width = settings.embedding, settings.hidden
+        self.about = {"characters": characters}
         self._numbers = {char: number for number, char in enumerate(characters, start=SPECIAL)}
         self._longest = settings.longest
         self.characters = nn.Embedding(SPECIAL + len(characters), size, padding_idx=PADDING)
@@ -345,11 +368,143 @@ class CharacterNetwork(nn.Module):
         return torch.tensor([row + [PADDING] * (width - len(row)) for row in rows])
 
 
+class BertNetwork(NluNetwork):
+    """A BERT and its tokeniser.
+
+    Characters are given to it as words, so that its word pieces and our tags stay together whatever
+    its vocabulary; context and utterance are its two segments. Characters that it has no place for
+    get the tag outside. Raises `UsageError` for a tokeniser that does not say where its pieces come
+    from.
+    """
+
+    kind = "CrossWOZ BERT NLU"
+
+    def __init__(self, body: Any, tokenizer: Any, labels: Labels, settings: NluSettings) -> None:
+        super().__init__()
+        if not getattr(tokenizer, "is_fast", False):
+            raise UsageError("a fast tokeniser is needed, which tells where its pieces come from")
+        self._most_pieces = getattr(body.config, "max_position_embeddings", 512)
+        self._longest = min(settings.longest, (self._most_pieces - 3) // 2)
+        if self._longest < 2:
+            raise UsageError(f"a model with {self._most_pieces} positions is too small")
+        self._tokenizer, self._reads_context = tokenizer, settings.context
+        self.about = {"vocabulary": vocabulary_checksum(tokenizer)}
+        self.body = body
+        self.dropout = nn.Dropout(settings.dropout)
+        self.tags = nn.Linear(body.config.hidden_size, len(labels.tags))
+        self.classes = nn.Linear(body.config.hidden_size, len(labels.classes))
+
+    def forward(self, utterances: Sequence[Utterance]) -> tuple[Tensor, Tensor]:
+        """Return the logits."""
+        texts = [_characters(utterance.text[: self._longest]) for utterance in utterances]
+        encoded = self._tokenizer(
+            [self._before(utterance) for utterance in utterances],
+            texts,
+            is_split_into_words=True,
+            truncation=True,
+            max_length=self._most_pieces,
+            padding=True,
+            return_tensors="pt",
+        )
+        states = self.dropout(self.body(**encoded).last_hidden_state)
+        width = max(1, *map(len, texts))
+        places = torch.zeros((len(texts), width), dtype=torch.long)
+        there = torch.zeros((len(texts), width), dtype=torch.bool)
+        for row in range(len(texts)):
+            words, segments = encoded.word_ids(row), encoded.sequence_ids(row)
+            for place in range(len(words) - 1, -1, -1):
+                if segments[place] == 1 and words[place] is not None:
+                    places[row, words[place]] = place  # the first piece of it is left
+                    there[row, words[place]] = True
+        around = states.gather(1, places.unsqueeze(2).expand(-1, -1, states.shape[2]))
+        around = around.masked_fill(~there.unsqueeze(2), 0.0)
+        return self.tags(around), self.classes(states[:, 0])
+
+    def save_body(self, folder: Path) -> None:
+        """Write the configuration of the BERT, and its tokeniser."""
+        self.body.config.save_pretrained(folder)
+        self._tokenizer.save_pretrained(folder)
+
+    def _before(self, utterance: Utterance) -> list[str]:
+        """Return the first segment: the mark of a side and, if the model reads it, the context."""
+        mark = SIDE_MARKS[utterance.side == USER]
+        if not self._reads_context:
+            return [mark]
+        text = BETWEEN.join(utterance.context)[-(self._longest - 1) :]
+        return [mark, *_characters(text.replace(BETWEEN, "|"))]
+
+
+def _characters(text: str) -> list[str]:
+    """Return the characters in lower case; lone surrogates, which are no text, as �.
+
+    BERT's tokeniser leaves that one out, too.
+    """
+    return ["\ufffd" if "\ud800" <= char <= "\udfff" else char for char in lowered(text)]
+
+
+def read_encoder(folder: Path) -> tuple[Any, Any]:
+    """Return the BERT of a folder and its tokeniser; nothing is downloaded, and no code is run.
+
+    Raises `UsageError` for whatever else is there.
+    """
+
+    def refused(reason: str) -> UsageError:
+        return UsageError(f"{shorten(str(folder), 300)} cannot be loaded as a model: {reason}")
+
+    transformers = _transformers()
+    missing = [name for name in (CONFIG_FILE, WEIGHTS_FILE) if not (folder / name).is_file()]
+    if not any((folder / name).is_file() for name in VOCABULARY_FILES):
+        missing.append(" or ".join(VOCABULARY_FILES))
+    if missing:
+        raise refused(
+            f"there is no {', no '.join(missing)}. Nothing is downloaded: name the folder of a "
+            "BERT in the format of Hugging Face. Pickled weights (pytorch_model.bin) can run code "
+            "and are not read: convert them to safetensors",
+        )
+    try:
+        config = transformers.AutoConfig.from_pretrained(str(folder), **LOCAL)
+        if config.model_type != "bert":
+            raise refused(f'its model_type is "{config.model_type}", not "bert"')
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), use_fast=True, **LOCAL)
+        body, found = transformers.AutoModel.from_pretrained(
+            str(folder),
+            config=config,
+            add_pooling_layer=False,
+            use_safetensors=True,
+            output_loading_info=True,
+            **LOCAL,
+        )
+    except UsageError:
+        raise
+    except Exception as error:  # whatever damaged files provoke in transformers and its libraries
+        raise refused(shorten(str(error), 300)) from None
+    if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):
+        raise refused(f"{WEIGHTS_FILE} lacks {len(lacking)} of its weights, such as {lacking[0]}")
+    if len(tokenizer) > config.vocab_size:
+        raise refused(
+            f"its vocabulary has {len(tokenizer)} entries, the model {config.vocab_size}: they do "
+            "not belong together",
+        )
+    return body, tokenizer
+
+
+def _transformers() -> Any:
+    """Return the library, without its progress bars: small files are read here."""
+    transformers = required("transformers", "training")
+    transformers.utils.logging.disable_progress_bar()
+    return transformers
+
+
+def vocabulary_checksum(tokenizer: Any) -> str:
+    """Return a checksum of the pieces that a tokeniser knows, and their numbers."""
+    return fingerprint([sorted(tokenizer.get_vocab().items())])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class JointNlu:
     """Understands utterances: a network of tags and classes with its labels."""
 
-    network: nn.Module
+    network: NluNetwork
     labels: Labels
     batch_size: int = 64
 
@@ -376,65 +531,75 @@ class JointNlu:
                     acts[index] = self.labels.acts(text, best[row].tolist(), positive)
         return acts
 
-    def predictions(self, dialogues: Iterable[Dialogue]) -> dict[str, list[dict[str, Any]]]:
-        """Return the entries of a prediction file of the NLU track."""
-        predicted = {}
-        for dialogue in dialogues:
-            acts = self.predict([utterance for utterance, _ in utterances(dialogue)])
-            plain = [[list(act) for act in of_turn] for of_turn in acts]
-            predicted[dialogue.name] = [
-                {"turn": number, "user_acts": user, "system_acts_nlu": system}
-                for number, (user, system) in enumerate(zip(plain[::2], plain[1::2], strict=True))
-            ]
-        return predicted
+    def exchanges(self, dialogue: Dialogue) -> list[dict[str, Any]]:
+        """Return the exchanges of a dialogue in a predictions file of the NLU track."""
+        acts = self.predict([utterance for utterance, _ in utterances(dialogue)])
+        pairs = zip(acts[::2], acts[1::2], strict=True)
+        return [{USER_ACTS: user, SYSTEM_ACTS_NLU: system} for user, system in pairs]
 
 
-def train_tagger(
+def train_nlu(
     dialogues: Sequence[Dialogue],
     folder: str | Path,
     settings: NluSettings | None = None,
     watch: Watch | None = None,
     database: Database | None = None,
+    encoder: str | Path | None = None,
 ) -> JointNlu:
-    """Train a character tagger and return it; `folder` gets it, and a checkpoint after each epoch.
+    """Train a character tagger, or fine-tune the BERT of the folder `encoder`; return the NLU.
 
-    Called again after an interruption, it resumes and ends with the same bytes. `watch` gets each
-    epoch's mean loss; values of the `database` are used to vary examples.
+    `folder` gets it, and a checkpoint after each epoch. Called again after an interruption, it
+    resumes and ends with the same bytes. `watch` gets each epoch's mean loss; values of the
+    `database` are used to vary examples.
 
     Raises `InputError` for dialogues without utterances, texts that are no Unicode and a damaged
-    checkpoint, `UsageError` when the folder holds something else.
+    checkpoint, `UsageError` when `folder` holds something else or `encoder` is no BERT,
+    `DependencyError` without transformers for a BERT.
     """
-    chosen = settings or NluSettings()
     examples = training_examples(dialogues)
     labels, values = Labels.of(examples), values_of(examples, database)
-    counts: Counter[str] = Counter(BETWEEN * RAREST)
-    for text in chain((example.utterance.text for example in examples), *values.values()):
-        counts.update(lowered(text))
-    characters = "".join(sorted(char for char, count in counts.items() if count >= RAREST))
-    with reproducible(chosen):
-        network = CharacterNetwork(characters, labels, chosen)
-    about = {"characters": characters, **asdict(labels), "settings": asdict(chosen)}
-
-    def save(folder: Path) -> None:
-        write_arrays(folder / MODEL_FILE, KIND, weights_of(network.state_dict()), about)
-
-    learner = NluLearner(network, labels, examples, values, chosen, save)
+    network: NluNetwork
+    checksums: list[str] = []
+    if encoder is None:
+        settings = settings or NluSettings()
+        counts: Counter[str] = Counter(BETWEEN * RAREST)
+        for text in chain((example.utterance.text for example in examples), *values.values()):
+            counts.update(lowered(text))
+        characters = "".join(sorted(char for char, count in counts.items() if count >= RAREST))
+        with reproducible(settings):
+            network = CharacterNetwork(characters, labels, settings)
+    else:
+        settings = settings or BERT_SETTINGS
+        with reproducible(settings):
+            network = BertNetwork(*read_encoder(Path(encoder)), labels, settings)
+        files = (Path(encoder, name) for name in (CONFIG_FILE, WEIGHTS_FILE))
+        checksums = [network.about["vocabulary"], *(checksums_of(file).sha256 for file in files)]
+    learner = NluLearner(network, labels, examples, values, settings, checksums)
     train(learner, Path(folder), watch)
     return learner.nlu
 
 
-def load_tagger(path: str | Path) -> JointNlu:
-    """Return the character tagger of a file, or of a folder that training wrote.
+def load_nlu(path: str | Path) -> JointNlu:
+    """Return the NLU of a folder that training wrote, or of a character tagger's file.
 
-    Raises `InputError` for anything else.
+    Raises `InputError` for anything else, `DependencyError` without the libraries that it needs.
     """
+    is_bert = Path(path, CONFIG_FILE).is_file()
+    transformers = _transformers() if is_bert else None
 
     def made(about: Any, _: Arrays) -> JointNlu:
-        labels = Labels.checked(about)
-        settings = NluSettings(**about["settings"])
-        return JointNlu(CharacterNetwork(about["characters"], labels, settings), labels)
+        labels, settings = Labels.checked(about), NluSettings(**about["settings"])
+        if transformers is None:
+            return JointNlu(CharacterNetwork(about["characters"], labels, settings), labels)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), **LOCAL)
+        if vocabulary_checksum(tokenizer) != about["vocabulary"]:
+            raise ValueError("its vocabulary is another than in training")
+        config = transformers.AutoConfig.from_pretrained(str(path), **LOCAL)
+        body = transformers.AutoModel.from_config(config, add_pooling_layer=False)
+        return JointNlu(BertNetwork(body, tokenizer, labels, settings), labels)
 
-    return load_model(path, MODEL_FILE, KIND, made)
+    kind = BertNetwork.kind if is_bert else CharacterNetwork.kind
+    return load_model(path, MODEL_FILE, kind, made)
 
 
 def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
@@ -450,22 +615,18 @@ def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
 
 
 class NluLearner(Learner):
-    """Any network that returns logits of tags and classes for utterances; `save` writes it.
-
-    `checksums` are those of whatever else decides the result.
-    """
+    """An NLU in training; `checksums` are those of whatever else than examples decides it."""
 
     model_file = MODEL_FILE
     longest_gradient = 5.0
 
     def __init__(
         self,
-        network: nn.Module,
+        network: NluNetwork,
         labels: Labels,
         examples: Sequence[Example],
         values: Values,
         settings: NluSettings,
-        save: Callable[[Path], None],
         checksums: Sequence[str] = (),
     ) -> None:
         data = (fingerprint(examples), fingerprint(sorted(values.items())), *checksums)
@@ -474,7 +635,6 @@ class NluLearner(Learner):
         self.nlu = JointNlu(network, labels)
         self._examples, self._values, self._share = examples, values, settings.varied
         self._class_weights = torch.tensor(class_weights(examples, labels))
-        self._save = save
 
     def loss(self, chosen: NDArray[np.int64]) -> Tensor:
         """Return the loss of an utterance: cross-entropies of its tags and of its classes."""
@@ -503,4 +663,8 @@ class NluLearner(Learner):
 
     def save(self, folder: Path, point: Point) -> None:
         """Write the model."""
-        self._save(folder)
+        network, labels = self.nlu.network, self.nlu.labels
+        network.save_body(folder)
+        about = {**network.about, **asdict(labels), "settings": asdict(self.settings)}
+        weights = weights_of(network.state_dict())
+        write_arrays(folder / self.model_file, network.kind, weights, about)

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -34,8 +34,8 @@ from mwzeval.crosswoz.corpus.file_shapes import is_texts
 from mwzeval.crosswoz.corpus.normalization import words_of
 from mwzeval.crosswoz.protocols import Rng, Side
 from mwzeval.crosswoz.scoring.text_scores import redundant, venue_names
-from mwzeval.crosswoz.settings import SclstmSettings
 from mwzeval.crosswoz.systems.templates import SIDES, turns_of
+from mwzeval.crosswoz.training import SclstmSettings
 from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
 from mwzeval.neural.training import Learner, Point, train
@@ -173,51 +173,50 @@ class Hypothesis:
 StateType = TypeVar("StateType")
 
 
-@dataclass(frozen=True, slots=True)
-class Model(Generic[StateType]):
-    """What a beam search needs; states are those of several sequences, one a row."""
-
-    begin: StateType
-    """The state of one empty sequence."""
-    end: int
-    """The token that ends a sequence."""
-    following: Callable[[StateType], NDArray[np.float64]]
-    """Returns log-probabilities of the next token, shape (sequences, tokens); -inf: never."""
-    extended: Callable[[StateType, Sequence[int], Sequence[int]], StateType]
-    """Returns the state of new sequences: which old one, and its next token."""
-
-
-def beam_search(model: Model[StateType], width: int, longest: int) -> list[Hypothesis]:
+def beam_search(
+    begin: StateType,
+    end: int,
+    following: Callable[[StateType], NDArray[np.float64]],
+    extended: Callable[[StateType, Sequence[int], Sequence[int]], StateType],
+    *,
+    width: int,
+    longest: int,
+) -> list[Hypothesis]:
     """Return at most `width` complete sequences of at most `longest` tokens, most probable first.
 
     After each token the `width` most probable sequences are kept; the search is over when that many
     are complete. Width 1 is greedy search; with as many as there are sequences it is exhaustive. If
     none was completed, the most probable one that was cut is returned.
+
+    States are those of several sequences, one a row; `begin` is that of one empty sequence, `end`
+    the token that ends one. `following` returns log-probabilities of the next token, shape
+    (sequences, tokens), -inf for never; `extended` returns the state of new sequences, by which old
+    one each begins, and its next token.
     """
-    state, kept = model.begin, [Hypothesis((), 0.0, is_complete=False)]
+    state, kept = begin, [Hypothesis((), 0.0, is_complete=False)]
     complete: list[Hypothesis] = []
     cut = kept
     for place in range(longest + 1):
         if not kept or len(complete) >= width:
             break
-        scores = np.asarray([[old.log_probability] for old in kept]) + model.following(state)
+        scores = np.asarray([[old.log_probability] for old in kept]) + following(state)
         if place == longest:  # only the end is left
-            scores[:, np.arange(scores.shape[1]) != model.end] = -np.inf
+            scores[:, np.arange(scores.shape[1]) != end] = -np.inf
         best = np.unravel_index(highest(scores.ravel(), width), scores.shape)
-        origins, added, extended = [], [], []
+        origins, added, unfinished = [], [], []
         for row, token in zip(*(places.tolist() for places in best), strict=True):
             score = float(scores[row, token])
             if score == -np.inf:
                 break
-            if token == model.end:
+            if token == end:
                 complete.append(Hypothesis(kept[row].tokens, score, is_complete=True))
                 continue
             origins.append(row)
             added.append(token)
-            extended.append(Hypothesis((*kept[row].tokens, token), score, is_complete=False))
-        if extended:
-            state = model.extended(state, origins, added)
-        kept, cut = extended, kept[:1]
+            unfinished.append(Hypothesis((*kept[row].tokens, token), score, is_complete=False))
+        if unfinished:
+            state = extended(state, origins, added)
+        kept, cut = unfinished, kept[:1]
     return sorted(complete, key=lambda found: -found.log_probability)[:width] or cut
 
 
@@ -356,10 +355,10 @@ class Sclstm:
             return found.mean - ERROR_COST * slot_errors([known[n] for n in found.tokens], wanted)
 
         with one_thread(), torch.inference_mode():
-            found = beam_search(self._model(features), self.beam, LONGEST)
+            found = self._search(features)
         return tuple(known[number] for number in max(found, key=score).tokens)
 
-    def _model(self, features: Sequence[str]) -> Model[State]:
+    def _search(self, features: Sequence[str]) -> list[Hypothesis]:
         network, known = self.network, self.vocabulary.tokens
         start, end = known.index(START), known.index(END)
         # A placeholder for which there is no value is never generated.
@@ -378,7 +377,8 @@ class Sclstm:
             return network.cell(State(*(part[list(rows)] for part in state)), parts)
 
         acts = self.vocabulary.multi_hot([features])
-        return Model(extended(network.begin(acts), [0], [start]), end, following, extended)
+        begin = extended(network.begin(acts), [0], [start])
+        return beam_search(begin, end, following, extended, width=self.beam, longest=LONGEST)
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from torch.nn import functional
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.settings import PolicySettings
 from mwzeval.crosswoz.systems.sl_policy import (
     LAYERS,
     MODEL_FILE,
@@ -29,6 +28,7 @@ from mwzeval.crosswoz.systems.sl_policy import (
     multi_hot,
     policy_turns,
 )
+from mwzeval.crosswoz.training import PolicySettings
 from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import fingerprint, weights_of
 from mwzeval.neural.training import Learner, Point, Watch, train

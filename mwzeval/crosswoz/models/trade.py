@@ -29,8 +29,8 @@ from mwzeval.crosswoz.corpus.file_shapes import ShapeError, is_texts
 from mwzeval.crosswoz.corpus.names import DOMAINS, STATE_SLOTS
 from mwzeval.crosswoz.corpus.normalization import pieces_of
 from mwzeval.crosswoz.scoring.baselines import sparse
-from mwzeval.crosswoz.settings import TradeSettings
 from mwzeval.crosswoz.tracks import STATE
+from mwzeval.crosswoz.training import TradeSettings
 from mwzeval.errors import InputError, Problem
 from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
 from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
@@ -371,17 +371,12 @@ class TradeTracker:
                     state.setdefault(domain, {})[slot] = value
                 yield state
 
-    def predictions(self, dialogues: Iterable[Dialogue]) -> dict[str, list[dict[str, Any]]]:
-        """Return the entries of a predictions file of the DST track.
+    def exchanges(self, dialogue: Dialogue) -> list[dict[str, Any]]:
+        """Return the exchanges of a dialogue in a predictions file of the DST track.
 
         They are conditioned on `predicted_history`. Raises `InputError` as `track`.
         """
-        return {
-            dialogue.name: [
-                {"turn": n, STATE: state} for n, state in enumerate(self.track(dialogue))
-            ]
-            for dialogue in dialogues
-        }
+        return [{STATE: state} for state in self.track(dialogue)]
 
     @classmethod
     def load(cls, path: str | Path) -> TradeTracker:

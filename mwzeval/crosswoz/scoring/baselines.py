@@ -5,7 +5,7 @@ All are written as plain predictions files; the first two are always shown besid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -16,7 +16,9 @@ from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Rng
 from mwzeval.crosswoz.reading import Predicted
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.crosswoz.systems.sl_policy import delexicalized
+from mwzeval.crosswoz.systems.templates import Mode, TemplateNlg, load_templates
 from mwzeval.crosswoz.tracks import (
+    DST,
     GOLD_ACTS,
     GOLD_PREVIOUS_STATE,
     NLG,
@@ -24,6 +26,7 @@ from mwzeval.crosswoz.tracks import (
     SELECTED,
     STATE,
     SYSTEM_ACTS_DELEX,
+    TRACKS,
     USER_ACTS,
     USER_RESPONSE,
     USER_STATE,
@@ -102,12 +105,11 @@ def ceiling_exchanges(
     )
 
 
-Exchanges = Callable[[Dialogue], Iterator[dict[str, Any]]]
+Exchanges = Callable[[Dialogue], Iterable[dict[str, Any]]]
+"""Returns what a predictions file has of each exchange of a dialogue, beside its number."""
 
 
-def predictions_file(
-    fold: Fold, track: str, exchanges: Exchanges, **meta: str | int
-) -> dict[str, Any]:
+def predictions_file(fold: Fold, track: str, exchanges: Exchanges, **meta: Any) -> dict[str, Any]:
     """Return a plain predictions file for a fold, its header first."""
     header = {"dataset": NAME, "revision": fold.revision, "split": fold.name, "track": track}
     return {
@@ -163,8 +165,8 @@ def simulator_file(fold: Fold, seed: int | str = 0) -> dict[str, Any]:
     return predictions_file(fold, "sim", exchanges, system="rule-based user", seed=seed)
 
 
-def spoken_file(
-    fold: Fold, nlg: Nlg, system: str, seed: int | str = 0, **meta: str | int
+def generated_file(
+    fold: Fold, nlg: Nlg, system: str, seed: int | str = 0, **meta: Any
 ) -> dict[str, Any]:
     """Return what a generator says for the gold acts of both sides; silence where it has no words.
 
@@ -181,7 +183,7 @@ def spoken_file(
     return predictions_file(fold, NLG.name, exchanges, system=system, seed=seed, **meta)
 
 
-def gold_file(fold: Fold, track: str, keys: Sequence[str], **meta: str | int) -> dict[str, Any]:
+def gold_file(fold: Fold, track: str, keys: Sequence[str], **meta: Any) -> dict[str, Any]:
     """Return the gold data of a fold as predictions with some fields, by their keys."""
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
@@ -189,6 +191,36 @@ def gold_file(fold: Fold, track: str, keys: Sequence[str], **meta: str | int) ->
             yield {key: plain[key] for key in keys}
 
     return predictions_file(fold, track, exchanges, system=BESIDE[GOLD], **meta)
+
+
+BASELINES = (
+    *("rule-dst", "rule-dst-full", "simulator", "template"),
+    *("gold-nlu", "gold-dst", "gold-policy", "gold-nlg"),
+)
+
+
+def baseline_file(
+    fold: Fold, name: str, seed: int = 0, *, templates: str | None = None, mode: Mode | None = None
+) -> dict[str, Any]:
+    """Return the predictions of a baseline, one of `BASELINES`, for a fold.
+
+    `seed` is that of the simulator and of the choice among templates; `templates` is a place of
+    template files, and `mode` says which of them are used. Raises `DataError` for bad files.
+    """
+    if name == "template":
+        mode = mode or "auto_manual"
+        nlg = TemplateNlg(load_templates(templates), mode)
+        return generated_file(fold, nlg, f"templates, {mode}", seed)
+    if name.startswith("rule-dst"):
+        return rule_tracker_file(fold, GOLD_PREVIOUS_STATE if name == "rule-dst" else GOLD_ACTS)
+    if name == "simulator":
+        return simulator_file(fold, seed)
+    track = TRACKS[name.removeprefix("gold-")]
+    conditioned = {"conditioning": GOLD_PREVIOUS_STATE} if track is DST else {}
+    # A policy's acts have values or none, words are of one side or of both.
+    some = track.any_of if track is NLG else track.any_of[:1]
+    fields = (*track.required, *some, *track.optional)
+    return gold_file(fold, track.name, fields, **conditioned)
 
 
 def plain_exchange(predicted: Predicted) -> dict[str, Any]:

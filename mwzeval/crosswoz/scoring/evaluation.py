@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mwzeval.benchmark import ScoredFile
 from mwzeval.crosswoz import NAME, SCORING_REVISION
 from mwzeval.crosswoz.checks import (
     DEFAULT_OPTIONS,
@@ -16,11 +17,10 @@ from mwzeval.crosswoz.checks import (
     check,
     fields_needed,
 )
-from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange
 from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, Gold
 from mwzeval.crosswoz.protocols import SYSTEM, USER
 from mwzeval.crosswoz.reading import Predicted
-from mwzeval.crosswoz.scoring.act_scores import NluScores, PolicyScores, SimulatorScores
 from mwzeval.crosswoz.scoring.baselines import (
     BESIDE,
     CEILING,
@@ -29,10 +29,14 @@ from mwzeval.crosswoz.scoring.baselines import (
     copied_exchanges,
     gold_exchanges,
 )
-from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
-from mwzeval.crosswoz.scoring.explanation import explain
-from mwzeval.crosswoz.scoring.scopes import TrackScores
-from mwzeval.crosswoz.scoring.state_scores import StateScores
+from mwzeval.crosswoz.scoring.scores import (
+    NluScores,
+    PolicyScores,
+    SimulatorScores,
+    StateScores,
+    TrackScores,
+)
+from mwzeval.crosswoz.scoring.success import EndToEndScores, goal_facts
 from mwzeval.crosswoz.scoring.text_scores import TextScores
 from mwzeval.crosswoz.tracks import (
     DST,
@@ -50,7 +54,7 @@ from mwzeval.crosswoz.tracks import (
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
-from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.explanation import Explanation, TurnView, Utterance
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
@@ -68,7 +72,7 @@ Source = Callable[[Dialogue], Sequence[Predicted]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredPredictions:
+class ScoredPredictions(ScoredFile):
     """Predictions that have been scored: in which tracks, their rows and the measures over these.
 
     `scores` are those of the checked tracks.
@@ -123,21 +127,34 @@ class ScoredPredictions:
                 found[baseline] = tuple(kept)
         return found
 
-    def units(self) -> Sequence[str]:
-        """Return the names of the dialogues that were scored, in order."""
-        return self.checked.units
-
     def explain(self, unit: str) -> Explanation:
         """Return what became of one dialogue. Raises `UsageError` for an unknown one."""
         if unit not in self.checked.units:
             hint = did_you_mean(unit, self.checked.units)
             raise UsageError(f'no dialogue "{shorten(unit)}" was scored{hint}')
         gold = self.checked.gold.fold.dialogues[unit]
-        return explain(gold, self.checked.predictions.dialogues[unit], self.scores)
+        predicted = self.checked.predictions.dialogues[unit]
+        found = (of_track.explain(gold, predicted) for of_track in self.scores)
+        tracks = [of_track for of_track in found if of_track is not None]
+        return Explanation(
+            unit=unit,
+            outcomes={WHOLE: {key: value for of in tracks for key, value in of.outcomes.items()}},
+            goal=tuple(goal_facts(gold.goal_type, gold.goal)),
+            turns=tuple(
+                TurnView(_utterances(*turn), tuple(fact for of in tracks for fact in of.facts[n]))
+                for n, turn in enumerate(zip(gold.exchanges, predicted, strict=True))
+            ),
+            reasons=tuple(reason for of in tracks for reason in of.reasons),
+        )
 
-    def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every dialogue."""
-        return map(self.explain, self.checked.units)
+
+def _utterances(exchange: Exchange, predicted: Predicted) -> tuple[Utterance, ...]:
+    response = predicted.response
+    return (
+        Utterance("user", exchange.user.utterance),
+        *(() if response is None else (Utterance("system", response),)),
+        Utterance("reference", exchange.system.utterance),
+    )
 
 
 def evaluate(

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.benchmark import ScoredFile
 from mwzeval.crosswoz import NAME as BENCHMARK
 from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.checks import DEFAULT_OPTIONS, Options
@@ -35,9 +36,17 @@ from mwzeval.crosswoz.log import (
     log_lines,
     natural_mix,
 )
-from mwzeval.crosswoz.scoring.end_to_end_scores import outcome_columns, outcome_rates, outcome_row
-from mwzeval.crosswoz.scoring.explanation import goal_facts
-from mwzeval.crosswoz.scoring.success import NOT_DONE, NOT_FINISHED, Judgement, judge, spelled
+from mwzeval.crosswoz.scoring.success import (
+    NOT_DONE,
+    NOT_FINISHED,
+    Judgement,
+    goal_facts,
+    judge,
+    outcome_columns,
+    outcome_rates,
+    outcome_row,
+    spelled,
+)
 from mwzeval.crosswoz.tracks import (
     END_TO_END,
     RESPONSE,
@@ -89,7 +98,7 @@ def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredSimulation:
+class ScoredSimulation(ScoredFile):
     """A log of simulated dialogues that has been scored."""
 
     gold: Gold
@@ -124,20 +133,12 @@ class ScoredSimulation:
             benchmark=BENCHMARK,
         )
 
-    def units(self) -> Sequence[str]:
-        """Return the names of the dialogues, in order."""
-        return tuple(self.log.dialogues)
-
     def explain(self, unit: str) -> Explanation:
         """Return what became of one dialogue. Raises `UsageError` for an unknown one."""
         if unit not in self.log.dialogues:
             hint = did_you_mean(unit, self.log.dialogues)
             raise UsageError(f'no dialogue "{shorten(unit)}"{hint}')
         return explain(self.log.dialogues[unit], self.judgements[unit])
-
-    def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every dialogue."""
-        return map(self.explain, self.log.dialogues)
 
 
 def evaluate_simulation(

@@ -32,7 +32,7 @@ from mwzeval.crosswoz.corpus.names import NAME, NEARBY, NOTHING
 from mwzeval.crosswoz.corpus.normalization import words_of
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.reading import Predicted
-from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign, TrackScores
+from mwzeval.crosswoz.scoring.scores import TYPE_SCOPES, Sign, TrackScores
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill, turns_of
 from mwzeval.crosswoz.tracks import NLG, RESPONSE, USER_RESPONSE
 from mwzeval.metrics.bleu import FIELDS, closest_length_bleu, segment_statistics

@@ -23,8 +23,7 @@ from mwzeval.crosswoz.scoring.baselines import gold_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.simulation import evaluate_simulation
 from mwzeval.crosswoz.systems.sl_policy import Vocabulary, policy_turns
-from mwzeval.crosswoz.systems.template_reader import spellings
-from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
+from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates, spellings
 from mwzeval.crosswoz.tracks import GOLD_PREVIOUS_STATE, TRACKS
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.downloads import embedded

@@ -17,15 +17,15 @@ from mwzeval.crosswoz import command
 from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold, load_gold
-from mwzeval.crosswoz.models.nlu import JointNlu, Utterance, train_tagger
+from mwzeval.crosswoz.models.nlu import JointNlu, Utterance, train_nlu
 from mwzeval.crosswoz.models.sclstm import load_sclstm, train_sclstm
 from mwzeval.crosswoz.models.sl import train_policy
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng
 from mwzeval.crosswoz.scoring.evaluation import evaluate
-from mwzeval.crosswoz.settings import NluSettings, PolicySettings, SclstmSettings
 from mwzeval.crosswoz.speakers import TrainedNlu, nlu_named, system_named
 from mwzeval.crosswoz.systems.sl_policy import Vocabulary
 from mwzeval.crosswoz.systems.templates import load_templates
+from mwzeval.crosswoz.training import NluSettings, PolicySettings, SclstmSettings
 from mwzeval.errors import DependencyError, InputError, UsageError
 from tests.crosswoz.logs import read_log
 
@@ -65,7 +65,7 @@ def models(tmp_path_factory: pytest.TempPathFactory, fold: Fold) -> Models:
     tagger = NluSettings(
         embedding=16, hidden=16, dropout=0.0, learning_rate=0.01, batch_size=8, epochs=6
     )
-    train_tagger(learned, found.nlu, tagger)
+    train_nlu(learned, found.nlu, tagger)
     train_sclstm(learned, checked, found.nlg, SclstmSettings(hidden=8, epochs=2))
     return found
 

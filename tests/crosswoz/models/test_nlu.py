@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,16 +14,16 @@ from mwzeval.cli import main
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold
 from mwzeval.crosswoz.corpus.normalization import comparable
-from mwzeval.crosswoz.models.bert import BertNetwork, load_bert, load_nlu, train_bert
 from mwzeval.crosswoz.models.nlu import (
+    BertNetwork,
     JointNlu,
     Labels,
     Utterance,
-    load_tagger,
-    train_tagger,
+    load_nlu,
+    train_nlu,
     utterances,
 )
-from mwzeval.crosswoz.settings import NluSettings
+from mwzeval.crosswoz.training import NluSettings
 from mwzeval.errors import InputError, UsageError
 from mwzeval.neural.training import Watch
 from tests.crosswoz.models.tiny_bert import tiny_bert
@@ -55,22 +56,21 @@ def act_f1(nlu: JointNlu, dialogues: Sequence[Dialogue]) -> float:
     return 2 * common / both
 
 
-def trainers(tmp_path: Path, kind: str) -> tuple[Train, Callable[[Path], JointNlu]]:
+def train_bert(
+    dialogues: Sequence[Dialogue], body: str | Path, folder: Path, settings: NluSettings
+) -> JointNlu:
+    return train_nlu(dialogues, folder, settings, encoder=body)
+
+
+def trainer(tmp_path: Path, kind: str) -> Train:
     if kind == "characters":
-        return train_tagger, load_tagger
-    body = tiny_bert(tmp_path / "bert")
-
-    def train(
-        dialogues: Sequence[Dialogue], folder: Path, settings: NluSettings, watch: Watch | None
-    ) -> JointNlu:
-        return train_bert(dialogues, body, folder, settings, watch)
-
-    return train, load_bert
+        return train_nlu
+    return partial(train_nlu, encoder=tiny_bert(tmp_path / "bert"))
 
 
 @pytest.mark.parametrize("kind", ["characters", "bert"])
 def test_odd_utterances_are_understood_as_something(tmp_path: Path, kind: str) -> None:
-    train, _ = trainers(tmp_path, kind)
+    train = trainer(tmp_path, kind)
     nlu = train(some(1), tmp_path / "model", SMALL, None)
     for text in ("", " ", "\n", "好", "x" * 2000, "\U0001f600", "[SEP]", "é́"):
         assert isinstance(nlu.understand(text, ["", "好\n", "y" * 999, "再"], "system"), tuple)
@@ -80,7 +80,7 @@ def test_a_tagger_learns_ten_dialogues(tmp_path: Path) -> None:
     settings = NluSettings(
         embedding=32, hidden=48, epochs=40, learning_rate=0.01, dropout=0.0, varied=0.0
     )
-    nlu = train_tagger(some(10), tmp_path / "model", settings)
+    nlu = train_nlu(some(10), tmp_path / "model", settings)
     # What the labels cannot say, such as values that do not stand in the utterance, is lost.
     sayable = 2 * LEARNED_RECALL / (1 + LEARNED_RECALL)
     assert act_f1(nlu, some(10)) > sayable - 0.01
@@ -91,9 +91,9 @@ def test_a_tagger_learns_ten_dialogues(tmp_path: Path) -> None:
 def test_only_a_model_with_context_reads_what_was_said_before(
     tmp_path: Path, kind: str, reads_context: bool
 ) -> None:
-    train, load = trainers(tmp_path, kind)
+    train = trainer(tmp_path, kind)
     train(some(2), tmp_path / "model", replace(SMALL, epochs=1, context=reads_context), None)
-    nlu = load(tmp_path / "model")
+    nlu = load_nlu(tmp_path / "model")
     nlu.network.eval()
     histories = [(), ("",), ("你好",), ("故宫怎么样？", "好"), ("\ud800", "x" * 400, "\n")]
     logits = []
@@ -108,12 +108,11 @@ def test_only_a_model_with_context_reads_what_was_said_before(
 
 
 def test_predictions_have_the_form_of_a_file(tmp_path: Path) -> None:
-    nlu = train_tagger(some(1), tmp_path / "model", SMALL)
-    predicted = nlu.predictions(some(2))
+    nlu = train_nlu(some(1), tmp_path / "model", SMALL)
     for dialogue in some(2):
-        turns = predicted[dialogue.name]
-        assert [turn["turn"] for turn in turns] == list(range(len(dialogue.exchanges)))
-        assert all(set(turn) == {"turn", "user_acts", "system_acts_nlu"} for turn in turns)
+        turns = nlu.exchanges(dialogue)
+        assert len(turns) == len(dialogue.exchanges)
+        assert all(set(turn) == {"user_acts", "system_acts_nlu"} for turn in turns)
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
@@ -178,7 +177,7 @@ def test_a_trained_bert_with_another_vocabulary_is_refused(tmp_path: Path) -> No
     pieces[first], pieces[second] = pieces[second], pieces[first]
     (model / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
     with pytest.raises(InputError, match="vocabulary"):
-        load_bert(model)
+        load_nlu(model)
 
 
 def test_a_run_does_not_go_on_with_another_encoder(tmp_path: Path) -> None:
@@ -219,7 +218,7 @@ def test_each_character_gets_the_logits_of_its_piece(tmp_path: Path) -> None:
 
 
 def test_neighbours_in_a_batch_change_nothing(tmp_path: Path) -> None:
-    nlu = train_tagger(some(2), tmp_path / "model", replace(SMALL, epochs=1))
+    nlu = train_nlu(some(2), tmp_path / "model", replace(SMALL, epochs=1))
     nlu.network.eval()
     said = [Utterance(text, ("你好",), "user") for text in ("好", "去故宫吧", "x" * 100)]
     with torch.inference_mode():

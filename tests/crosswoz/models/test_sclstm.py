@@ -28,8 +28,8 @@ from mwzeval.crosswoz.models.sclstm import (
 )
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng
 from mwzeval.crosswoz.scoring.text_scores import redundant, value_counts, venue_names
-from mwzeval.crosswoz.settings import SclstmSettings
 from mwzeval.crosswoz.systems.templates import SIDES, turns_of
+from mwzeval.crosswoz.training import SclstmSettings
 from tests.crosswoz.real_data import fold
 
 pytestmark = pytest.mark.integration

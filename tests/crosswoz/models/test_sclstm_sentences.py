@@ -19,7 +19,6 @@ from mwzeval.crosswoz.models.sclstm import (
     START,
     Example,
     Hypothesis,
-    Model,
     Vocabulary,
     beam_search,
     examples_of,
@@ -53,14 +52,15 @@ class Toy:
         logits[self.forbidden] = -np.inf
         return logits
 
-    def model(self) -> Model[Prefixes]:
+    def search(self, width: int) -> list[Hypothesis]:
         def following(state: Prefixes) -> NDArray[np.float64]:
             return np.array([self.after(prefix) for prefix in state])
 
         def extended(state: Prefixes, rows: Sequence[int], tokens: Sequence[int]) -> Prefixes:
             return [(*state[row], token) for row, token in zip(rows, tokens, strict=True)]
 
-        return Model([()], STOP, following, extended)
+        begin: Prefixes = [()]
+        return beam_search(begin, STOP, following, extended, width=width, longest=LONGEST)
 
     def greedy(self) -> tuple[tuple[int, ...], float]:
         prefix: tuple[int, ...] = ()
@@ -88,7 +88,7 @@ class Toy:
 @given(st.integers(0, 10**6))
 def test_width_one_is_greedy_search(seed: int) -> None:
     toy = Toy(seed)
-    (found,) = beam_search(toy.model(), 1, LONGEST)
+    (found,) = toy.search(1)
     tokens, total = toy.greedy()
     assert found.tokens == tokens
     assert found.is_complete
@@ -98,7 +98,7 @@ def test_width_one_is_greedy_search(seed: int) -> None:
 @given(st.integers(0, 10**6), st.sampled_from([(), (1,), (STOP, 1)]))
 def test_full_width_is_exhaustive_search(seed: int, forbidden: tuple[int, ...]) -> None:
     toy = Toy(seed, forbidden)
-    found = beam_search(toy.model(), EVERYTHING, LONGEST)
+    found = toy.search(EVERYTHING)
     expected = toy.exhaustive()
     if not expected:
         # Nothing can end: the most probable of the longest is cut.
@@ -112,7 +112,7 @@ def test_full_width_is_exhaustive_search(seed: int, forbidden: tuple[int, ...]) 
 @given(st.integers(0, 10**6), st.integers(1, EVERYTHING))
 def test_what_is_found_is_real_different_and_in_order(seed: int, width: int) -> None:
     toy = Toy(seed)
-    found = beam_search(toy.model(), width, LONGEST)
+    found = toy.search(width)
     of = dict(toy.exhaustive())
     assert 1 <= len(found) <= width
     assert len({each.tokens for each in found}) == len(found)

@@ -9,7 +9,6 @@ import pytest
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.models.sl import train_policy
-from mwzeval.crosswoz.settings import PolicySettings
 from mwzeval.crosswoz.simulation import Setting, simulate
 from mwzeval.crosswoz.systems.sl_policy import (
     SlPolicy,
@@ -20,6 +19,7 @@ from mwzeval.crosswoz.systems.sl_policy import (
     policy_turns,
     predicted_acts,
 )
+from mwzeval.crosswoz.training import PolicySettings
 from mwzeval.files.downloads import DataRoot
 from mwzeval.neural.training import Point
 from tests.crosswoz.real_data import database, figures, fold

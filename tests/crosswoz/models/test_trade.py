@@ -32,7 +32,7 @@ from mwzeval.crosswoz.models.trade import (
 )
 from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.scoring.evaluation import evaluate
-from mwzeval.crosswoz.settings import TradeSettings
+from mwzeval.crosswoz.training import TradeSettings
 from mwzeval.errors import InputError
 from mwzeval.neural.training import reproducible
 from tests.crosswoz.real_data import fold
@@ -98,7 +98,7 @@ def test_gold_states_of_what_is_tracked_are_not_looked_at(learned: TradeTracker)
 
 def test_predictions_are_scored_as_full_joint_accuracy(learned: TradeTracker) -> None:
     about = {"dataset": "crosswoz", "track": "dst", "conditioning": "predicted_history"}
-    plain = {"_meta": about, **learned.predictions(DIALOGUES)}
+    plain = {"_meta": about, **{of.name: learned.exchanges(of) for of in DIALOGUES}}
     report = evaluate(plain, small_gold(), Options()).report()
     scores = {(score.name, score.scope): score.value for score in report.scores}
     assert scores["dst.joint_full", "total"] == 100
@@ -108,7 +108,7 @@ def test_neither_threads_nor_batches_change_what_is_tracked(learned: TradeTracke
     found = []
     for threads, size in product((1, 2, 5), (1, 3, 64)):
         with reproducible(replace(SMALL, threads=threads)):
-            found.append(replace(learned, batch_size=size).predictions(DIALOGUES))
+            found.append([*map(replace(learned, batch_size=size).exchanges, DIALOGUES)])
     assert all(each == found[0] for each in found)
 
 

@@ -20,8 +20,8 @@ from mwzeval.crosswoz.models.trade import (
     filled,
 )
 from mwzeval.crosswoz.scoring.baselines import sparse
-from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, turn_scopes
-from mwzeval.crosswoz.settings import TradeSettings
+from mwzeval.crosswoz.scoring.scores import TYPE_SCOPES, turn_scopes
+from mwzeval.crosswoz.training import TradeSettings
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold
 

@@ -14,9 +14,9 @@ import pytest
 
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.models import bert, nlu, sclstm, sl, trade
-from mwzeval.crosswoz.settings import NluSettings, PolicySettings, SclstmSettings, TradeSettings
+from mwzeval.crosswoz.models import nlu, sclstm, sl, trade
 from mwzeval.crosswoz.systems import sl_policy
+from mwzeval.crosswoz.training import NluSettings, PolicySettings, SclstmSettings, TradeSettings
 from mwzeval.errors import InputError, UsageError
 from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, Point, TrainingSettings
@@ -50,8 +50,10 @@ class Model:
         return [self.file, str(Path(self.file).with_name(CHECKPOINT_FILE))]
 
 
-def train_bert(body: Path, learns: Dialogues, _: Dialogues, *rest: Any) -> object:
-    return bert.train_bert(learns, tiny_bert(body), *rest)
+def train_bert(
+    body: Path, learns: Dialogues, _: Dialogues, folder: Path, settings: Any, watch: Watch | None
+) -> object:
+    return nlu.train_nlu(learns, folder, settings, watch, encoder=tiny_bert(body))
 
 
 def train_policy(learns: Dialogues, checks: Dialogues, *rest: Any) -> object:
@@ -69,10 +71,10 @@ def train_sclstm(
 TAGGER = NluSettings(embedding=16, hidden=16, epochs=3, learning_rate=0.01, batch_size=8)
 MODELS = {
     "tagger": Model(
-        lambda learns, _, *rest: nlu.train_tagger(learns, *rest),
-        nlu.load_tagger,
+        lambda learns, _, *rest: nlu.train_nlu(learns, *rest),
+        nlu.load_nlu,
         nlu.MODEL_FILE,
-        nlu.KIND,
+        nlu.CharacterNetwork.kind,
         TAGGER,
     ),
     "trade": Model(
@@ -103,7 +105,8 @@ NAMES = [*MODELS, "bert"]
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Model]:
     train = partial(train_bert, tmp_path_factory.mktemp("encoder") / "bert")
-    return {**MODELS, "bert": Model(train, bert.load_bert, nlu.MODEL_FILE, bert.KIND, TAGGER)}
+    kind = nlu.BertNetwork.kind
+    return {**MODELS, "bert": Model(train, nlu.load_nlu, nlu.MODEL_FILE, kind, TAGGER)}
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.scoring.act_scores import ActScores
+from mwzeval.crosswoz.scoring.scores import ItemScores
 from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 
-SCORES: ActScores[str] = ActScores("acts", ("a", "b", "early"), lambda act: act[0])
+SCORES: ItemScores[str] = ItemScores("acts.", ("a", "b", "early"), lambda act: act[0])
 ACTS = st.frozensets(st.sampled_from(["a1", "a2", "b1", "b2", "c1"]))
 UNITS = st.lists(st.lists(st.tuples(ACTS, ACTS, st.booleans()), max_size=4), min_size=1, max_size=4)
 Turns = list[tuple[frozenset[str], frozenset[str], bool]]
@@ -23,7 +23,7 @@ def values(units: list[Turns]) -> dict[tuple[str, str], float]:
         for i, turns in enumerate(units)
     ]
     table = Table.from_rows(SCORES.columns, rows)
-    measures = SCORES.measures("Act", Signature("acts", ()), table.sums())
+    measures = SCORES.measures("acts.{}", "Act", Signature("acts", ()), table.sums())
     return {(s.name, s.scope): s.value for s in ScoredTable(table, tuple(measures)).scores()}
 
 

@@ -9,14 +9,15 @@ import pytest
 from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
 from mwzeval.crosswoz.scoring.baselines import gold_exchanges, gold_file
-from mwzeval.crosswoz.scoring.end_to_end_scores import (
+from mwzeval.crosswoz.scoring.evaluation import evaluate
+from mwzeval.crosswoz.scoring.success import (
+    is_fact,
+    judge,
     outcome_of,
     spoken_names,
     subgoals_by_exchange,
     told_in,
 )
-from mwzeval.crosswoz.scoring.evaluation import evaluate
-from mwzeval.crosswoz.scoring.success import is_fact, judge
 from mwzeval.scores.explanation import Explanation
 from tests.crosswoz.real_data import database as real_database
 from tests.crosswoz.real_data import fold

@@ -19,8 +19,7 @@ from mwzeval.crosswoz.scoring.success import judge
 from mwzeval.crosswoz.simulation import Setting, planned_goals
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem, told
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker, current_domain
-from mwzeval.crosswoz.systems.template_reader import TemplateReader
-from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+from mwzeval.crosswoz.systems.templates import TemplateNlg, TemplateReader, load_templates
 from mwzeval.crosswoz.user import RuleSimulator
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.crosswoz.world import DATABASE, IMPOSSIBLE, NEAR_AND_BY_METRO

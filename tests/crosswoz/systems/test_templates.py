@@ -29,12 +29,12 @@ from mwzeval.crosswoz.corpus.names import (
 from mwzeval.crosswoz.corpus.ontology import TOLD
 from mwzeval.crosswoz.goals import CONSTRAINED, REQUESTED
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng, Side
-from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import (
     MODES,
     PLACEHOLDER,
     Mode,
     TemplateNlg,
+    TemplateReader,
     Templates,
     fill,
     load_templates,
