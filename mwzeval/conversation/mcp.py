@@ -198,9 +198,9 @@ class ToolServer:
             arguments = asked.arguments or {}
             text = arguments[_TEXT] if arguments.keys() == {_TEXT} else _json(arguments)
             request = context.request
-            of = session if request is None else str(request.scope[_SESSION])
+            caller = session if request is None else str(request.scope[_SESSION])
             try:
-                result = call(of, asked.name, text)
+                result = call(caller, asked.name, text)
             except MwzevalError as error:
                 self.failure = error
                 self.stop()
@@ -208,7 +208,7 @@ class ToolServer:
             return types.CallToolResult(
                 content=[types.TextContent(type="text", text=_json(result))],
                 is_error=is_error(result),
-                _meta={SESSION_KEY: of},
+                _meta={SESSION_KEY: caller},
             )
 
         self.server: Server[Any] = Server(

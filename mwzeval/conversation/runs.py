@@ -170,12 +170,12 @@ def run(
 def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:
     names: dict[End, dict[str, list[str]]] = {}
     if any(end in FAILED_ENDS for end in log.ends.values()):
-        for each in log.trajectories():
-            words = each.problem or "no reason is given"
-            names.setdefault(each.end, {}).setdefault(words, []).append(each.name)
+        for dialogue in log.trajectories():
+            problem = dialogue.problem or "no reason is given"
+            names.setdefault(dialogue.end, {}).setdefault(problem, []).append(dialogue.name)
     return {
         end: sorted(
-            ((words, len(of), of[0]) for words, of in names[end].items()),
+            ((problem, len(found), found[0]) for problem, found in names[end].items()),
             key=lambda problem: -problem[1],
         )
         for end in FAILED_ENDS

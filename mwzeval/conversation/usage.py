@@ -92,7 +92,7 @@ def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]
 
     used = {name: usage_of(dialogue) for name, dialogue in dialogues.items()}
     return {
-        side: {name: of.get(side) or uncounted(dialogues[name], side) for name, of in used.items()}
+        side: {n: sides.get(side) or uncounted(dialogues[n], side) for n, sides in used.items()}
         for side in SIDES
         if any(side in sides for sides in used.values())
     }

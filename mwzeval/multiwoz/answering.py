@@ -85,8 +85,7 @@ class CorpusSetting(TextSetting):
             "database": options.database_checksum,
         }
 
-    def __reduce__(self) -> tuple[type[CorpusSetting], tuple[LiveOptions, Context]]:
-        """Let each process that is no copy load the database for itself."""
+    def __reduce__(self) -> tuple[Any, ...]:
         return CorpusSetting, (self._options, self._context)
 
     def hold(self, planned: Planned, record: Record) -> Ending:
@@ -140,8 +139,8 @@ def predicted_turns(
     reported = trajectory.more.get(BOOKINGS)
     if turns and reported is not None:
         more = [
-            {"domain": each.domain, "slots": dict(each.slots)}
-            for each in reported_bookings(reported)
+            {"domain": booking.domain, "slots": dict(booking.slots)}
+            for booking in reported_bookings(reported)
         ]
         turns[-1]["bookings"] = [*turns[-1]["bookings"], *more]
     if not states:

@@ -218,7 +218,7 @@ def reward_function(
             for before, completion in zip(previous_turns, completions, strict=True)
         ]
         rewards = evaluator.rewards(zip(dialogue_id, turns, strict=True), weights=weights)
-        return [each.turns[-1].credit if credit_only else each.value for each in rewards]
+        return [reward.turns[-1].credit if credit_only else reward.value for reward in rewards]
 
     return rewards_of
 
@@ -227,7 +227,7 @@ def _without_nulls(value: Any) -> Any:
     """Return lists and dicts without keys whose value is null."""
     if isinstance(value, Mapping):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_without_nulls(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def completion_text(completion: Any) -> str:

@@ -71,6 +71,13 @@ def test_texts_are_the_same_in_colours_and_on_narrow_terminals(name: str) -> Non
         assert name == "listing" or set(plain.split()) <= set(narrow.split())
 
 
+def test_a_listing_has_reasons_in_full_where_no_terminal_is_narrow() -> None:
+    assert LOST.reasons
+    for reason in LOST.reasons:
+        assert reason.text in listing_text([LOST])
+        assert reason.text not in listing_text([LOST], Look(width=40))
+
+
 REASONS = (
     Reason("wrong-constraint:酒店类型", "inform", "酒店", 0, "“石桥客栈” has “高档型”"),
     Reason("no-venue", "inform", "attraction", 0, "no venue was named"),

@@ -365,9 +365,9 @@ class _Turn:
             return None
         about: tuple[str, ...] = ()
         if names:
-            of = self._statements.spoken_of(mention, names)
+            named = self._statements.spoken_of(mention, names)
             about = tuple(
-                dict.fromkeys(venue for name in of for venue in name.venues or (INVENTED,))
+                dict.fromkeys(venue for name in named for venue in name.venues or (INVENTED,))
             )
         if (domain, about) not in self._offers:
             self._offers[domain, about] = self._on_offer(domain, about)

@@ -181,8 +181,8 @@ def agenda_user(planned: Planned, values: Spelling | None) -> AgendaUser | LiveU
     return LiveUser(planned.goal, draws)
 
 
-class TextSetting:
-    """An agent at the text level that may call functions on the database, before it has a user.
+class LiveSetting:
+    """Which goals are talked about, with which options.
 
     Raises `UsageError` for unknown names, `DataError` for missing files.
     """
@@ -191,9 +191,20 @@ class TextSetting:
     items: Sequence[tuple[str, Any]]
     about: Mapping[str, Any]
 
-    def __init__(self, options: LiveOptions, *users: str) -> None:
+    def __init__(self, options: LiveOptions) -> None:
         options.check_names()
         self._options = options
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let each process that is no copy load the database for itself."""
+        return type(self), (self._options,)
+
+
+class TextSetting(LiveSetting):
+    """An agent at the text level that may call functions on the database, before it has a user."""
+
+    def __init__(self, options: LiveOptions, *users: str) -> None:
+        super().__init__(options)
         self._tables = read_tables(options.root)
         self._begin_agent = load_agent(options, self._tables)
         self._database = DatabaseTools(self._tables, options.rules)
@@ -234,10 +245,6 @@ class WordSetting(TextSetting):
         self.items = tuple(goals.goals.items())
         self.about = options.about(goals)
 
-    def __reduce__(self) -> tuple[type[WordSetting], tuple[LiveOptions]]:
-        """Let each process that is no copy load the database for itself."""
-        return WordSetting, (self._options,)
-
     def begin(self) -> None:
         """Import agent and user, or be ready to ask models. Raises `MwzevalError`."""
         super().begin()
@@ -274,27 +281,17 @@ class WordSetting(TextSetting):
         return self._judge.judge(trajectory.goal, trajectory.talk, bookings)
 
 
-class ActSetting:
-    """The agenda user talks to the rule system of ConvLab-2, or to a system of one's own, in acts.
-
-    Raises `UsageError` for unknown names, `DataError` for missing files.
-    """
-
-    benchmark = NAME
+class ActSetting(LiveSetting):
+    """The agenda user talks in acts to the rule system of ConvLab-2 or to a system of one's own."""
 
     def __init__(self, options: LiveOptions) -> None:
-        options.check_names()
+        super().__init__(options)
         self.trusts = options.agent == RULE_CONVLAB
-        self._options = options
         self._resources = load_resources(options.corpus_name, options.root)
         goals = options.select_goals(self._resources.database)
-        self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
-        self.about: Mapping[str, Any] = options.about(goals)
+        self.items = tuple(goals.goals.items())
+        self.about = options.about(goals)
         self._own: Callable[..., ActSystem] | None = None
-
-    def __reduce__(self) -> tuple[type[ActSetting], tuple[LiveOptions]]:
-        """Let each process that is no copy load the database for itself."""
-        return ActSetting, (self._options,)
 
     def begin(self) -> None:
         """Import the system. Raises `UsageError` when that fails."""

@@ -53,8 +53,8 @@ from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.transcript import (
     TAXI,
     Exchange,
-    MadeBooking,
     Transcript,
+    TurnBooking,
     domains_in,
     read_transcript,
 )
@@ -500,7 +500,7 @@ class DomainJudge:
         else:
             venue = f"the {self._domain}"
             if self._domain in NAMED_BY:
-                venue = listed([self._facts.name(self._domain, each) for each in venues])
+                venue = listed([self._facts.name(self._domain, v) for v in venues])
             words = {"said": text, "venue": venue, "right": listed(right)}
             yield self._reason("said-wrong", outcome, turn, slot, **words)
 
@@ -667,7 +667,7 @@ class VenueChoice:
 
 
 def _venues(named: Iterable[Mention | Option]) -> set[str]:
-    return {venue for one in named for venue in one.venues}
+    return {venue for option in named for venue in option.venues}
 
 
 def _share(options: Iterable[Option], venues: AbstractSet[str]) -> bool:
@@ -762,7 +762,7 @@ def spoken_answer(
     return answer
 
 
-def _returned(made: MadeBooking, *slots: str) -> str | None:
+def _returned(made: TurnBooking, *slots: str) -> str | None:
     records = [*(made.returned.records if made.returned else ())]
     records.append({slot.lower(): value for slot, value in made.booking.slots.items()})
     return next((record[slot] for record in records for slot in slots if record.get(slot)), None)

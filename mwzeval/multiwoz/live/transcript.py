@@ -68,7 +68,7 @@ class Exchange(SystemTurn):
     domains: tuple[str, ...] = ()
 
 
-class MadeBooking(NamedTuple):
+class TurnBooking(NamedTuple):
     """A booking that was made: in which exchange, None where that is not known.
 
     `returned` is what the call returned, None where there is no such result.
@@ -86,10 +86,10 @@ class Transcript(NamedTuple):
     """
 
     exchanges: tuple[Exchange, ...]
-    bookings: tuple[MadeBooking, ...]
+    bookings: tuple[TurnBooking, ...]
     has_calls: bool
 
-    def bookings_of(self, domain: str) -> list[MadeBooking]:
+    def bookings_of(self, domain: str) -> list[TurnBooking]:
         """Return the bookings made in a domain."""
         return [made for made in self.bookings if made.booking.domain == domain]
 
@@ -114,7 +114,7 @@ def read_transcript(
     users, agents = conversation.asked, [turn["response"] for turn in turns]
     calls: list[tuple[FunctionCall, ...]] = []
     topics: list[tuple[str, ...]] = []
-    made: list[MadeBooking] = []
+    made: list[TurnBooking] = []
     about = only = tuple(domains) if len(domains) == 1 else ()
     for number, (user, turn) in enumerate(zip(users, turns, strict=True)):
         of_turn = [
@@ -128,12 +128,12 @@ def read_transcript(
             if kind == "book":
                 returned = returned_by(call)
                 if not (returned and returned.has_failed):
-                    made.append(MadeBooking(number, Booking(domain, call.arguments), returned))
+                    made.append(TurnBooking(number, Booking(domain, call.arguments), returned))
         about = tuple(dict.fromkeys(reversed(called))) or only or domains_in(user) or about
         calls.append(tuple(of_turn))
         topics.append(about)
     of_users: list[Sequence[Mention]]
-    made += [MadeBooking(None, booking, None) for booking in reported_bookings(bookings)]
+    made += [TurnBooking(None, booking, None) for booking in reported_bookings(bookings)]
     has_calls = any(calls)
     if has_calls:
         states = normalize_states([turn["state"] for turn in turns], rules)

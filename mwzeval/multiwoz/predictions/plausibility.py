@@ -319,8 +319,8 @@ class _Sample:
         if "same-response" in self.check("responses") or self.total["responses",] < FEWEST:
             return
         fit, own = (
-            Counter({str(key[1]): times for key, times in self.details[of].items()})
-            for of in ("fit", "own")
+            Counter({str(key[1]): times for key, times in self.details[detail].items()})
+            for detail in ("fit", "own")
         )
         nearest = max((BEFORE, AFTER), key=lambda rival: fit[rival] / (own[rival] or 1))
         often: Counter[str | int] = Counter()

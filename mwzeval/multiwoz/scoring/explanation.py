@@ -49,7 +49,7 @@ Changes = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class Scenario:
     """What the scorer judges: the turns of a dialogue, and what they are judged by.
 
     `constraints` are the informable slots of each domain of the goal; `booked` are the domains
@@ -65,8 +65,8 @@ class Case:
     in_words: bool = False
 
     @classmethod
-    def of(cls, scorer: Scorer, dialogue: NormalizedDialogue) -> Case:
-        """Return the case of a dialogue."""
+    def of(cls, scorer: Scorer, dialogue: NormalizedDialogue) -> Scenario:
+        """Return what the scorer judges of a dialogue."""
         gold = scorer.gold.dialogues[dialogue.name]
         return cls(
             goal=scorer.goal(dialogue.name),
@@ -96,17 +96,17 @@ class Case:
 
     # Repairs.
 
-    def say(self, turn: int, placeholder: str) -> Case:
+    def say(self, turn: int, placeholder: str) -> Scenario:
         """Let a turn contain a placeholder."""
         old = self.turns[turn]
         return self._with({turn: old._replace(response=f"{old.response} {placeholder}")})
 
-    def activate(self, turn: int, domain: str) -> Case:
+    def activate(self, turn: int, domain: str) -> Scenario:
         """Let a turn be about a domain, too."""
         old = self.turns[turn]
         return self._with({turn: old._replace(active_domains=(*old.active_domains, domain))})
 
-    def constrain(self, since: int, domain: str, changes: Changes) -> Case:
+    def constrain(self, since: int, domain: str, changes: Changes) -> Scenario:
         """Change slots from a turn on, in that turn and wherever the state has the domain."""
         changed = {}
         for index in range(since, len(self.turns)):
@@ -117,18 +117,18 @@ class Case:
                 changed[index] = old._replace(state={**old.state, domain: kept})
         return self._with(changed)
 
-    def book(self, turn: int, domain: str) -> Case:
+    def book(self, turn: int, domain: str) -> Scenario:
         """Let a domain be booked by a turn."""
         booked = list(self.booked)
         booked[turn] |= {domain}
         return replace(self, booked=tuple(booked))
 
-    def ask_for_no_offer(self, domain: str) -> Case:
+    def ask_for_no_offer(self, domain: str) -> Scenario:
         """Let the goal be content with any offer, and with none."""
         goal = replace(self.goal[domain], needs_offer=NeedsOffer.NEVER)
         return replace(self, goal={**self.goal, domain: goal})
 
-    def _with(self, changed: Mapping[int, NormalizedTurn]) -> Case:
+    def _with(self, changed: Mapping[int, NormalizedTurn]) -> Scenario:
         turns = tuple(changed.get(index, turn) for index, turn in enumerate(self.turns))
         return replace(self, turns=turns)
 
@@ -147,7 +147,7 @@ class Failure:
     outcome: str
     domain: str
     turn: int | None
-    repair: Callable[[Case], Case]
+    repair: Callable[[Scenario], Scenario]
     words: Mapping[str, object]
     slot: str | None = None
     then: str = ""
@@ -158,7 +158,7 @@ class Failure:
         return reason(self.kind, self.outcome, self.domain, self.turn, words, self.slot)
 
 
-def failures(case: Case) -> list[Failure]:
+def failures(case: Scenario) -> list[Failure]:
     """Return why Inform failed, domain by domain, or else why Success did; nothing if neither."""
     outcome = case.outcome()
     found: list[Failure] = []
@@ -172,14 +172,14 @@ def failures(case: Case) -> list[Failure]:
     return found
 
 
-def repaired(case: Case, found: Iterable[Failure]) -> Case:
-    """Return the case with the repairs of some failures."""
+def repaired(case: Scenario, found: Iterable[Failure]) -> Scenario:
+    """Return what is judged, with the repairs of some failures."""
     return reduce(lambda so_far, failure: failure.repair(so_far), found, case)
 
 
-def _inform_failures(case: Case, domain: str) -> list[Failure]:
+def _inform_failures(case: Scenario, domain: str) -> list[Failure]:
     if not case.goal[domain].satisfying:
-        ask_nothing = partial(Case.ask_for_no_offer, domain=domain)
+        ask_nothing = partial(Scenario.ask_for_no_offer, domain=domain)
         return [Failure("unsatisfiable-goal", "inform", domain, None, ask_nothing, {})]
     # The turn that made the final offer, or found nothing to offer last.
     progress, deciding = Progress(case.goal), None
@@ -201,7 +201,7 @@ of the domain at all, its index."""
 
 
 def _offer_failures(
-    case: Case, domain: str, index: int, since: int = 0
+    case: Scenario, domain: str, index: int, since: int = 0
 ) -> tuple[Rank, list[Failure]]:
     """Return what a turn lacks of an offer that satisfies the goal, when none is made `since`."""
     turn, placeholder = case.turns[index], OFFERED_BY[domain]
@@ -209,7 +209,7 @@ def _offer_failures(
     found = []
     if placeholder not in turn.response:
         words = _unsaid(case, placeholder, others, since)
-        offer = partial(Case.say, turn=index, placeholder=placeholder)
+        offer = partial(Scenario.say, turn=index, placeholder=placeholder)
         found.append(Failure("no-venue-offered", "inform", domain, None, offer, words))
     is_active = domain in turn.active_domains
     if not is_active:
@@ -223,7 +223,7 @@ def _offer_failures(
     return (lacking, _excused(found), _remoteness(placeholder, turn, others), index), found
 
 
-def _later_failures(case: Case, domain: str, found: list[Failure]) -> list[Failure]:
+def _later_failures(case: Scenario, domain: str, found: list[Failure]) -> list[Failure]:
     """Return what is lacking since the user wants what the goal says, if that is known.
 
     `found` is what the last offer lacks. Some of it the annotation excuses: the user wanted then
@@ -270,7 +270,7 @@ def _remoteness(placeholder: str, turn: NormalizedTurn, others: Iterable[str]) -
 
 
 def _unsaid(
-    case: Case, placeholder: str, others: Iterable[str], since: int = 0
+    case: Scenario, placeholder: str, others: Iterable[str], since: int = 0
 ) -> dict[str, object]:
     """Return words for that no turn about a domain has a placeholder, and which turns have it.
 
@@ -287,7 +287,7 @@ def _unsaid(
     }
 
 
-def _called(case: Case, placeholder: str) -> str:
+def _called(case: Scenario, placeholder: str) -> str:
     return IN_WORDS[placeholder] if case.in_words else placeholder
 
 
@@ -295,21 +295,21 @@ def _listed(turn: NormalizedTurn) -> str:
     return ", ".join(turn.active_domains) or "none"
 
 
-def _not_active(outcome: str, domain: str, index: int, case: Case, placeholder: str) -> Failure:
+def _not_active(outcome: str, domain: str, index: int, case: Scenario, placeholder: str) -> Failure:
     turn = case.turns[index]
     which = f", which has {_called(case, placeholder)}" if placeholder in turn.response else ""
-    repair = partial(Case.activate, turn=index, domain=domain)
+    repair = partial(Scenario.activate, turn=index, domain=domain)
     words = {"which": which, "active": _listed(turn)}
     return Failure("domain-not-active", outcome, domain, index, repair, words)
 
 
-def _state_failures(case: Case, domain: str, index: int) -> list[Failure]:
+def _state_failures(case: Scenario, domain: str, index: int) -> list[Failure]:
     """Return what is wrong with the state behind the offer of a turn, and with those after it."""
     state = case.turns[index].state.get(domain)
     annotated = case.annotated[index].get(domain, {})
 
     def failure(kind: str, changes: Changes, words: Mapping[str, object], then: str) -> Failure:
-        repair = partial(Case.constrain, since=index, domain=domain, changes=changes)
+        repair = partial(Scenario.constrain, since=index, domain=domain, changes=changes)
         return Failure(kind, "inform", domain, index, repair, words, then=then)
 
     if state is None:
@@ -336,7 +336,7 @@ def _state_failures(case: Case, domain: str, index: int) -> list[Failure]:
 
 
 def _constraint_failures(
-    case: Case, domain: str, index: int, changes: Changes
+    case: Scenario, domain: str, index: int, changes: Changes
 ) -> Iterator[Failure]:
     state = case.turns[index].state[domain]
     misplaced = {
@@ -364,14 +364,14 @@ def _constraint_failures(
             outcome="inform",
             domain=domain,
             turn=turn,
-            repair=partial(Case.constrain, since=index, domain=domain, changes=repairing),
+            repair=partial(Scenario.constrain, since=index, domain=domain, changes=repairing),
             words={"value": value, "wanted": constraint, "other": other},
             slot=slot,
             then=_then(case, domain, turn, other or slot, constraint),
         )
 
 
-def _then(case: Case, domain: str, index: int, slot: str, constraint: str | None) -> str:
+def _then(case: Scenario, domain: str, index: int, slot: str, constraint: str | None) -> str:
     """Return what the user wanted of a slot by the annotation, if the state has that; else ""."""
     value = case.turns[index].state[domain].get(slot)
     if case.annotated[index].get(domain, {}).get(slot) != value:
@@ -381,7 +381,7 @@ def _then(case: Case, domain: str, index: int, slot: str, constraint: str | None
     return f"wanted {slot}={value}"
 
 
-def _needed_changes(case: Case, domain: str, since: int) -> Changes:
+def _needed_changes(case: Scenario, domain: str, since: int) -> Changes:
     """Return changes of the state to what the goal says, none of which can be left out.
 
     Where there is a choice, slots with another value are changed rather than missing ones, and
@@ -409,7 +409,7 @@ def _needed_changes(case: Case, domain: str, since: int) -> Changes:
         changes = fewer
 
 
-def _slot_failures(case: Case, domain: str, slot: str) -> list[Failure]:
+def _slot_failures(case: Scenario, domain: str, slot: str) -> list[Failure]:
     """Return what keeps a requested slot from counting, in the turn that comes nearest to it."""
     booked = [turn for turn in range(len(case.turns)) if domain in case.booked[turn]]
     others = {other for other, goal in case.goal.items() if slot in goal.requested} - {domain}
@@ -421,13 +421,13 @@ def _slot_failures(case: Case, domain: str, slot: str) -> list[Failure]:
             continue  # What must yet be given can as well be given when it is booked.
         found = []
         if not has_slot:
-            give = partial(Case.say, turn=index, placeholder=slot)
+            give = partial(Scenario.say, turn=index, placeholder=slot)
             words = _unsaid(case, slot, others)
             found.append(Failure("never-gave", "success", domain, None, give, words))
         if domain not in turn.active_domains:
             found.append(_not_active("success", domain, index, case, slot))
         if too_early:
-            book = partial(Case.book, turn=index, domain=domain)
+            book = partial(Scenario.book, turn=index, domain=domain)
             if booked:
                 words = {"booked": next((turn for turn in booked if turn > index), booked[0])}
                 found.append(Failure("gave-before-booked", "success", domain, index, book, words))
@@ -457,7 +457,7 @@ def explain(
     With the turns as they were `predicted`, responses are shown as they were written, with calls
     and bookings; of a response with placeholders a fact tells as what it was scored.
     """
-    case = Case.of(scorer, dialogue)
+    case = Scenario.of(scorer, dialogue)
     outcome = case.outcome()
     results: dict[str, DialogueOutcome | DomainOutcome] = {WHOLE: outcome, **outcome.domains}
     outcomes = {scope: {"inform": r.inform, "success": r.success} for scope, r in results.items()}
@@ -485,7 +485,7 @@ def _calls_and_bookings(turn: Turn) -> Iterator[Fact]:
             yield Fact("booked", spelled(slots), domain)
 
 
-def _goal_facts(case: Case) -> Iterator[Fact]:
+def _goal_facts(case: Scenario) -> Iterator[Fact]:
     for domain, goal in case.goal.items():
         constraints = case.constraints[domain]
         yield Fact("wants", spelled(constraints), domain)
@@ -496,7 +496,9 @@ def _goal_facts(case: Case) -> Iterator[Fact]:
             yield Fact("asks for", ", ".join(sorted(goal.requested)), domain)
 
 
-def _turn_views(case: Case, gold: GoldDialogue, predicted: Sequence[Turn]) -> Iterator[TurnView]:
+def _turn_views(
+    case: Scenario, gold: GoldDialogue, predicted: Sequence[Turn]
+) -> Iterator[TurnView]:
     progress = Progress(case.goal)
     has_offered: set[str] = set()
     for index, acts in enumerate(case.acts()):
@@ -530,7 +532,7 @@ def _turn_views(case: Case, gold: GoldDialogue, predicted: Sequence[Turn]) -> It
         yield TurnView(tuple(utterances), tuple(facts))
 
 
-def _offer(case: Case, domain: str, offered: tuple[str, ...]) -> Fact:
+def _offer(case: Scenario, domain: str, offered: tuple[str, ...]) -> Fact:
     goal, remark = case.goal[domain], ""
     if offered and goal.needs_offer is not NeedsOffer.NEVER:
         satisfying = len(goal.satisfying.intersection(offered))
@@ -539,7 +541,7 @@ def _offer(case: Case, domain: str, offered: tuple[str, ...]) -> Fact:
     return Fact("on offer", _venues(case, domain, offered, remark), domain)
 
 
-def _venues(case: Case, domain: str, ids: Sequence[str], remark: str = "") -> str:
+def _venues(case: Scenario, domain: str, ids: Sequence[str], remark: str = "") -> str:
     """Return the number of venues, a remark, and the first of their names."""
     if not ids:
         return "no venue"

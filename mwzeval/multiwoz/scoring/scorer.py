@@ -323,9 +323,8 @@ class Scorer:
         goal = self.gold.dialogues[dialogue.name].goal
         return Words(
             grounded=grounded,
-            facts=facts,
+            grounding=self.grounding,
             constraints={domain: part.informable for domain, part in goal.items()},
-            database=self.database,
             claims=claims_of(grounded, log, facts),
         )
 

@@ -80,9 +80,9 @@ def assert_unmet(words: Words, reason: Reason) -> None:
     named = {slot for slot, value in wanted.items() if f"{slot}={value}" in reason.text}
     met = {slot: value for slot, value in wanted.items() if slot not in named}
     assert named
-    assert venues <= set(words.database.find(domain, met))
+    assert venues <= set(words.grounding.database.find(domain, met))
     for slot in named:
-        assert not venues <= set(words.database.find(domain, {**met, slot: wanted[slot]}))
+        assert not venues <= set(words.grounding.database.find(domain, {**met, slot: wanted[slot]}))
 
 
 def assert_reasons_are_causes(scorer: Scorer, dialogue: NormalizedDialogue) -> Iterator[Reason]:

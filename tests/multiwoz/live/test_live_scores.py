@@ -234,6 +234,11 @@ def test_what_are_no_acts_is_told(lines: list[dict[str, Any]], expected: str) ->
         scored(*lines)
 
 
+def test_the_published_evaluator_refuses_dialogues_in_words() -> None:
+    with pytest.raises(InputError, match="--level acts"):
+        scored(line("smp0021"), scorer=LiveScorer(compat=CONVLAB2))
+
+
 @pytest.mark.integration
 def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
     scorer = LiveScorer("multiwoz-2.1", data=shared("data", "multiwoz"), compat=CONVLAB2)

@@ -16,8 +16,8 @@ from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.schema import PROVIDABLE
 from mwzeval.multiwoz.scoring.explanation import (
-    Case,
     Failure,
+    Scenario,
     explain,
     failures,
     repaired,
@@ -33,7 +33,7 @@ from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
 
 
-def is_won(case: Case, domain: str, outcome: str, slot: str | None) -> bool:
+def is_won(case: Scenario, domain: str, outcome: str, slot: str | None) -> bool:
     """Tell whether a domain informs, or has a requested slot counted, by the scorer itself.
 
     To offer nothing any longer, which is enough of a train, is not taken for a repair.
@@ -45,7 +45,7 @@ def is_won(case: Case, domain: str, outcome: str, slot: str | None) -> bool:
     return slot not in {PROVIDABLE[missing] for missing in result.missing}
 
 
-def assert_complete_and_true(case: Case) -> list[Failure]:
+def assert_complete_and_true(case: Scenario) -> list[Failure]:
     outcome, found = case.outcome(), failures(case)
     lost: list[tuple[str, str, str | None]] = (
         [
@@ -72,8 +72,8 @@ def assert_complete_and_true(case: Case) -> list[Failure]:
     return found
 
 
-def cases(checked: ScoredPredictions) -> Iterable[Case]:
-    return (Case.of(checked.scorer, dialogue) for dialogue in normalized(checked))
+def cases(checked: ScoredPredictions) -> Iterable[Scenario]:
+    return (Scenario.of(checked.scorer, dialogue) for dialogue in normalized(checked))
 
 
 def normalized(checked: ScoredPredictions) -> list[NormalizedDialogue]:
@@ -175,12 +175,12 @@ def case_of(
     requested: Iterable[str] = (),
     booked: Sequence[int] = (),
     annotated: Mapping[str, Any] | None = None,
-) -> Case:
+) -> Scenario:
     tables = {"hotel": HOTELS, "restaurant": [], "attraction": [], "train": []}
     database = Database(tables, "2021")
     satisfying = frozenset(database.find("hotel", wanted))
     goal = DomainGoal(satisfying, frozenset(requested), NeedsOffer.ALWAYS)
-    return Case(
+    return Scenario(
         goal={"hotel": goal},
         constraints={"hotel": wanted},
         turns=tuple(NormalizedTurn(*turn) for turn in turns),
@@ -306,13 +306,13 @@ TRAINS = [
 ]
 
 
-def train_case(wanted: Mapping[str, str], tracked: Mapping[str, str]) -> Case:
+def train_case(wanted: Mapping[str, str], tracked: Mapping[str, str]) -> Scenario:
     """Return a dialogue of a user who need not be told of a train, and is offered some."""
     rows = [{**row, "arriveBy": row["leaveAt"].replace(":20", ":50")} for row in TRAINS]
     tables = {"hotel": [], "restaurant": [], "attraction": [], "train": rows}
     database = Database(tables, "2021")
     goal = DomainGoal(frozenset(database.find("train", wanted)), frozenset(), NeedsOffer.IF_MADE)
-    return Case(
+    return Scenario(
         goal={"train": goal},
         constraints={"train": wanted},
         turns=(NormalizedTurn("TRAINID leaves soon", {"train": dict(tracked)}, ("train",)),),
