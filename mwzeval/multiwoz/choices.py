@@ -15,6 +15,7 @@ RULES: tuple[Rules, ...] = get_args(Rules)
 
 Fold = Literal["test", "dev", "train"]
 FOLDS: tuple[Fold, ...] = get_args(Fold)
+ALSO_CALLED = {"val": "dev"}
 
 AUTO: Final = "auto"
 LEXICALIZED: Final = "lexicalized"
@@ -42,9 +43,9 @@ CORPUS_NAMES = (
 
 
 def known_name(what: str, name: str, known: Sequence[Name]) -> Name:
-    """Return the one of the known names that is meant. Raises `UsageError` for any other."""
+    """Return which of the known names is meant. Raises `UsageError` for any other."""
     for candidate in known:
-        if candidate == name or candidate == f"multiwoz-{name}":
+        if candidate in (name, ALSO_CALLED.get(name), f"multiwoz-{name}"):
             return candidate
     # No hint for a year: the closest spelling is not the closest meaning.
     hint = "" if name.isdigit() else did_you_mean(name, known)

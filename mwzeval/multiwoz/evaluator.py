@@ -139,7 +139,7 @@ class Evaluator:
         fuzzy95, conventions = parse_rules(dst_rules)
         self.metrics = Metrics(bleu, success, richness, dst or fuzzy95, conventions, grounded)
         self.corpus = known_name("corpus", corpus, (AUTO, *CORPUS_NAMES))
-        self.fold: Fold = known_name("fold", "dev" if fold == "val" else fold, FOLDS)
+        self.fold: Fold = known_name("fold", fold, FOLDS)
         self.rules: Rules = known_name("rules", str(rules), RULES)
         self.data = data
         self.offline = offline

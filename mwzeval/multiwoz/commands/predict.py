@@ -22,7 +22,6 @@ from mwzeval.output import tell, warnings_behind
 
 RUN_ENDING = ".run.jsonl"
 """How the file beside the predictions ends, which has the messages."""
-FAILED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{shorten(output, 300)}: predictions go to a file .json or .jsonl")
     file = str(Path(output).with_suffix("")) + RUN_ENDING
     prices = None if arguments.prices is None else read_prices(arguments.prices)
-    fold = known_name("fold", "dev" if arguments.fold == "val" else arguments.fold, FOLDS)
+    fold = known_name("fold", arguments.fold, FOLDS)
     chosen = () if arguments.dialogues is None else (arguments.dialogues,)
     options = LiveOptions.of(arguments, goals=":".join((CORPUS, fold, *chosen)))
     setting = CorpusSetting(options, arguments.context)
@@ -142,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
         what = f"{missing:,} of {len(setting.items):,} dialogues are not in the predictions"
         why = f": {summary.problem}" if summary.is_stopped else ""
         tell(f"failed: {what}; only these are held when it is called again ({file}){why}")
-        return FAILED
+        return 1
     return 0
 
 

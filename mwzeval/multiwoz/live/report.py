@@ -114,7 +114,7 @@ class LiveScorer:
 
     def __post_init__(self) -> None:
         self.corpus = known_name("corpus", self.corpus, (AUTO, *CORPUS_NAMES))
-        self._fold = known_name("fold", "dev" if self.fold == "val" else self.fold, FOLDS)
+        self._fold = known_name("fold", self.fold, FOLDS)
         self._rules = known_name("rules", str(self.rules), RULES)
 
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
