@@ -48,7 +48,7 @@ test: lint unit
 # In addition everything that is slower to set up, with six times as many examples.
 test-all: .venv/everything lint
 	$(BIN)/mypy
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	$(PYTEST) -m "not slow" --hypothesis-profile thorough
 
 # What takes minutes: figures over many seeds. Every night, and before a release.

@@ -2,7 +2,7 @@
 
 Pages of `docs/` link to other files of the repository (the README, results of benchmarks,
 programs), and these link to each other. On the site such files are below `repository/`; Markdown
-and notebooks become pages. Another page, `options.md`, is the help of all verbs.
+and notebooks become pages. Another page, `options.md`, is the help of all commands.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _notebook(path: Path) -> str:
 
 
 def _options() -> str:
-    """Return the page with the help of all verbs, by benchmark where it differs."""
+    """Return the page with the help of all commands, by benchmark where it differs."""
     from mwzeval.benchmark import benchmarks
     from mwzeval.cli import VERBS, command_parser
 
@@ -126,7 +126,8 @@ def _options() -> str:
     os.environ["COLUMNS"] = "84"
     parts = [
         "# Every option",
-        "What `mwzeval VERB --help` prints. The [tables](command_line.md) are shorter.",
+        "This page shows what `mwzeval COMMAND --help` prints. [Command line](command_line.md) "
+        "describes what all commands share.",
     ]
     for verb in VERBS:
         parts.append(f"## {verb}")

@@ -1,4 +1,4 @@
-"""Make the figures of `docs/examples.md` again, by the commands that it shows.
+"""Make the figures of `docs/index.md` again, by the commands that it shows.
 
 Figures whose commands are not there (the pages of `report`) are screenshots.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from mwzeval.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-GALLERY = ROOT / "docs" / "examples.md"
+GALLERY = ROOT / "docs" / "index.md"
 IMAGES = GALLERY.parent / "images"
 FIGURE = re.compile(r"^mwzeval (plot .*) -o (\w+\.png)$", re.MULTILINE)
 

@@ -4,7 +4,7 @@ With the id of a unit: its goal, how each turn was scored, and the turn and reas
 the id of an item stands for all its trials. Without an id: how many units have each reason, by
 scope and in total, where a unit with a reason in several scopes counts once.
 With --against OTHER: where this system failed and another one succeeded, the worst first, with the
-user's words and both answers. Reasons: docs/reasons.md.
+user's words and both answers. Reasons: docs/explaining.md.
 """
 
 from __future__ import annotations

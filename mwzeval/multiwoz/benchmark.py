@@ -59,7 +59,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         choices=RESPONSES,
         help="lexicalized responses are delexicalised with the database before they are scored; "
         "delexicalized ones have placeholders; auto (default): as most of the input "
-        "(docs/delexicalization.md)",
+        "(docs/formats.md)",
     )
     add_unfilled(parser)
     add_corpus(parser)

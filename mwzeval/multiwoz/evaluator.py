@@ -90,7 +90,7 @@ class Evaluator:
     (docs/formats.md); `auto`: told by their shape. `tools` maps a system's own functions and
     arguments to those of the schema: a JSON file, or what is in it. `responses` says whether
     responses are `lexicalized`, and so to be delexicalised with the database before they are
-    scored, or `delexicalized`; `auto`: what most is (docs/delexicalization.md). `unfilled`
+    scored, or `delexicalized`; `auto`: what most is (docs/formats.md). `unfilled`
     are values of states that say that a slot is not filled, such as `none,not mentioned`; by
     default they are values like any other, and warned about. `grounded` adds what words say, held
     against the database, and bookings (docs/metrics.md).

@@ -45,4 +45,4 @@ def test_it_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: 
     assert not lost
     options = pages[tmp_path / "options.html"]
     assert all(f'id="{verb}"' in options for verb in ("evaluate", "pydial", "data"))
-    assert "Evaluator" in pages[tmp_path / "api.html"]
+    assert "Evaluator" in pages[tmp_path / "python.html"]

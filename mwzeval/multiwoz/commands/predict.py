@@ -2,7 +2,7 @@
 
 The agent is one of `mwzeval live`: rule, rule-convlab, silent, openai:MODEL, package.module:Name or
 file.py:Name. What it says and calls goes to OUTPUT.run.jsonl as dialogues end, with which the same
-command goes on when it was interrupted; see docs/predicting.md.
+command goes on when it was interrupted; see docs/formats.md.
 """
 
 from __future__ import annotations

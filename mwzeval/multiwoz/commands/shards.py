@@ -2,7 +2,7 @@
 
 Patterns ('predictions/*.jsonl.zst') and URLs (s3://…) name files, those of a pattern in the order
 of their names. Only sums are kept of each file: there are no intervals, and memory does not grow
-with the number of dialogues (docs/distributed.md).
+with the number of dialogues (docs/training.md).
 """
 
 from __future__ import annotations

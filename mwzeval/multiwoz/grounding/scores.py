@@ -1,7 +1,7 @@
 """The grounded scores of dialogues: rows, rates, names, and why a score failed.
 
 What is judged and how is in `claims.py`, `log.py` and `bookings.py`; all of it is defined, with
-examples, in `docs/metrics.md`, and kinds of reasons in docs/reasons.md.
+examples, in `docs/metrics.md`, and kinds of reasons in docs/explaining.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Nothing is guessed from the outcome: a failure comes with a pure function that repairs what the
 scorer judges, and the scorer's own steps show which repairs are needed. Where several turns could
-have won a domain, the turn that lacks least is reported (docs/reasons.md).
+have won a domain, the turn that lacks least is reported (docs/explaining.md).
 """
 
 from __future__ import annotations
