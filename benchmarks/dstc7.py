@@ -13,7 +13,6 @@ from mwzeval.dstc7.baselines.query import pool_best
 from mwzeval.dstc7.baselines.ranker import Baseline, bm25_vectors, predict, tfidf_vectors
 from mwzeval.dstc7.dialogues import read_examples
 from mwzeval.dstc7.evaluation import Gold, evaluate, score
-from mwzeval.dstc7.explain import explain_all
 from mwzeval.dstc7.tracks import RANKED, Track
 
 TRAIN = 100_000
@@ -38,10 +37,10 @@ def rows(_: Path) -> Iterator[Row]:
         files = write(folder, {"test": 1_000}, world)
         test, submission = files["test"], folder / "Ubuntu_subtask_1.json"
         predict(Baseline("random"), Track("ubuntu", 1), test, submission)
-        loaded = evaluate(submission, Gold(files["targets"], test)).loaded
-        took = 1000 * median_cpu(lambda: score(loaded).scored_table.scores())
+        evaluated = evaluate(submission, Gold(files["targets"], test))
+        took = 1000 * median_cpu(lambda: score(evaluated.loaded).scored_table.scores())
         yield at_most("DSTC7: scoring 1,000 × 100 after loading", took, "ms", SCORING_MS, 1)
-        took = 1000 * median_cpu(lambda: list(explain_all(loaded)))
+        took = 1000 * median_cpu(lambda: list(evaluated.explain_all()))
         yield Row("DSTC7: explaining 1,000 examples", f"{took:.0f} ms")
         for what, gold in (("targets", ["targets"]), ("targets, dialogues", ["targets", "test"])):
             arguments = [str(submission), *(str(files[name]) for name in gold)]

@@ -22,8 +22,8 @@ from mwzeval.crosswoz.corpus.folds import (
 from mwzeval.crosswoz.log import is_simulation, log_lines, revision_of
 from mwzeval.crosswoz.protocols import SYSTEM, USER
 from mwzeval.crosswoz.reading import (
+    header_value,
     read_predictions,
-    said_in_header,
 )
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.simulation import evaluate_simulation, validate_simulation
@@ -124,7 +124,7 @@ class CrossWozScorer(FileScorer):
     def _gold_of(self, raw: Any, file: str) -> Gold:
         """Return what raw predictions are scored against, as they or the options say."""
         ids = raw.keys() - {META} if isinstance(raw, Mapping) else ()
-        revision, fold = (said_in_header(raw, key) for key in ("revision", "split"))
+        revision, fold = (header_value(raw, key) for key in ("revision", "split"))
         return self._gold(file, revision, fold, ids)
 
     def _gold(

@@ -39,7 +39,7 @@ from mwzeval.crosswoz.corpus.names import (
     VENUE_DOMAINS,
     YES,
 )
-from mwzeval.crosswoz.corpus.ontology import TOLD
+from mwzeval.crosswoz.corpus.ontology import REQUESTABLE
 from mwzeval.crosswoz.protocols import Rng
 from mwzeval.errors import DataError
 
@@ -256,7 +256,7 @@ def _traffic(venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
     trips = []
     for domain in domains:
         start, end, *_ = rng.shuffled(venues)
-        trips.append(SubGoal(domain, {}, list(TOLD[domain]), ends=(start, end)))
+        trips.append(SubGoal(domain, {}, list(REQUESTABLE[domain]), ends=(start, end)))
     return trips
 
 

@@ -24,7 +24,7 @@ from mwzeval.crosswoz.corpus.file_shapes import chinese_text
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import NOT_AN_ACT, mistakes_in
 from mwzeval.crosswoz.goals import goal_type
-from mwzeval.crosswoz.reading import DIALOGUE, TURNS, checked_user_state, said_in_header
+from mwzeval.crosswoz.reading import DIALOGUE, TURNS, checked_user_state, header_value
 from mwzeval.crosswoz.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.reading import parse_json_lines, plain_name, read_bytes
@@ -103,7 +103,7 @@ def is_simulation(path: str | Path) -> bool:
 def revision_of(lines: Lines) -> str | None:
     """Return the revision that a log says it is about, None when it does not."""
     headers = ({META: line} if is_header(line) else line for _, line in lines[:2])
-    named = (said_in_header(line, "revision") for line in headers)
+    named = (header_value(line, "revision") for line in headers)
     return next((revision for revision in named if revision is not None), None)
 
 

@@ -122,7 +122,7 @@ def read_predictions(path: str | Path) -> Any:
     return dialogues
 
 
-def said_in_header(raw: Any, key: str) -> str | None:
+def header_value(raw: Any, key: str) -> str | None:
     """Return what the header of a raw file says as its `revision` or `split`, None for nothing."""
     header = raw.get(META) if isinstance(raw, Mapping) else None
     value = header.get(key) if isinstance(header, Mapping) else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from math import fsum, inf, isfinite
 
 from mwzeval.dstc7.dialogues import Example, Targets
-from mwzeval.dstc7.problems import note
 from mwzeval.dstc7.submission import MALFORMED, UNREADABLE, Ranking, Submission
 from mwzeval.dstc7.tracks import CHOICES, NONE, RANKED, SPEAKERS, Options, Track, track_of_file
 from mwzeval.errors import shorten
@@ -47,7 +47,7 @@ class DialogueChecks:
         for key in ("scenario", "messages-so-far"):
             if key in self._first:
                 name, message = self._first[key]
-                note(findings, "wrong-track", message, example=name, key=key)
+                findings.doubt("wrong-track", message, example=name, key=key)
         _report_lacking(findings, self._lacking, self._answers, "list")
 
 
@@ -61,7 +61,7 @@ def _report_lacking(
             f"{len(lacking)} of {answers} correct answers are not among the candidates, such as "
             f'"{shorten(identity)}" in the {where} of this example'
         )
-        note(findings, "gold-not-in-candidates", message, example=name, count=len(lacking))
+        findings.warning("gold-not-in-candidates", message, example=name, count=len(lacking))
 
 
 def check_file_name(file: str, track: Track, findings: Findings) -> None:
@@ -69,10 +69,10 @@ def check_file_name(file: str, track: Track, findings: Findings) -> None:
     named = track_of_file(file)
     if named is None:
         message = f"the official name of a submission for {track.name} is {track.file_name}"
-        note(findings, "file-name", message)
+        findings.warning("file-name", message)
     elif named.name != track.name:
         message = f"the name says {named.name}, but it is taken as one for {track.name}"
-        note(findings, "file-name", message)
+        findings.warning("file-name", message)
 
 
 def check_examples(
@@ -87,14 +87,15 @@ def check_examples(
             else "are these files of the same dataset, subtask and test set?"
         )
         message = f"none of the {len(submission)} examples is among the {len(targets)} {where}"
-        note(findings, "no-common-example", f"{message}: {advice}", fatal=is_sample)
+        report = findings.error if is_sample else findings.doubt
+        report("no-common-example", f"{message}: {advice}")
     for example in submission:
         if example not in targets:
-            note(findings, "unknown-example", "not among the targets", example=example)
+            findings.doubt("unknown-example", "not among the targets", example=example)
     for example in targets:
         if example not in submission:
             message = "not submitted; it counts as nothing found"
-            note(findings, "missing-example", message, example=example)
+            findings.doubt("missing-example", message, example=example)
 
 
 def check_targets(
@@ -104,7 +105,7 @@ def check_targets(
     for example, correct in targets.items():
         if NONE in correct and not track.has_none:
             message = f"NONE is an answer in subtask 4 only, not in {track.name}"
-            note(findings, "malformed-targets", message, example=example)
+            findings.error("malformed-targets", message, example=example)
     if pool is not None:
         answers = [(example, answer) for example, ids in targets.items() for answer in ids]
         lacking = [pair for pair in answers if pair[1] != NONE and pair[1] not in pool]
@@ -120,67 +121,56 @@ def check_ranking(
     findings: Findings,
 ) -> None:
     """Report what is wrong with a ranking; `candidates` is None where they are not known."""
-
-    def report(
-        kind: str,
-        message: str,
-        *,
-        index: int | None = None,
-        fatal: bool = False,
-        key: str | None = None,
-        count: int = 1,
-    ) -> None:
-        position = None if index is None else index + 1
-        place = {"example": example, "position": position, "key": key, "count": count}
-        note(findings, kind, message, fatal=fatal, **place)
-
+    error, doubt, warning = (
+        partial(of, example=example) for of in (findings.error, findings.doubt, findings.warning)
+    )
     if ranking is MALFORMED:
         return
     ids = ranking.ids
     if not ids:
-        report("empty-ranking", "the ranking is empty")
+        doubt("empty-ranking", "the ranking is empty")
         return
     is_fscore = options.metric == "fscore"
     at_least, at_most = _lengths(ids, candidates, track) if not is_fscore else (CHOICES, CHOICES)
     if len(ids) < at_least:
-        report("too-few-candidates", f"{len(ids)} of {at_least} candidates")
+        doubt("too-few-candidates", f"{len(ids)} of {at_least} candidates")
     if len(ids) > at_most:
         message = f"{len(ids)} candidates, where there may be {at_most}"
-        report("too-many-candidates", message, index=at_most)
+        doubt("too-many-candidates", message, position=at_most + 1)
     first: dict[str, int] = {}
-    for index, identity in enumerate(ids if ranking.has_repeats else ()):
-        if first.setdefault(identity, index) != index:
-            message = f'"{shorten(identity)}" was ranked before, at position {first[identity] + 1}'
-            report("duplicate-candidate", message, index=index)
+    for position, identity in enumerate(ids if ranking.has_repeats else (), start=1):
+        if first.setdefault(identity, position) != position:
+            message = f'"{shorten(identity)}" was ranked before, at position {first[identity]}'
+            doubt("duplicate-candidate", message, position=position)
     if NONE in ids and not track.has_none:
         message = f"NONE is an answer in subtask 4 only, not in {track.name}"
-        report("none-not-allowed", message, index=ids.index(NONE))
+        doubt("none-not-allowed", message, position=ids.index(NONE) + 1)
     if candidates is not None:
         where = "the pool" if track.has_pool else "the candidates of the example"
-        for index, identity in enumerate(ids):
+        for position, identity in enumerate(ids, start=1):
             if identity not in candidates and identity != NONE and identity[0] != UNREADABLE:
                 message = f'"{shorten(identity)}" is not among {where}'
-                report("unknown-candidate", message, index=index)
+                doubt("unknown-candidate", message, position=position)
 
     numbers = [n for n in ranking.confidences if n is not None and isfinite(n)]
     if not is_fscore:
         if sorted(numbers, reverse=True) != numbers:
             rising = next(i for i in range(1, len(numbers)) if numbers[i] > numbers[i - 1])
             message = "rankings whose order contradicts their confidences; --order says what counts"
-            report("not-sorted", message, index=rising)
+            warning("not-sorted", message, position=rising + 1)
     elif len(numbers) == len(ids):
         negative = [index for index, number in enumerate(numbers) if number < 0]
         for index in negative:
             message = f"a probability is not negative, found {numbers[index]:g}"
-            report("not-a-distribution", message, index=index, fatal=True)
+            error("not-a-distribution", message, position=index + 1)
         try:
             total = fsum(numbers)
         except OverflowError:
             total = inf
         if not negative and total == 0:
-            report("not-a-distribution", "all probabilities are 0", fatal=True)
+            error("not-a-distribution", "all probabilities are 0")
         elif not negative and abs(total - 1) > SUM_TOLERANCE:
-            report("not-a-distribution", f"the probabilities add up to {total:g}, not to 1")
+            doubt("not-a-distribution", f"the probabilities add up to {total:g}, not to 1")
 
     if lacking := ranking.confidences.count(None):
         message = f"{lacking} of {len(ids)} entries have no confidence"
@@ -188,15 +178,9 @@ def check_ranking(
         if is_needed:
             what = "the F-score" if is_fscore else "ranking by confidence"
             message += f", which {what} needs"
-        index = ranking.confidences.index(None)
-        report(
-            "missing-confidence",
-            message,
-            index=index,
-            fatal=is_needed,
-            key="confidence",
-            count=lacking,
-        )
+        position = ranking.confidences.index(None) + 1
+        report = error if is_needed else doubt
+        report("missing-confidence", message, position=position, key="confidence", count=lacking)
 
 
 def _lengths(

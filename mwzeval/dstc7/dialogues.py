@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7.json_array import items_of
-from mwzeval.dstc7.problems import note
 from mwzeval.dstc7.tracks import NONE, candidate_id, example_id
 from mwzeval.errors import InputError, did_you_mean, shorten
 from mwzeval.files.reading import read_text
@@ -98,7 +97,7 @@ def stream_examples(path: str | Path, findings: Findings | None = None) -> Itera
         except _Malformed as problem:
             kind, message, *key = problem.args
             where = "" if name else f"item {number} of the array: "
-            note(notes, kind, where + message, example=name, key=key[0] if key else None)
+            notes.error(kind, where + message, example=name, key=key[0] if key else None)
         else:
             seen.add(name)
             yield example
@@ -142,7 +141,7 @@ def _example(identity: str, raw: Mapping[str, Any], notes: Findings) -> Example:
     if profile is not None:
         _expect(profile, dict, "a profile is an object", "profile")
     for key, text in (ambiguous | more).items():
-        note(notes, "ambiguous-option", text, example=identity, key=key)
+        notes.warning("ambiguous-option", text, example=identity, key=key)
     if type(scenario) is str and scenario.strip().isdecimal() and len(scenario) < 9:
         scenario = int(scenario)
     return Example(
@@ -220,16 +219,16 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
         identity = candidate_id(raw)
         if not tab or identity is None:
             what = "no candidate-id" if tab else "fewer than two columns"
-            note(notes, "malformed-pool", f"line {number}: {what}")
+            notes.error("malformed-pool", f"line {number}: {what}")
         elif identity in pool:
             first = raw_ids[identity]
             as_what = "" if first == raw else f' (there as "{shorten(first)}")'
             message = f'line {number}: the candidate "{shorten(raw)}" was given before{as_what}'
-            note(notes, "duplicate-pool-candidate", message)
+            notes.error("duplicate-pool-candidate", message)
         else:
             pool[identity], raw_ids[identity] = utterance, raw
     if len(pool) != POOL_SIZE:
-        note(notes, "pool-size", f"{len(pool):,} candidates, where the official pool has 120,000")
+        notes.warning("pool-size", f"{len(pool):,} candidates, where the official pool has 120,000")
     if findings is None:
         notes.check()
     return pool
@@ -282,14 +281,14 @@ def parse_targets(text: str, findings: Findings, *, repeats: bool = False) -> Ta
             problem = "NONE stands alone or not at all"
         if problem or identity is None:
             example = identity if tab else None
-            note(findings, "malformed-targets", f"line {number}: {problem}", example=example)
+            findings.error("malformed-targets", f"line {number}: {problem}", example=example)
             continue
         if identity in targets:
             message = f"line {number}: the example was given before"
-            note(findings, "duplicate-target-example", message, example=identity)
+            findings.error("duplicate-target-example", message, example=identity)
         targets[identity] = correct
     if not text.strip():
-        note(findings, "no-targets", "there are no targets in it")
+        findings.error("no-targets", "there are no targets in it")
     return targets
 
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mwzeval.benchmark import ScoredFile
 from mwzeval.dstc7 import NAME, SCORING_REVISION
-from mwzeval.dstc7.explain import explain, explain_all
+from mwzeval.dstc7.explain import explain
 from mwzeval.dstc7.loading import SAMPLE_NOTE, Gold, Loaded, load
-from mwzeval.dstc7.measures import (
-    ANSWERABLE,
-    CUTOFFS,
-    NOTHING,
-    found_positions,
-    ranked_ids,
-    rows,
-    scored_table,
-)
+from mwzeval.dstc7.measures import ANSWERABLE, CUTOFFS, rows, scored_table
 from mwzeval.dstc7.tracks import Options, Track, track_from
 from mwzeval.errors import Problem
 from mwzeval.libraries import no_garbage_collection
@@ -32,12 +25,10 @@ from mwzeval.version import __version__, library_version
 __all__ = [
     "Gold",
     "Options",
-    "PerExample",
     "ScoredSubmission",
     "Track",
     "evaluate",
     "mean_final",
-    "per_example",
     "plain_metrics",
     "score",
     "validate",
@@ -47,7 +38,7 @@ ALIASES = {"recall10": "recall@10", "recall1": "recall@1"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredSubmission:
+class ScoredSubmission(ScoredFile):
     """A submission that has been scored: its rows, the measures over these, and warnings."""
 
     loaded: Loaded
@@ -85,17 +76,9 @@ class ScoredSubmission:
             aliases=ALIASES,
         )
 
-    def units(self) -> Sequence[str]:
-        """Return the ids of the examples, in order."""
-        return self.scored_table.table.units
-
     def explain(self, unit: str) -> Explanation:
         """Return what became of an example. Raises `UsageError` for an unknown one."""
         return explain(self.loaded, unit)
-
-    def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every example."""
-        return explain_all(self.loaded)
 
 
 def evaluate(
@@ -187,27 +170,6 @@ def plain_metrics(
         names = ("precision", "recall", "f1")
         metrics["none"] = {name: values[f"none.{name}", WHOLE] for name in names}
     return metrics
-
-
-@dataclass(frozen=True, slots=True)
-class PerExample:
-    """What one example is worth: the rank of the first right answer (0: none), and all ranks."""
-
-    example: str
-    rank: int
-    ranks: tuple[int, ...]
-    answers: tuple[str, ...]
-
-
-def per_example(loaded: Loaded) -> tuple[PerExample, ...]:
-    """Return where the right answers were ranked in each example, in the order of the targets."""
-    examples = []
-    for example, correct in loaded.targets.items():
-        answers = tuple(dict.fromkeys(correct))
-        ids = ranked_ids(loaded.submission.get(example, NOTHING), loaded.options)
-        ranks = found_positions(ids, answers)
-        examples.append(PerExample(example, ranks[0] if ranks else 0, ranks, answers))
-    return tuple(examples)
 
 
 def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:

@@ -4,8 +4,6 @@ lost a hit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mwzeval.dstc7.loading import Loaded
 from mwzeval.dstc7.measures import CUTOFFS, NOTHING, found_positions, ranked_ids, select
 from mwzeval.dstc7.tracks import NONE
@@ -34,11 +32,6 @@ same is in docs/dstc7.md."""
 
 RIGHT, SELECTED = "right", "selected"
 """Marks of a candidate: it is correct; the F-score counts it as selected."""
-
-
-def explain_all(loaded: Loaded) -> Iterator[Explanation]:
-    """Yield the explanations of all target examples, in their order."""
-    return (explain(loaded, example) for example in loaded.targets)
 
 
 def explain(loaded: Loaded, example: str) -> Explanation:

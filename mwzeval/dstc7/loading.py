@@ -19,7 +19,6 @@ from mwzeval.dstc7.checks import (
     check_targets,
 )
 from mwzeval.dstc7.dialogues import Example, Targets, read_pool, read_targets, stream_examples
-from mwzeval.dstc7.problems import note
 from mwzeval.dstc7.submission import Submission, read_submission
 from mwzeval.dstc7.tracks import NONE, Options, Track
 from mwzeval.errors import DataError, UsageError
@@ -111,7 +110,7 @@ def load(
             targets = dialogues.targets
             if not targets:
                 message = "no options-for-correct-answers in it: name a file of targets too"
-                note(of_dialogues, "no-targets", message)
+                of_dialogues.error("no-targets", message)
     if targets:
         check_targets(targets, track, pool, notes.of_file(str(gold.targets or gold.dialogues)))
     if has_pool != (pool is not None) or (gold.dialogues is None) != (dialogues is None):
@@ -164,7 +163,7 @@ def _read_dialogues(
     for name in submission:
         if name not in dialogues.examples:
             message = "examples were submitted that the dialogues lack: candidates unchecked"
-            note(findings, "unchecked-example", message, example=name)
+            findings.warning("unchecked-example", message, example=name)
     return dialogues
 
 

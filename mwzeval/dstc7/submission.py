@@ -13,9 +13,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from mwzeval.dstc7.problems import note
 from mwzeval.dstc7.tracks import Track, candidate_id, example_id, plain_id, track_of_file
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.reading import check_values, decoded, is_zip, read_text, read_zip, zip_names
@@ -48,11 +47,18 @@ UNREADABLE = "\0"
 Submission = Mapping[str, Ranking]
 """Canonical example id → ranking, in the order of the file."""
 
-Ranked = tuple[str, Sequence[tuple[int | str, float]]]
-"""An example's id, and its candidates with their confidences, the most confident first."""
+Scored = Sequence[tuple[int | str, float]]
+"""Candidates with their confidences, the most confident first."""
 
 
-def write_submission(path: str | Path, rankings: Iterable[Ranked]) -> None:
+class Ranked(NamedTuple):
+    """An example's id, and its candidates."""
+
+    example: str
+    entries: Sequence[tuple[str, float]]
+
+
+def write_submission(path: str | Path, rankings: Iterable[tuple[str, Scored]]) -> None:
     """Write a submission, one example a line: (example id, [(candidate id, confidence), …]), ….
 
     Candidates are written in the order given; ids that are numbers are written as numbers, like
@@ -61,7 +67,7 @@ def write_submission(path: str | Path, rankings: Iterable[Ranked]) -> None:
     write_atomically(path, submission_text(rankings))
 
 
-def submission_text(rankings: Iterable[Ranked]) -> str:
+def submission_text(rankings: Iterable[tuple[str, Scored]]) -> str:
     """Return the text of a submission, the same for the same rankings.
 
     Raises `ValueError` for a confidence that is not finite.
@@ -69,7 +75,7 @@ def submission_text(rankings: Iterable[Ranked]) -> str:
     return "[\n" + ",\n".join(_lines(rankings)) + "\n]\n"
 
 
-def _lines(rankings: Iterable[Ranked]) -> Iterator[str]:
+def _lines(rankings: Iterable[tuple[str, Scored]]) -> Iterator[str]:
     for example, ranking in rankings:
         entries = []
         for candidate, confidence in ranking:
@@ -158,7 +164,7 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
     """
     if type(raw) is not list:
         shape = '[{"example-id": …, "candidate-ranking": […]}, …]'
-        note(findings, "not-an-array", f"expected an array, {shape}, {found(raw)}")
+        findings.error("not-an-array", f"expected an array, {shape}, {found(raw)}")
         return {}
     submission: dict[str, Ranking] = {}
     for number, item in enumerate(raw, start=1):
@@ -167,7 +173,7 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
             continue
         if identity in submission:
             message = f"item {number} of the array: given before; the last one counts"
-            note(findings, "duplicate-example", message, example=identity)
+            findings.doubt("duplicate-example", message, example=identity)
             del submission[identity]
         submission[identity] = _ranking(item, identity, findings)
     return submission
@@ -176,14 +182,14 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
 def _identity(item: Any, number: int, findings: Findings) -> str | None:
     where, key = f"item {number} of the array", "example-id"
     if type(item) is not dict:
-        note(findings, "bad-type", f"{where}: expected an object, {found(item)}")
+        findings.error("bad-type", f"{where}: expected an object, {found(item)}")
     elif key not in item:
         old = "dialog-id"
         hint = f' — was "{old}" meant to be it?' if old in item else _near(key, item)
-        note(findings, "missing-field", f"{where} has no {key}{hint}", key=key)
+        findings.error("missing-field", f"{where} has no {key}{hint}", key=key)
     elif (identity := example_id(item[key])) is None:
         what = "empty text" if type(item[key]) is str else found(item[key])
-        note(findings, "bad-type", f"{where}: an {key} is a whole number, {what}", key=key)
+        findings.error("bad-type", f"{where}: an {key} is a whole number, {what}", key=key)
     else:
         return identity
     return None
@@ -197,14 +203,14 @@ def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranki
     key = "candidate-ranking"
     entries = item.get(key)
     if key not in item:
-        note(findings, "missing-field", f"no {key}{_near(key, item)}", example=example, key=key)
+        findings.error("missing-field", f"no {key}{_near(key, item)}", example=example, key=key)
     elif type(entries) is not list:
         message = f"expected a list of entries, {found(entries)}"
-        note(findings, "bad-type", message, example=example, key=key)
+        findings.error("bad-type", message, example=example, key=key)
     elif len(entries) > LONGEST_RANKING:
         message = f"{len(entries):,} candidates, where no pool has more than {LONGEST_RANKING:,}"
         place: dict[str, Any] = {"example": example, "position": LONGEST_RANKING + 1}
-        note(findings, "too-many-candidates", message, fatal=True, **place)
+        findings.error("too-many-candidates", message, **place)
     else:
         ids, confidences = _well_formed(entries) or _checked(entries, example, findings)
         return Ranking(tuple(ids), tuple(confidences), len(set(ids)) < len(ids))
@@ -240,13 +246,13 @@ def _checked(entries: list[Any], example: str, findings: Findings) -> Entries:
         confidence: float | None = math.nan
         if type(entry) is not dict:
             message = f'expected an object, {{"candidate-id": …, "confidence": …}}, {found(entry)}'
-            note(findings, "bad-type", message, **place)
+            findings.error("bad-type", message, **place)
         elif (key := "candidate-id") not in entry:
-            note(findings, "missing-field", f"no {key}{_near(key, entry)}", **place, key=key)
+            findings.error("missing-field", f"no {key}{_near(key, entry)}", **place, key=key)
         elif (known := candidate_id(entry[key])) is None:
             what = "empty text" if type(entry[key]) is str else found(entry[key])
             message = f"a {key} is text or a whole number, {what}"
-            note(findings, "bad-type", message, **place, key=key)
+            findings.error("bad-type", message, **place, key=key)
         else:
             identity = known
             confidence = _confidence(entry, findings, place)
@@ -273,5 +279,5 @@ def _confidence(
     else:
         what = f'found "{shorten(raw)}"' if type(raw) is str else found(raw)
     message = f"a confidence is a finite number, {what}"
-    note(findings, "bad-confidence", message, **place, key="confidence")
+    findings.error("bad-confidence", message, **place, key="confidence")
     return math.nan

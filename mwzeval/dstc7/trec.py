@@ -15,7 +15,6 @@ from pathlib import Path
 
 from mwzeval.dstc7.dialogues import Targets, lines_of
 from mwzeval.dstc7.measures import ranked_ids
-from mwzeval.dstc7.problems import note
 from mwzeval.dstc7.submission import Ranked, Submission
 from mwzeval.dstc7.tracks import Options, candidate_id, example_id
 from mwzeval.errors import UsageError, shorten
@@ -67,11 +66,11 @@ def read_run(path: str | Path) -> list[Ranked]:
         known = scored.setdefault(example, {})
         if identity in known:
             message = f'line {number}: "{shorten(identity)}" was ranked before'
-            note(findings, "duplicate-candidate", message, example=example)
+            findings.doubt("duplicate-candidate", message, example=example)
         known.setdefault(identity, score)
     findings.check()
     return [
-        (example, sorted(ranking.items(), key=lambda item: -item[1]))
+        Ranked(example, sorted(ranking.items(), key=lambda item: -item[1]))
         for example, ranking in scored.items()
     ]
 
@@ -91,7 +90,7 @@ def read_qrels(path: str | Path) -> Targets:
     for example, ids in correct.items():
         if not ids:
             message = "no candidate is relevant (NONE would say that none is right)"
-            note(findings, "malformed-targets", message, example=example)
+            findings.error("malformed-targets", message, example=example)
     findings.check()
     return {example: tuple(ids) for example, ids in correct.items()}
 
@@ -104,7 +103,7 @@ def _rows(
         columns = line.split()
         if len(columns) != count:
             message = f"line {line_number}: expected {count} columns, found {len(columns)}"
-            note(findings, "malformed-trec", message)
+            findings.error("malformed-trec", message)
             continue
         example, identity = example_id(columns[0]), candidate_id(columns[2])
         try:
@@ -114,7 +113,7 @@ def _rows(
         if not isfinite(number) or example is None or identity is None:
             found = shorten(columns[column])
             message = f'line {line_number}: a {what} is a finite number, found "{found}"'
-            note(findings, "malformed-trec", message, example=example)
+            findings.error("malformed-trec", message, example=example)
         else:
             yield line_number, example, identity, number
 

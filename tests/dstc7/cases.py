@@ -34,6 +34,12 @@ def golden(name: str) -> list[dict[str, Any]]:
     return cases
 
 
+def ranks(evaluated: ScoredSubmission) -> list[int]:
+    """Return the rank of the first right answer of each example, 0 where none is ranked."""
+    reciprocal = evaluated.scored_table.table.column("reciprocal_rank")
+    return [round(1 / value) if value else 0 for value in reciprocal.tolist()]
+
+
 def submission_of(
     rankings: Mapping[str, str | Sequence[tuple[str, float]]],
 ) -> list[dict[str, Any]]:

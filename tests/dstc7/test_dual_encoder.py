@@ -28,6 +28,7 @@ from mwzeval.dstc7.baselines.dual_encoder import (
 )
 from mwzeval.dstc7.baselines.query import Query
 from mwzeval.errors import InputError, UsageError
+from mwzeval.neural.state import set_weights
 from tests.dstc7.conversations import SMALL, conversations
 
 TRAINING, DEV = conversations(320, seed=1), conversations(40, seed=2)
@@ -126,7 +127,8 @@ def test_learning_and_ranking_have_the_scores_of_the_formula(is_shared: bool) ->
         name: generator.standard_normal(shape).astype(np.float32)
         for name, shape in weight_shapes(settings, WORDS).items()
     }
-    model = DualEncoder(settings, Vocabulary((), WORDS), weights)
+    model = DualEncoder(settings, Vocabulary((), WORDS))
+    set_weights(model.state_dict(), weights)
     contexts, candidates = context_bags(CONTEXTS, settings), candidate_bags(CANDIDATES, settings)
     expected = [[by_formula(weights, model.sides, c, r) for r in CANDIDATES] for c in CONTEXTS]
     left, right = model.encode(contexts, 0), model.encode(candidates, 1)

@@ -13,7 +13,6 @@ from mwzeval.dstc7.evaluation import (
     Options,
     Track,
     evaluate,
-    per_example,
     plain_metrics,
     score,
 )
@@ -22,7 +21,7 @@ from mwzeval.dstc7.measures import NOTHING, select
 from mwzeval.dstc7.submission import check_submission
 from mwzeval.errors import InputError
 from mwzeval.scores.findings import Findings
-from tests.dstc7.cases import Folder, golden, kinds, loaded
+from tests.dstc7.cases import Folder, golden, kinds, loaded, ranks
 from tests.places import read_json, shared
 
 pytestmark = pytest.mark.integration
@@ -73,7 +72,7 @@ def test_scores_are_those_of_the_specification(case: dict[str, Any]) -> None:
     evaluated = score(inputs)
     ranking = plain_metrics(evaluated)["ranking"]
     assert ranking["n"] == spec["n"]
-    assert [unit.rank for unit in per_example(inputs)] == spec["ranks"]
+    assert ranks(evaluated) == spec["ranks"]
     for k in CUTOFFS:
         assert ranking["recall"][k] == close(spec["hit"][k])
         assert ranking["set_recall"][k] == close(spec["set_recall"][k])
@@ -90,8 +89,9 @@ def test_compat_2018_gives_the_figures_of_the_old_script(case: dict[str, Any]) -
     original = case["original"]
     options = Options(compat="2018")
     inputs = loaded(case["predictions"], case["targets_tsv"], track_of(case), options)
-    ranking = plain_metrics(score(inputs))["ranking"]
-    assert [unit.rank for unit in per_example(inputs)] == original["ranks"]
+    evaluated = score(inputs)
+    ranking = plain_metrics(evaluated)["ranking"]
+    assert ranks(evaluated) == original["ranks"]
     for k in ("1", "10", "50", "100"):
         assert ranking["recall"][k] == close(original["recall"][f"R@{k}"])
     assert ranking["mrr"] == close(original["mrr"])
@@ -162,7 +162,7 @@ def test_a_thousand_examples_of_a_hundred_candidates() -> None:
         Track("ubuntu", 1),
     )
     ranking = plain_metrics(evaluated)["ranking"]
-    assert [unit.rank for unit in per_example(evaluated.loaded)] == expected["ranks"]
+    assert ranks(evaluated) == expected["ranks"]
     assert ranking["recall"] == {k: close(v) for k, v in expected["hit"].items()}
     assert ranking["set_recall"] == {k: close(v) for k, v in expected["set_recall"].items()}
     assert [ranking[name] for name in ("mrr", "map", "final")] == [

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mwzeval.dstc7.baselines.knowledge import read_knowledge
-from mwzeval.dstc7.baselines.query import Knowledge, Ranking
+from mwzeval.dstc7.baselines.query import Knowledge
 from mwzeval.dstc7.baselines.ranker import (
     BASELINES,
     DUAL_ENCODER,
@@ -26,6 +26,7 @@ from mwzeval.dstc7.baselines.ranker import (
 )
 from mwzeval.dstc7.evaluation import evaluate, validate
 from mwzeval.dstc7.loading import Gold
+from mwzeval.dstc7.submission import Ranked
 from mwzeval.dstc7.tracks import NONE, SUBTASKS, Options, Track
 from mwzeval.errors import InputError, UsageError
 from tests.dstc7.conversations import SMALL, conversations, write_dialogues
@@ -131,7 +132,7 @@ def test_what_a_baseline_writes_is_valid(
 def test_scores_become_probabilities(
     scores: list[float], are_logarithms: bool, expected: list[float]
 ) -> None:
-    ranking = Ranking("1", tuple((f"C{place}", score) for place, score in enumerate(scores)))
+    ranking = Ranked("1", tuple((f"C{place}", score) for place, score in enumerate(scores)))
     choices = as_choices(ranking, are_logarithms=are_logarithms)
     assert [score for _, score in choices.entries] == pytest.approx(expected)
 

@@ -15,7 +15,6 @@ from scipy import sparse
 from mwzeval.dstc7.baselines.query import (
     BLOCK,
     Query,
-    Ranking,
     Vectors,
     best,
     list_scores,
@@ -32,6 +31,7 @@ from mwzeval.dstc7.baselines.ranker import (
     tfidf_vectors,
     tune,
 )
+from mwzeval.dstc7.submission import Ranked
 from mwzeval.dstc7.tracks import NONE
 
 CANDIDATES = [
@@ -194,12 +194,12 @@ def test_the_best_of_a_pool_are_those_of_all_dot_products(with_dense: bool) -> N
 SCORES = st.lists(st.integers(-3, 6).map(float), min_size=1, max_size=14)
 
 
-def ranking(scores: list[float]) -> Ranking:
+def ranking(scores: list[float]) -> Ranked:
     ordered = sorted(scores, reverse=True)
-    return Ranking("1", tuple((f"C{place}", score) for place, score in enumerate(ordered)))
+    return Ranked("1", tuple((f"C{place}", score) for place, score in enumerate(ordered)))
 
 
-def final_score(rankings: list[Ranking], correct: list[str], threshold: float) -> float:
+def final_score(rankings: list[Ranked], correct: list[str], threshold: float) -> float:
     """Return (MRR + Recall@10) / 2 with NONE put where its score says, as by the specification."""
     total = 0.0
     for before, right in zip(rankings, correct, strict=True):

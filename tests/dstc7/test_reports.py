@@ -14,7 +14,6 @@ from mwzeval.dstc7.evaluation import (
     ScoredSubmission,
     evaluate,
     mean_final,
-    per_example,
     score,
 )
 from mwzeval.dstc7.explain import explain
@@ -32,6 +31,7 @@ from tests.dstc7.cases import (
     WITH_NONE,
     Folder,
     loaded,
+    ranks,
     sample_submission,
     scores,
     submission_of,
@@ -92,7 +92,7 @@ def test_a_mean_over_tracks_says_what_it_covers() -> None:
 
 def test_an_example_is_explained_with_its_context_and_what_stood_above() -> None:
     evaluated = sample("overlap")
-    rank = {unit.example: unit.rank for unit in per_example(evaluated.loaded)}
+    rank = dict(zip(evaluated.units(), ranks(evaluated), strict=True))
     example = next(name for name, place in rank.items() if 1 < place <= 10)
     explanation = explain(evaluated.loaded, example)
     said = evaluated.loaded.examples[example].messages

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dstc7.evaluation import Options, Track, per_example
+from mwzeval.dstc7.evaluation import Options, Track
 from mwzeval.errors import InputError
 from tests.dstc7.cases import (
     SEVERAL,
@@ -16,6 +16,7 @@ from tests.dstc7.cases import (
     WITH_NONE,
     Folder,
     kinds,
+    ranks,
     scores,
     submission_of,
     targets_of,
@@ -92,7 +93,7 @@ def test_w6_repeats_are_an_error_or_taken_out(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         folder.evaluated(raw, targets, options=STRICT)
     evaluated = folder.evaluated(raw, targets)
-    assert per_example(evaluated.loaded)[0].rank == 2
+    assert ranks(evaluated)[0] == 2
     assert scores(evaluated)["mrr"] == 0.5
 
 
@@ -104,7 +105,7 @@ def test_w8_the_order_is_that_of_the_list_or_of_the_confidences(
     targets, options = targets_of({"1": "C"}), Options(order=order)
     folder = Folder(tmp_path)
     evaluated = folder.evaluated(raw, targets, options=options)
-    assert per_example(evaluated.loaded)[0].rank == rank
+    assert ranks(evaluated)[0] == rank
     assert "not-sorted" in kinds(folder.problems(raw, targets, options=options), "warning")
 
 
@@ -116,7 +117,7 @@ def test_equal_confidences_keep_the_order_of_the_list(
     evaluated = Folder(tmp_path).evaluated(
         raw, targets_of({"1": answer}), options=Options(order="confidence")
     )
-    assert per_example(evaluated.loaded)[0].rank == rank
+    assert ranks(evaluated)[0] == rank
 
 
 def test_f4_has_a_macro_mean_that_is_labelled_as_ours(tmp_path: Path) -> None:

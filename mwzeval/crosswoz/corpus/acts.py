@@ -94,7 +94,7 @@ _NOTHING_FOUND = 2
 _CLOSINGS = {"reqmore": 7, "thank": 8, "bye": 9}
 
 
-class Said(NamedTuple):
+class Mention(NamedTuple):
     """A value that a sentence says, and the placeholder that stands for it in templates."""
 
     placeholder: str
@@ -129,10 +129,10 @@ def parse_key(text: str) -> Key:
 
 def spelled_key(acts: Iterable[Act]) -> str:
     """Return the key of a turn as template files spell it: in the order in which acts are said."""
-    return TOGETHER.join(map(act_key, as_said(acts)))
+    return TOGETHER.join(map(act_key, in_turn_order(acts)))
 
 
-def as_said(acts: Iterable[Act]) -> Acts:
+def in_turn_order(acts: Iterable[Act]) -> Acts:
     """Return acts in the order of a turn: greetings first, offers, requests, farewell last."""
     return tuple(sorted(acts, key=lambda act: (_place(act), act_key(act))))
 
@@ -145,7 +145,7 @@ def _place(act: Act) -> int:
     return _OPENINGS.get(act.intent, _OPENINGS[INFORM])
 
 
-def said_values(acts: Iterable[Act]) -> tuple[Said, ...]:
+def mentions_of(acts: Iterable[Act]) -> tuple[Mention, ...]:
     """Return the values that a sentence for the acts should have, in their order.
 
     These are the values of Inform and Recommend acts, and the services that are told or asked for;
@@ -158,13 +158,13 @@ def said_values(acts: Iterable[Act]) -> tuple[Said, ...]:
     for key, act in listed:
         seen[key] += 1
         value = value_of(act)
-        if value and is_said(act):
+        if value and has_mention(act):
             number = str(seen[key]) if counts[key] > 1 else ""
-            said.append(Said(f"[{key}{number}]", value))
+            said.append(Mention(f"[{key}{number}]", value))
     return tuple(said)
 
 
-def is_said(act: Act) -> bool:
+def has_mention(act: Act) -> bool:
     """Tell whether a sentence should say the act's value, or the service that it is about."""
     if act.value == NOTHING:
         return False

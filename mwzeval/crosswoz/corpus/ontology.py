@@ -45,7 +45,7 @@ from mwzeval.crosswoz.corpus.names import (
 from mwzeval.errors import did_you_mean, shorten
 
 NOT_AN_ACT = "not-an-act"
-TOLD = {
+REQUESTABLE = {
     ATTRACTION: (ADDRESS, PHONE),
     RESTAURANT: (ADDRESS, PHONE, OPEN_HOURS),
     HOTEL: (ADDRESS, PHONE),
@@ -53,7 +53,7 @@ TOLD = {
     TAXI: (CAR_TYPE, CAR_PLATE),
 }
 """Domain → slots that can be asked for and told, but are no part of a system state."""
-ACT_SLOTS = {domain: (*slots, *TOLD[domain]) for domain, slots in STATE_SLOTS.items()}
+ACT_SLOTS = {domain: (*slots, *REQUESTABLE[domain]) for domain, slots in STATE_SLOTS.items()}
 """Domain → slots that acts may have; a hotel's service X is one of its own, `酒店设施-X`."""
 SIDES = {
     "user": (USER_INTENTS, USER_GENERAL),

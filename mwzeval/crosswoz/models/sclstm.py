@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mwzeval.crosswoz.corpus.acts import Acts, act_key, is_said, value_of
+from mwzeval.crosswoz.corpus.acts import Acts, act_key, has_mention, value_of
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, check_characters
 from mwzeval.crosswoz.corpus.file_shapes import is_texts
 from mwzeval.crosswoz.corpus.normalization import words_of
@@ -76,7 +76,7 @@ def _numbered(key: str, seen: Counter[str]) -> str:
 def placeholder_values(acts: Acts) -> dict[str, str]:
     """Return placeholder → value of all acts whose value a sentence should say."""
     pairs = zip(features(acts), acts, strict=True)
-    return {f"[{feature}]": value_of(act) for feature, act in pairs if is_said(act)}
+    return {f"[{feature}]": value_of(act) for feature, act in pairs if has_mention(act)}
 
 
 def examples_of(dialogues: Sequence[Dialogue], side: Side) -> list[Example]:
@@ -100,7 +100,7 @@ def tokens_of(utterance: str, acts: Acts) -> tuple[str, ...] | None:
     """
     waiting: dict[str, list[str]] = {}
     for act in acts:
-        if is_said(act) and (value := value_of(act)):
+        if has_mention(act) and (value := value_of(act)):
             waiting.setdefault(value, []).append(act_key(act))
     if not waiting:
         return words_of(utterance)
@@ -312,16 +312,16 @@ class SclstmNetwork(nn.Module):
         for place in range(parts.shape[1]):
             states.append(self.cell(states[-1], parts[:, place]))
         hidden = torch.stack([state.hidden for state in states[1:]], dim=1)
-        is_said = torch.arange(parts.shape[1]) < (lengths - 1).unsqueeze(1)
+        is_inside = torch.arange(parts.shape[1]) < (lengths - 1).unsqueeze(1)
         scores = self.log_probabilities(functional.dropout(hidden, dropout))
         chosen = scores.gather(2, tokens[:, 1:].unsqueeze(2)).squeeze(2)
         left = torch.stack([state.acts for state in states], dim=1)
         steps = torch.linalg.vector_norm(left[:, 1:] - left[:, :-1], dim=2)
         at_the_end = left[torch.arange(len(acts)), lengths - 1]
         return Losses(
-            -(chosen * is_said).sum(),
+            -(chosen * is_inside).sum(),
             torch.linalg.vector_norm(at_the_end, dim=1).sum()
-            + STEP_COST * ((STEP_BASE**steps) * is_said).sum(),
+            + STEP_COST * ((STEP_BASE**steps) * is_inside).sum(),
         )
 
 

@@ -34,7 +34,7 @@ from mwzeval.crosswoz.tracks import (
 from mwzeval.crosswoz.user import RuleSimulator
 
 GOLD, COPY_PREVIOUS, CEILING = "gold", "copy_previous", "ceiling"
-BESIDE = {
+REFERENCES = {
     GOLD: "gold as prediction",
     COPY_PREVIOUS: "copy of the turn before",
     CEILING: "gold acts without values",
@@ -190,7 +190,7 @@ def gold_file(fold: Fold, track: str, keys: Sequence[str], **meta: Any) -> dict[
         for plain in map(plain_exchange, gold_exchanges(dialogue)):
             yield {key: plain[key] for key in keys}
 
-    return predictions_file(fold, track, exchanges, system=BESIDE[GOLD], **meta)
+    return predictions_file(fold, track, exchanges, system=REFERENCES[GOLD], **meta)
 
 
 BASELINES = (

@@ -22,9 +22,9 @@ from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, Gold
 from mwzeval.crosswoz.protocols import SYSTEM, USER
 from mwzeval.crosswoz.reading import Predicted
 from mwzeval.crosswoz.scoring.baselines import (
-    BESIDE,
     CEILING,
     GOLD,
+    REFERENCES,
     ceiling_exchanges,
     copied_exchanges,
     gold_exchanges,
@@ -92,10 +92,10 @@ class ScoredPredictions(ScoredFile):
 
         Behind them come those of the baselines, as `gold.dst.joint_single_turn`.
         """
-        beside = self.beside()
+        beside = self.reference_scores()
         of_baselines = [
             replace(score, name=f"{baseline}.{score.name}", label=f"{score.label}, {text}")
-            for baseline, text in BESIDE.items()
+            for baseline, text in REFERENCES.items()
             for score in beside.get(baseline, ())
         ]
         scores = self.scored_table.scores(resampling)
@@ -106,14 +106,14 @@ class ScoredPredictions(ScoredFile):
             warnings=self.warnings,
             meta=_meta(self.checked),
             benchmark=NAME,
-            references=BESIDE,
+            references=REFERENCES,
             aliases=ALIASES,
         )
 
-    def beside(self) -> dict[str, tuple[Score, ...]]:
+    def reference_scores(self) -> dict[str, tuple[Score, ...]]:
         """Return the main scores of the baselines on the same dialogues, baseline → scores."""
         found = {}
-        for baseline in BESIDE:
+        for baseline in REFERENCES:
             kept: list[Score] = []
             for track, scores in zip(self.checked.tracks, self.scores, strict=True):
                 source = _baseline(baseline, track, self.checked, scores)
@@ -230,7 +230,7 @@ def _scores_of(track: Track, checked: CheckedPredictions) -> TrackScores:
 def _baseline(
     baseline: str, track: Track, checked: CheckedPredictions, scores: TrackScores
 ) -> Source | None:
-    """Return the predictions of a `baseline` (a name of `BESIDE`) in a track.
+    """Return the predictions of a `baseline` (a name of `REFERENCES`) in a track.
 
     They are conditioned as the system's are, and have what `scores` need of them. None where the
     baseline makes no sense in the track.

@@ -307,7 +307,9 @@ class StateScores(TrackScores):
                 for kind in ("turns", *right):
                     key = f"dst.{kind}@{scope}"
                     row[key] = row.get(key, 0) + 1
-            slots.append((_filled(state), _filled(target), (gold.goal_type,)))
+            wanted = _filled(target)
+            found = wanted if state == target else _filled(state)
+            slots.append((found, wanted, (gold.goal_type,)))
         return row | SLOTS.row(slots)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:

@@ -314,7 +314,7 @@ AFFIRMATIONS = re.compile("有|提供|是的|可以|支持|能")
 SENTENCES = re.compile(r"[。！？!?;；，,\n]")
 
 
-def told_in(response: str, slot: str, held: object, *, asked: bool = False) -> Value:
+def answer_in(response: str, slot: str, held: object, *, asked: bool = False) -> Value:
     """Return the value that a response tells of a slot, as far as it is the database's `held`.
 
     "" when it does not: words that say something else are no answer. Services are told by a
@@ -443,7 +443,7 @@ ENDS = (DEPARTURE, DESTINATION)
 
 
 @dataclass(slots=True)
-class _Told:
+class _Answers:
     """What the system has told about one sub-goal so far."""
 
     name: str = ""
@@ -459,7 +459,7 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
     Ordinary constraints have their final values. Where the system's acts are predicted they say
     what it tells; otherwise its words do, as far as they hold what the database has.
     """
-    told = {line.subgoal: _Told() for line in gold.goal}
+    answers = {line.subgoal: _Answers() for line in gold.goal}
     by_acts = False
     for number, subgoals in enumerate(subgoals_by_exchange(gold)):
         said = predicted[number]
@@ -471,16 +471,16 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
                 for act in gold.exchanges[number].user.acts
                 if act.intent == REQUEST and act.domain == domain
             )
-            _take(told[subgoal], domain, said, asked, following[0] if following else None)
+            _add_answers(answers[subgoal], domain, said, asked, following[0] if following else None)
     pairs = zip(gold.goal, gold.final_goal, strict=True)
     names = {line.subgoal: line.value for line in gold.final_goal if line.slot == NAME}
-    for subgoal, of in told.items():
+    for subgoal, of in answers.items():
         # A user who has named the venue needs not be told.
         wanted = next((w for w in gold.goal if (w.subgoal, w.slot) == (subgoal, NAME)), None)
         if wanted is not None and wanted.value and not wanted.refers and not of.name:
             of.name = str(names[subgoal])
     return tuple(
-        _final(wanted, final, told[wanted.subgoal], database, by_acts=by_acts)
+        _final(wanted, final, answers[wanted.subgoal], database, by_acts=by_acts)
         for wanted, final in pairs
     )
 
@@ -503,28 +503,32 @@ def subgoals_by_exchange(gold: Dialogue) -> Iterator[Mapping[str, int]]:
         yield before
 
 
-def _take(
-    told: _Told, domain: str, said: Predicted, asked: frozenset[str], following: Exchange | None
+def _add_answers(
+    answers: _Answers,
+    domain: str,
+    said: Predicted,
+    asked: frozenset[str],
+    following: Exchange | None,
 ) -> None:
     if said.response:
-        told.responses.append((said.response, asked))
+        answers.responses.append((said.response, asked))
     state = (said.state or {}).get(domain, {})
     if domain in TRAFFIC_DOMAINS:
-        told.ends |= {end: state[end] for end in ENDS if state.get(end)}
+        answers.ends |= {end: state[end] for end in ENDS if state.get(end)}
     if said.system_acts is None:
-        names = spoken_names(said.response or "", (said.selected or {}).get(domain, ()))
+        names = mentioned_names(said.response or "", (said.selected or {}).get(domain, ()))
     else:
         names = [act.value for act in said.system_acts if _names(act, domain)]
         for act in said.system_acts:
             if act.intent == INFORM and act.domain == domain and act.slot != NAME:
-                told.values.setdefault(act.slot, []).append(act.value)
+                answers.values.setdefault(act.slot, []).append(act.value)
     if names:
         heard = following.user.acts if following else ()
         wanted = [act.value for act in heard if _names(act, domain) and act.value in names]
-        told.name = (wanted or names)[0]
+        answers.name = (wanted or names)[0]
 
 
-def spoken_names(response: str, selected: Sequence[str]) -> list[str]:
+def mentioned_names(response: str, selected: Sequence[str]) -> list[str]:
     """Return the selected names that a response says, in their order.
 
     Of names within names (a restaurant and its branch) only the longest counts.
@@ -544,17 +548,22 @@ def _names(act: Act, domain: str) -> bool:
 
 
 def _final(
-    wanted: SemanticTuple, final: SemanticTuple, told: _Told, database: Database, *, by_acts: bool
+    wanted: SemanticTuple,
+    final: SemanticTuple,
+    answers: _Answers,
+    database: Database,
+    *,
+    by_acts: bool,
 ) -> SemanticTuple:
     if wanted.domain in TRAFFIC_DOMAINS and wanted.slot in ENDS:
-        return wanted.with_value(told.ends.get(wanted.slot, ""))
+        return wanted.with_value(answers.ends.get(wanted.slot, ""))
     if wanted.slot == NAME:
-        return wanted.with_value(told.name)
+        return wanted.with_value(answers.name)
     if wanted.value:
         return wanted.with_value(final.value)
     if by_acts:
-        return wanted.with_value(_listed(wanted.slot, told.values.get(wanted.slot, [])))
-    return wanted.with_value(_spoken(wanted, told, database))
+        return wanted.with_value(_listed(wanted.slot, answers.values.get(wanted.slot, [])))
+    return wanted.with_value(_mentioned(wanted, answers, database))
 
 
 def _listed(slot: str, values: Sequence[str]) -> Value:
@@ -565,15 +574,15 @@ def _listed(slot: str, values: Sequence[str]) -> Value:
     return NOTHING if values[-1] == NOTHING else tuple(v for v in values if v != NOTHING)
 
 
-def _spoken(wanted: SemanticTuple, told: _Told, database: Database) -> Value:
+def _mentioned(wanted: SemanticTuple, answers: _Answers, database: Database) -> Value:
     domain, slot = wanted.domain, wanted.slot
     if domain in TRAFFIC_DOMAINS:
-        held: object = database.trip_facts(domain, told.ends).get(slot)
+        held: object = database.trip_facts(domain, answers.ends).get(slot)
     else:
-        venue = database.named(domain, told.name)
+        venue = database.named(domain, answers.name)
         held = None if venue is None else venue.record.get(_record_slot(slot))
-    for response, asked in reversed(told.responses):
-        value = told_in(response, slot, held, asked=slot in asked)
+    for response, asked in reversed(answers.responses):
+        value = answer_in(response, slot, held, asked=slot in asked)
         if value:
             return value
     return ""

@@ -24,7 +24,7 @@ from mwzeval.crosswoz.corpus.acts import (
     Acts,
     Key,
     lowered,
-    said_values,
+    mentions_of,
     turn_key,
 )
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
@@ -71,7 +71,7 @@ def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
     `venue_names`.
     """
     rest, found = PLACEHOLDER.subn(" ", text.lower())
-    told = Counter(said.value.lower() for said in said_values(acts))
+    told = Counter(said.value.lower() for said in mentions_of(acts))
     for value in sorted(told, key=lambda value: (-len(value), value)):
         found += max(0, rest.count(value) - told[value])
         rest = rest.replace(value, "\n")
@@ -238,7 +238,7 @@ class NlgScorer:
             if len(texts) != len(acts[name]):
                 raise ValueError(f"{name}: {len(texts)} texts for {len(acts[name])} turns")
             for number, of_turn in enumerate(acts[name]):
-                shared = key_of(of_turn), frozenset(said_values(of_turn))
+                shared = key_of(of_turn), frozenset(mentions_of(of_turn))
                 places.setdefault(shared, []).append((name, number))
         statistics: dict[tuple[str, int], NDArray[np.int64]] = {}
         for at in places.values():

@@ -38,7 +38,7 @@ from mwzeval.crosswoz.corpus.names import (
     VENUE_DOMAINS,
     YES,
 )
-from mwzeval.crosswoz.corpus.ontology import TOLD
+from mwzeval.crosswoz.corpus.ontology import REQUESTABLE
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.crosswoz.systems.sl_policy import MARKS, UNITS, items_of
 
@@ -117,7 +117,7 @@ class RuleSystem:
             acts = [Act(INFORM, domain, NAME, offer.venue.name)]
         for slot in asked:
             if slot != NAME:
-                acts += told(domain, slot, offer.venue)
+                acts += inform_acts(domain, slot, offer.venue)
         return acts
 
     def _search(
@@ -152,7 +152,7 @@ class RuleSystem:
             for slot, item in given_up:
                 if slot not in NEARBY_SLOTS and slot != NAME:
                     asked = SERVICE_PREFIX + item if slot == SERVICES else slot
-                    acts += told(domain, asked, found[0])
+                    acts += inform_acts(domain, asked, found[0])
             return _Offer(tuple(less.values()), found[0], False), acts
         return None, [no_offer]
 
@@ -161,14 +161,14 @@ class RuleSystem:
         if not found:
             return []
         asked = {slot for of, slot in self._tracker.requests if of == domain}
-        slots = [slot for slot in TOLD[domain] if slot in asked]
+        slots = [slot for slot in REQUESTABLE[domain] if slot in asked]
         if domain == TAXI:
             return [Act(INFORM, domain, slot, str(found[0].record[slot])) for slot in slots]
         stations = {entity.name[:4]: entity.record.get(METRO) for entity in found}
         return [Act(INFORM, domain, slot, stations.get(MARKS[slot]) or NOTHING) for slot in slots]
 
 
-def told(domain: str, slot: str, venue: Entity) -> list[Act]:
+def inform_acts(domain: str, slot: str, venue: Entity) -> list[Act]:
     """Return how a system tells what the database has of a venue; "no such thing" if nothing."""
     record = venue.record
     if slot.startswith(SERVICE_PREFIX):

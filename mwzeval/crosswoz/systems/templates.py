@@ -30,10 +30,10 @@ from mwzeval.crosswoz.corpus.acts import (
     Acts,
     Key,
     act_key,
-    as_said,
+    in_turn_order,
     lowered,
+    mentions_of,
     parse_key,
-    said_values,
     spelled_key,
     turn_key,
     value_of,
@@ -85,7 +85,7 @@ def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
     Values are replaced in the order of the acts (a short one may break up a longer one).
     """
     missing = 0
-    for placeholder, value in said_values(acts):
+    for placeholder, value in mentions_of(acts):
         if value in utterance:
             utterance = utterance.replace(value, placeholder)
         else:
@@ -137,7 +137,7 @@ class Templates:
         if mode == "auto":
             return None
         parts = self._one_by_one if mode == "auto_manual_public" else self._together
-        return _joined(parts(as_said(spoken)), rng)
+        return _joined(parts(in_turn_order(spoken)), rng)
 
     def _together(self, acts: Acts) -> Iterator[Part]:
         """Yield the sentences that tell as many acts of a kind at once as can be."""

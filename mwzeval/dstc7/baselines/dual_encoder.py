@@ -32,7 +32,14 @@ from mwzeval.dstc7.baselines.query import (
     words_of,
 )
 from mwzeval.errors import InputError, Problem, UsageError
-from mwzeval.neural.state import read_arrays, refused, weights_of, write_arrays
+from mwzeval.neural.state import (
+    Arrays,
+    fingerprint,
+    load_model,
+    set_weights,
+    weights_of,
+    write_arrays,
+)
 from mwzeval.neural.training import Learner, Point, TrainingSettings, Watch, train
 
 Integers = NDArray[np.int64]
@@ -210,17 +217,21 @@ def first_weights(settings: Settings, rarity: NDArray[np.float64]) -> Weights:
 class DualEncoder(nn.Module):
     """Turns contexts and candidates into vectors whose dot product is the score."""
 
-    def __init__(self, settings: Settings, vocabulary: Vocabulary, weights: Weights) -> None:
+    def __init__(self, settings: Settings, vocabulary: Vocabulary) -> None:
         super().__init__()
         self.settings = settings
         self.vocabulary = vocabulary
         self.sides = (SHARED, SHARED) if settings.shared else (CONTEXT, CANDIDATE)
         for side in dict.fromkeys(self.sides):
             self.add_module(side, nn.ParameterDict())
-        for name, values in weights.items():
+        for name, shape in weight_shapes(settings, len(vocabulary)).items():
             side, _, own = name.rpartition(".")
-            module = self.get_submodule(side)
-            module.register_parameter(own, nn.Parameter(torch.tensor(values)))
+            self.get_submodule(side).register_parameter(own, nn.Parameter(torch.empty(shape)))
+
+    @property
+    def network(self) -> DualEncoder:
+        """The module, as models that have others say it."""
+        return self
 
     def forward(
         self, contexts: Bags, candidates: Bags, dropping: Generator | None = None
@@ -329,23 +340,21 @@ class DualEncoder(nn.Module):
 
         Raises `InputError` when it is damaged, not a model of this kind or not safetensors.
         """
-        file = Path(path, MODEL_FILE) if Path(path).is_dir() else Path(path)
-        arrays, about = read_arrays(file, KIND)
-        try:
+
+        def made(about: Any, arrays: Arrays) -> DualEncoder:
             plain = about["settings"]
             if set(plain) != {field.name for field in fields(Settings)}:
                 raise ValueError("not the settings of a dual encoder of this version")
             settings = Settings(**plain)
             words = arrays.pop(VOCABULARY).tobytes().decode()
             vocabulary = Vocabulary(words.split("\n") if words else (), settings.buckets)
-            expected = weight_shapes(settings, len(vocabulary))
-            if {name: weights.shape for name, weights in arrays.items()} != expected:
+            found = {name: w.shape for name, w in arrays.items() if w.dtype == np.float32}
+            # A network of another size may not fit into memory.
+            if found != weight_shapes(settings, len(vocabulary)):
                 raise ValueError("weights are missing, unknown or of another shape")
-            if not all(w.dtype == np.float32 and np.isfinite(w).all() for w in arrays.values()):
-                raise ValueError("weights that are not finite, or not float32")
-        except (UsageError, LookupError, TypeError, ValueError) as error:
-            raise refused(file, f"the model is damaged ({error})") from None
-        return cls(settings, vocabulary, arrays)
+            return cls(settings, vocabulary)
+
+        return load_model(path, MODEL_FILE, KIND, made)
 
 
 def _texts_of(bags: Bags) -> Integers:
@@ -517,9 +526,11 @@ class _DualEncoderLearner(Learner):
     def __init__(self, data: TrainingData, dev: Sequence[Query], settings: Settings) -> None:
         self.settings: Settings = settings
         self.examples = len(data)
-        self.data = (data.fingerprint(), _fingerprint(dev))
+        texts = ((query.messages + query.candidates, sorted(query.correct)) for query in dev)
+        self.data = (data.fingerprint(), fingerprint(item for pair in texts for item in pair))
         self.evaluate_every, self.patience = settings.evaluate_every, settings.patience
-        self._model = DualEncoder(settings, data.vocabulary, first_weights(settings, data.rarity))
+        self._model = DualEncoder(settings, data.vocabulary)
+        set_weights(self._model.state_dict(), first_weights(settings, data.rarity))
         self.weights = dict(sorted(self._model.named_parameters()))
         vectors = [w for name, w in self.weights.items() if name.endswith(WORD_VECTORS)]
         others = [w for name, w in self.weights.items() if not name.endswith(WORD_VECTORS)]
@@ -561,11 +572,3 @@ class _DualEncoderLearner(Learner):
     def save(self, folder: Path, point: Point) -> None:
         """Write the model."""
         self._model.save(folder, {"step": point.step, "examples": point.examples})
-
-
-def _fingerprint(queries: Sequence[Query]) -> str:
-    digest = blake2b(digest_size=16)
-    for query in queries:
-        digest.update(repr(query.messages + query.candidates).encode("utf-8", "backslashreplace"))
-        digest.update(repr(sorted(query.correct)).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()

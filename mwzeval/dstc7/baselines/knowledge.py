@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7.baselines.query import Knowledge, words_of
-from mwzeval.dstc7.problems import note
 from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import DataError, InputError, Problem, UsageError
 from mwzeval.files.reading import parse_json, parse_json_lines, read_text
@@ -104,7 +103,7 @@ def _of_lines(path: Path) -> list[ManPage]:
     pages = []
     for number, line in parse_json_lines(read_text(path), str(path)):
         if not isinstance(line, dict):
-            note(findings, "bad-type", f"line {number}: expected an object, {found(line)}")
+            findings.error("bad-type", f"line {number}: expected an object, {found(line)}")
             continue
         wrong = next((key for key in ("name", "text") if not isinstance(line.get(key), str)), None)
         if wrong is None:
@@ -113,9 +112,9 @@ def _of_lines(path: Path) -> list[ManPage]:
             pages.append(ManPage(name, None if section is None else str(section), text))
         elif wrong in line:
             message = f"line {number}: {wrong} is text, {found(line[wrong])}"
-            note(findings, "bad-type", message, key=wrong)
+            findings.error("bad-type", message, key=wrong)
         else:
-            note(findings, "missing-field", f"line {number} has no {wrong}", key=wrong)
+            findings.error("missing-field", f"line {number} has no {wrong}", key=wrong)
     findings.check()
     return pages
 
@@ -190,7 +189,7 @@ def read_courses(path: str | Path) -> Mapping[str, Course]:
             keys = ("Course", "CourseTitle", "Area", "Description")
             courses[offering] = Course(offering, *(_text(record.get(key)) for key in keys))
         else:
-            note(findings, "bad-type", f"a course is an object, {found(record)}", key=offering)
+            findings.error("bad-type", f"a course is an object, {found(record)}", key=offering)
     findings.check()
     return courses
 

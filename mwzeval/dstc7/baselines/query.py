@@ -1,4 +1,4 @@
-"""What a baseline sees of an example, the ranking that it returns, and products of text vectors."""
+"""What a baseline sees of an example, and products of text vectors."""
 
 from __future__ import annotations
 
@@ -52,14 +52,6 @@ class Query:
     def context(self) -> str:
         """All messages, as one text."""
         return " ".join(self.messages)
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Ids with their scores, best first."""
-
-    example: str
-    entries: tuple[tuple[str, float], ...]
 
 
 def query_of(

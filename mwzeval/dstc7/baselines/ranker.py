@@ -22,7 +22,6 @@ from mwzeval.dstc7.baselines.query import (
     CUT,
     Knowledge,
     Query,
-    Ranking,
     Vectors,
     all_candidates,
     list_scores,
@@ -33,7 +32,7 @@ from mwzeval.dstc7.baselines.query import (
     words_of,
 )
 from mwzeval.dstc7.dialogues import read_pool, stream_examples
-from mwzeval.dstc7.submission import write_submission
+from mwzeval.dstc7.submission import Ranked, write_submission
 from mwzeval.dstc7.tracks import CHOICES, NONE, RANKED, Track
 from mwzeval.errors import InputError, Problem, UsageError, unknown
 from mwzeval.libraries import required
@@ -95,7 +94,7 @@ def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[V
     return Vectors(vectorizer.transform(contexts)), Vectors(of_candidates)
 
 
-def rank_at_random(queries: Sequence[Query], seed: int, extra: Sequence[str] = ()) -> list[Ranking]:
+def rank_at_random(queries: Sequence[Query], seed: int, extra: Sequence[str] = ()) -> list[Ranked]:
     """Return the candidates of each query in random order, scores falling from 1 to above 0.
 
     `extra` ids (NONE) are in every list. The order of an example depends on `seed` and its id
@@ -106,18 +105,18 @@ def rank_at_random(queries: Sequence[Query], seed: int, extra: Sequence[str] = (
 
 def draw_from_pool(
     queries: Sequence[Query], pool_ids: Sequence[str], most: int, seed: int
-) -> list[Ranking]:
+) -> list[Ranked]:
     """Return for each query `most` different ids out of the pool, in random order."""
     return [_shuffled(query.example, pool_ids, most, seed) for query in queries]
 
 
-def _shuffled(example: str, ids: Sequence[str], most: int | None, seed: int) -> Ranking:
+def _shuffled(example: str, ids: Sequence[str], most: int | None, seed: int) -> Ranked:
     size = len(ids) if most is None else min(most, len(ids))
     digest = blake2b(f"{seed}:{example}".encode("utf-8", "backslashreplace"), digest_size=16)
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "big")))
     drawn = generator.choice(max(len(ids), 1), size=size, replace=False)
     entries = ((ids[index], 1 - rank / size) for rank, index in enumerate(drawn))
-    return Ranking(example, tuple(entries))
+    return Ranked(example, tuple(entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ class Threshold:
     final_score: float
 
 
-def tune(rankings: Sequence[Ranking], correct: Sequence[Iterable[str]]) -> Threshold:
+def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> Threshold:
     """Return the score for NONE with the highest final score on these examples.
 
     `correct` holds the right ids of each ranking, or NONE alone. Of all scores that do equally
@@ -151,15 +150,15 @@ def tune(rankings: Sequence[Ranking], correct: Sequence[Iterable[str]]) -> Thres
     return Threshold(_between(at_all.tolist(), winner), float(totals[winner]) / len(rankings))
 
 
-def insert_none(ranking: Ranking, score: float) -> Ranking:
+def insert_none(ranking: Ranked, score: float) -> Ranked:
     """Return the ranking with NONE among the others, below those with just its score."""
     above = sum(other >= score for _, other in ranking.entries)
     entries = (*ranking.entries[:above], (NONE, score), *ranking.entries[above:])
-    return Ranking(ranking.example, entries)
+    return Ranked(ranking.example, entries)
 
 
 def _steps(
-    ranking: Ranking, right: frozenset[str]
+    ranking: Ranked, right: frozenset[str]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Return what an example gains with NONE at the bottom, and by how much that changes.
 
@@ -192,7 +191,7 @@ def _between(places: Sequence[float], winner: int) -> float:
     return middle if low < middle else high
 
 
-def as_choices(ranking: Ranking, *, are_logarithms: bool) -> Ranking:
+def as_choices(ranking: Ranked, *, are_logarithms: bool) -> Ranked:
     """Return the ten best of a ranking with probabilities that add to 1.
 
     Scores that are logarithms of odds (a dual encoder's) go through a softmax; others count in
@@ -206,7 +205,7 @@ def as_choices(ranking: Ranking, *, are_logarithms: bool) -> Ranking:
     total = math.fsum(weights)
     shares = [weight / total if total else 1 / len(choices) for weight in weights]
     names = (name for name, _ in choices)
-    return Ranking(ranking.example, tuple(zip(names, shares, strict=True)))
+    return Ranked(ranking.example, tuple(zip(names, shares, strict=True)))
 
 
 RANDOM, TFIDF, BM25, DUAL_ENCODER = "random", "tfidf", "bm25", "dual-encoder"
@@ -243,7 +242,7 @@ class Baseline:
 
     def rank(
         self, queries: Sequence[Query], track: Track, pool: Mapping[str, str] | None = None
-    ) -> list[Ranking]:
+    ) -> list[Ranked]:
         """Return the ranking of each query: its whole list, or the best 100 of the pool."""
         if self.name == RANDOM and pool is None:
             return rank_at_random(queries, self.seed, [NONE] if track.has_none else [])
@@ -262,7 +261,7 @@ class Baseline:
                 for query, row in zip(queries, rows, strict=True)
             ]
         return [
-            Ranking(
+            Ranked(
                 query.example,
                 tuple(zip((ids[place] for place in places), scores.tolist(), strict=True)),
             )
@@ -350,7 +349,7 @@ def predict(
     if choices:
         are_logarithms = baseline.name == DUAL_ENCODER
         rankings = [as_choices(ranking, are_logarithms=are_logarithms) for ranking in rankings]
-    write_submission(output, ((ranking.example, ranking.entries) for ranking in rankings))
+    write_submission(output, rankings)
     return Predicted(len(rankings), threshold)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.corpus.acts import Act, Acts, is_said, value_of
+from mwzeval.crosswoz.corpus.acts import Act, Acts, has_mention, value_of
 from mwzeval.crosswoz.corpus.normalization import words_of
 from mwzeval.crosswoz.models.sclstm import (
     END,
@@ -192,7 +192,7 @@ def test_what_is_learned_says_its_values_and_becomes_the_utterance_again(side: S
     for dialogue in dialogues:
         for turn in turns_of(dialogue, side):
             tokens = tokens_of(turn.utterance, turn.acts)
-            wanted = [value_of(act) for act in turn.acts if is_said(act)]
+            wanted = [value_of(act) for act in turn.acts if has_mention(act)]
             is_whole = all(
                 turn.utterance.count(value) >= wanted.count(value) for value in set(wanted)
             )

@@ -217,7 +217,7 @@ COPIES = {
 def test_on_the_test_fold_copies_are_far_below_gold(track: str) -> None:
     gold = Gold(fold())
     fields = FIELDS[track][-1:] if track == "nlg" else FIELDS[track]
-    beside = evaluate(gold_predictions(gold, track, fields), gold).beside()
+    beside = evaluate(gold_predictions(gold, track, fields), gold).reference_scores()
     copied = {
         each.name if each.scope == WHOLE else f"{each.name} {each.scope}": each
         for each in beside["copy_previous"]

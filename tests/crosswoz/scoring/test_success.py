@@ -11,12 +11,12 @@ from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
 from mwzeval.crosswoz.scoring.baselines import gold_exchanges, gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.success import (
+    answer_in,
     is_fact,
     judge,
+    mentioned_names,
     outcome_of,
-    spoken_names,
     subgoals_by_exchange,
-    told_in,
 )
 from mwzeval.scores.explanation import Explanation
 from tests.crosswoz.real_data import database as real_database
@@ -150,13 +150,13 @@ def test_trips_are_judged_by_ends_and_stations(
 def test_words_tell_what_the_database_has(
     response: str, slot: str, held: object, asked: bool, expected: Any
 ) -> None:
-    assert told_in(response, slot, held, asked=asked) == expected
+    assert answer_in(response, slot, held, asked=asked) == expected
 
 
 def test_of_names_within_names_the_longest_is_spoken() -> None:
     names = ["全聚德", "全聚德(东店)", "便宜坊"]
-    assert spoken_names("推荐全聚德（东店）。", names) == ["全聚德(东店)"]
-    assert spoken_names("推荐全聚德和便宜坊", names) == ["全聚德", "便宜坊"]
+    assert mentioned_names("推荐全聚德（东店）。", names) == ["全聚德(东店)"]
+    assert mentioned_names("推荐全聚德和便宜坊", names) == ["全聚德", "便宜坊"]
 
 
 def test_each_exchange_is_about_the_sub_goals_that_the_user_speaks_of() -> None:

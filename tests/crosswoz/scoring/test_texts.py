@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.crosswoz.checks import Options
-from mwzeval.crosswoz.corpus.acts import Act, Acts, is_said, lowered, turn_key
+from mwzeval.crosswoz.corpus.acts import Act, Acts, has_mention, lowered, turn_key
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.folds import load_gold
 from mwzeval.crosswoz.corpus.normalization import pieces_of, words_of
@@ -240,7 +240,7 @@ def test_venues_are_those_that_acts_of_both_sides_tell() -> None:
 
 @given(st.lists(st.sampled_from([*NAMES, PRICE, WIFI]), unique=True), st.text("，好的", max_size=4))
 def test_a_sentence_of_the_values_alone_has_no_errors(acts: list[Act], between: str) -> None:
-    said = [act.service or act.value for act in acts if is_said(act)]
+    said = [act.service or act.value for act in acts if has_mention(act)]
     told = tuple(acts)
     text = f"{between}；".join(said)
     assert value_counts(text, told)[1] == redundant(text, told, VENUES) == 0

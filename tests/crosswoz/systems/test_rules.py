@@ -17,7 +17,7 @@ from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng
 from mwzeval.crosswoz.scoring.baselines import rule_tracker_file
 from mwzeval.crosswoz.scoring.success import judge
 from mwzeval.crosswoz.simulation import Setting, planned_goals
-from mwzeval.crosswoz.systems.rule_policy import RuleSystem, told
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem, inform_acts
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker, current_domain
 from mwzeval.crosswoz.systems.templates import TemplateNlg, TemplateReader, load_templates
 from mwzeval.crosswoz.user import RuleSimulator
@@ -101,7 +101,9 @@ def test_a_trip_needs_both_ends_and_an_unknown_station_is_none() -> None:
 def test_what_is_told_is_what_the_database_has(slot: str, values: list[str]) -> None:
     venue = DATABASE.named("餐馆", "小馆")
     assert venue is not None
-    assert told("餐馆", slot, venue) == [Act("Inform", "餐馆", slot, value) for value in values]
+    assert inform_acts("餐馆", slot, venue) == [
+        Act("Inform", "餐馆", slot, value) for value in values
+    ]
 
 
 @pytest.mark.parametrize("goal", [NEAR_AND_BY_METRO, IMPOSSIBLE])

@@ -26,7 +26,7 @@ from mwzeval.crosswoz.corpus.names import (
     TRAFFIC_DOMAINS,
     VENUE_DOMAINS,
 )
-from mwzeval.crosswoz.corpus.ontology import TOLD
+from mwzeval.crosswoz.corpus.ontology import REQUESTABLE
 from mwzeval.crosswoz.goals import CONSTRAINED, REQUESTED
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng, Side
 from mwzeval.crosswoz.systems.templates import (
@@ -83,7 +83,7 @@ def user_acts() -> list[Act]:
     acts = [act for act in acts if act.slot != SERVICES]
     acts += [Act("Inform", "酒店", "酒店设施-泳池", value) for value in ("是", "否")]
     acts += [Act("Request", "酒店", "酒店设施-泳池", ""), Act("Inform", "景点", "门票", "免费")]
-    for domain, slots in ((domain, TOLD[domain]) for domain in TRAFFIC_DOMAINS):
+    for domain, slots in ((domain, REQUESTABLE[domain]) for domain in TRAFFIC_DOMAINS):
         acts += [Act("Request", domain, slot, "") for slot in slots]
         acts += [Act("Inform", domain, slot, "甲") for slot in ("出发地", "目的地")]
     near = [(a, b) for a in VENUE_DOMAINS for b in VENUE_DOMAINS if (a, b) != ("酒店", "酒店")]
@@ -109,7 +109,7 @@ def system_turns() -> list[Acts]:
                 for slot in REQUESTED[domain]
                 if slot in LIST_SLOTS
             ]
-    for domain, slots in ((domain, TOLD[domain]) for domain in TRAFFIC_DOMAINS):
+    for domain, slots in ((domain, REQUESTABLE[domain]) for domain in TRAFFIC_DOMAINS):
         single += [Act("Inform", domain, slot, value) for slot in slots for value in ("甲", "无")]
     single += [Act("Inform", "酒店", "酒店设施-泳池", value) for value in ("是", "否")]
     single.append(Act("Inform", "景点", "门票", "免费"))

@@ -71,7 +71,5 @@ def _damaged(track: Track) -> Iterator[Ranked]:
                 ids = [*ids[:3], right[0], *ids[3:9]]
             case _:
                 continue
-        yield (
-            identity,
-            [(each, (7 * place % 10) / 1000) for place, each in enumerate(ids)],
-        )
+        confident = [(each, (7 * place % 10) / 1000) for place, each in enumerate(ids)]
+        yield Ranked(identity, confident)
