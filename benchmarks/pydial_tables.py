@@ -37,7 +37,7 @@ BEGIN, END = "<!-- figures: python -m benchmarks.pydial_tables -->", "<!-- end o
 ABOUT = (
     f"mwzeval {__version__}, scoring revision {SCORING_REVISION}. ± is the 95 % interval over "
     "seeds, ▲ ▼ differ significantly from the paper, ‡ has fewer than 5 seeds "
-    "([more](../../docs/pydial_tables.md))."
+    "([more](../../docs/pydial_training.md#tables))."
 )
 LINKS = """[All tasks, success and reward](tables.md), [figures of each seed](results.json).
 

@@ -5,7 +5,7 @@
     mwzeval evaluate --benchmark pydial offline.jsonl
 
 The data set is read with Minari, and the policy is learned by conservative Q-learning (Kumar et
-al., 2020). docs/pydial_offline.md says how d3rlpy is installed.
+al., 2020). docs/pydial_training.md says how d3rlpy is installed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who talks in a simulation, by name: systems, and in words their NLU and NLG.
 
-Any class of the user's own takes part as `package.module:Name`, see docs/crosswoz_simulation.md.
+Any class of the user's own takes part as `package.module:Name`, see docs/crosswoz.md.
 """
 
 from __future__ import annotations

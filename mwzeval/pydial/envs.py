@@ -100,8 +100,8 @@ def make_environment(
 ) -> gymnasium.Env[Vector, Any]:
     """Return the environment of a task ("CR-1", "Demo-LAP-6").
 
-    Observations are vectors of probabilities (`docs/pydial.md`); actions are the numbers of summary
-    actions, or at level "act" texts such as "request(area)". `info["action_mask"]` and
+    Observations are vectors of probabilities (`docs/pydial_training.md`); actions are the numbers
+    of summary actions, or at level "act" texts such as "request(area)". `info["action_mask"]` and
     `action_masks()` tell which actions are allowed. The reward is -1 for an exchange, and 20 more
     at the end of a dialogue that succeeds. `domain` is one's own, otherwise it is loaded from
     `data`. What sounds alike is drawn from `confusion_seed` and the same for all dialogues.

@@ -47,7 +47,7 @@ def make_vector_environment(
 ) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
     """Return `num_envs` environments of a task in one, at the level of summary actions.
 
-    They are simulated together, by compiled code (`docs/pydial.md`). The i-th plays the very
+    They are simulated together, by compiled code. The i-th plays the very
     dialogues of a single environment that is reset with the i-th seed (`seed + i` for a number).
     `autoreset_mode` is one of Gymnasium's: NEXT_STEP (a dialogue that ended is followed by a new
     one at the next step, whose action is not looked at), SAME_STEP (`info["final_obs"]` and

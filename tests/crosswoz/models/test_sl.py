@@ -30,7 +30,7 @@ pytestmark = pytest.mark.integration
 SMALL = PolicySettings(hidden=12, epochs=4)
 FINISHED = {"S": 0.703, "M": 0.357, "M+T": 0.43, "CM": 0.137, "CM+T": 0.193}
 """What 300 dialogues a type have given with this policy. Policies of eight seeds differ by 0.05
-(docs/crosswoz_simulation.md), so the golden ones, of another policy, are held against the mean."""
+(docs/crosswoz.md), so the golden figures, of another policy, are compared with the mean."""
 
 
 @cache
