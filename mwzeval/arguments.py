@@ -45,7 +45,7 @@ def add_files(
         action="append",
         default=[],
         metavar=metavar,
-        help=what + "; may come again" * several,
+        help=what + "; may be repeated" * several,
     )
     parser.set_defaults(what_is_read=metavar)
 
@@ -61,7 +61,7 @@ def files_of(
     if required and not files:
         arguments.parser.error(f"the following arguments are required: {arguments.what_is_read}")
     if at_most is not None and len(files) > at_most:
-        arguments.parser.error(f"name one {arguments.what_is_read}: {len(files)} were given")
+        arguments.parser.error(f"name one {arguments.what_is_read}: got {len(files)}")
     if files.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be read only once")
     return files
@@ -88,8 +88,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="folder with the public files (default: MWZEVAL_DATA, else a cache that is filled "
-        "by download when needed, unless MWZEVAL_OFFLINE=1)",
+        help="folder with the public files (default: MWZEVAL_DATA, else the cache, which "
+        "downloads missing files unless MWZEVAL_OFFLINE=1)",
     )
 
 
@@ -99,8 +99,8 @@ def add_prices(parser: argparse._ActionsContainer) -> None:
         "--prices",
         type=InputFile,
         metavar="FILE",
-        help='JSON: what the models of live dialogues cost, {"MODEL": {"in": USD per million '
-        'tokens, "out": …, "cached_in": …}}',
+        help='JSON file with the prices of models in live dialogues, {"MODEL": {"in": USD '
+        'per million tokens, "out": …, "cached_in": …}}',
     )
 
 
@@ -112,17 +112,25 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
         type=_confidence,
         const=CONFIDENCE,
         metavar="PERCENT",
-        help="print an interval with every score (default: 95 %%)",
+        help="print a confidence interval with every score (default: 95 %%)",
     )
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
     """Add `--samples` and `--seed`, of which `resampling_of` makes 95 % intervals."""
     parser.add_argument(
-        "--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default: %(default)s)"
+        "--samples",
+        type=int,
+        default=SAMPLES,
+        metavar="N",
+        help="number of resamples (default: %(default)s)",
     )
     parser.add_argument(
-        "--seed", type=int, default=SEED, metavar="N", help="seed of resampling (%(default)s)"
+        "--seed",
+        type=int,
+        default=SEED,
+        metavar="N",
+        help="seed of the resampling (default: %(default)s)",
     )
 
 
@@ -168,7 +176,7 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> 
         "--format",
         default="text",
         choices=choices,
-        help=f"what is printed: {', '.join(choices)} (default: text)",
+        help=f"output format: {', '.join(choices)} (default: text)",
     )
 
 
@@ -178,7 +186,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
         "--places",
         type=number(lambda places: 0 <= places <= 12, "0 to 12 decimals", int),
         metavar="N",
-        help="decimals (default: as is customary)",
+        help="number of decimals (default: depends on the score)",
     )
 
 
@@ -211,8 +219,8 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     for path in _inputs(list(vars(arguments).values())) if written else ():
         if option := written.get(_identity(path) or "", ""):
             raise UsageError(
-                f"--{option} {shorten(outputs[option], 300)} is also read ({shorten(path, 300)}), "
-                "and would be overwritten: name another file"
+                f"--{option} {shorten(outputs[option], 300)} is also an input "
+                f"({shorten(path, 300)}) and would be overwritten: name another file"
             )
     for option, path in outputs.items():
         if option != "output" or not getattr(arguments, "writes_folder", False):

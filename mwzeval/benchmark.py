@@ -7,7 +7,7 @@ names it, so that a package outside mwzeval adds a benchmark by being installed:
     toy = "mwzeval_toy:Toy"
 
 All verbs, formats, intervals and comparisons then work for `--benchmark toy`, and for files that
-the benchmark recognises. `tests/toy/mwzeval_toy.py` is a complete example.
+the benchmark recognizes. `tests/toy/mwzeval_toy.py` is a complete example.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class Plugin(NamedTuple):
 
 
 DEFAULT = next(iter(BUILT_IN))
-"""The name of the benchmark that is meant if none is named or recognised."""
+"""The name of the benchmark that is meant if none is named or recognized."""
 
 
 @cache
@@ -232,7 +232,9 @@ def plugins() -> tuple[Plugin, ...]:
         if entry.value == BUILT_IN.get(entry.name):
             continue
         owner = owners.get(entry.name)
-        problem = f"the name is that of a benchmark of {owner}" if owner else _problem(entry)
+        problem = (
+            f"the name already belongs to a benchmark of {owner}" if owner else _problem(entry)
+        )
         if not problem:
             owners[entry.name] = entry.dist.name
         found.append(Plugin(entry.name, entry.value, entry.dist.name, entry.dist.version, problem))
@@ -247,13 +249,13 @@ def _problem(entry: Any) -> str:
     except (Exception, SystemExit) as error:
         return f"it cannot be imported ({type(error).__name__}: {shorten(str(error), 200)})"
     if api != API:
-        return f"it needs version {api} of the interface, and this mwzeval has version {API}"
+        return f"it needs version {api} of the interface, but this mwzeval has version {API}"
     if not isinstance(info, BenchmarkInfo) or not isinstance(verbs, Mapping):
-        return "`info` has to be a BenchmarkInfo, and `verbs` a mapping"
+        return "`info` must be a BenchmarkInfo, and `verbs` must be a mapping"
     if not all(isinstance(verb, OwnVerb) for verb in verbs.values()):
-        return "`verbs` has to map names to an OwnVerb each"
+        return "`verbs` must map each name to an OwnVerb"
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        return "`names` has to be a sequence of texts"
+        return "`names` must be a sequence of strings"
     return "" if info.name == entry.name else f'the benchmark is called "{shorten(str(info.name))}"'
 
 
@@ -309,7 +311,7 @@ def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:
 def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> Benchmark | None:
     """Return the benchmark of which a JSON value, or a line of JSON Lines, is an input.
 
-    None if no benchmark, other than `but`, recognises it. The header of a file of trajectories
+    None if no benchmark, other than `but`, recognizes it. The header of a file of trajectories
     names its benchmark. Plug-ins are asked if `external`, and if no built-in benchmark knows it.
     """
     from mwzeval.conversation.trajectory import is_header  # `--help` does not need it
@@ -342,20 +344,21 @@ def plugin_errors(benchmark: Benchmark) -> Iterator[None]:
         *_, frame = traceback.extract_tb(error.__traceback__)
         raise MwzevalError(
             f"the plug-in {benchmark.info.title} failed at {frame.filename}:{frame.lineno} "
-            f"({type(error).__name__}: {shorten(str(error), 200)}): report it to its authors"
+            f"({type(error).__name__}: {shorten(str(error), 200)}): please report it to its "
+            "authors"
         ) from error
 
 
 def advice(other: Benchmark, read_as: str) -> str:
     """Return an error message for a file of another benchmark than it is `read_as` (a title)."""
     return (
-        f"this looks like a file of {other.info.title}, and is read as predictions for {read_as} "
+        f"this looks like a file of {other.info.title}, but is read as predictions for {read_as} "
         f"— did you mean --benchmark {other.info.name}?"
     )
 
 
 def benchmark_of(file: str, *, but: str | None = None) -> Benchmark | None:
-    """Return the benchmark, other than `but`, that recognises the beginning of a file.
+    """Return the benchmark, other than `but`, that recognizes the beginning of a file.
 
     Of a folder it is that of its first file, also in a folder inside (a task of a run has a folder
     for each policy, and this one for each seed). None for a file that cannot be read.

@@ -34,23 +34,23 @@ from mwzeval.version import __version__
 GROUPS = {
     "score": "Score a system",
     "compare": "Compare systems",
-    "agents": "Agents that talk",
+    "agents": "Live dialogues and agents",
     "files": "Files",
     "benchmarks": "Training, baselines and simulation of single benchmarks",
 }
 
 VERBS = {
-    "evaluate": ("score the file of a system", "score"),
+    "evaluate": ("score a system's predictions or live dialogues", "score"),
     "explain": ("explain why dialogues or examples failed", "score"),
-    "report": ("write a page about systems: scores, reasons, units side by side", "score"),
-    "plot": ("draw scores with intervals, parts or reasons for a paper", "score"),
-    "rows": ("print the counts of each dialogue, example or episode", "score"),
+    "report": ("write an HTML page: scores, failure reasons, dialogues side by side", "score"),
+    "plot": ("draw a figure for a paper: scores with intervals, or failure reasons", "score"),
+    "rows": ("print the counts behind the scores, for each dialogue, example or episode", "score"),
     "runs": ("score several runs of one system: mean ± standard deviation", "compare"),
     "compare": ("compare systems with a baseline: differences, p values, ranks", "compare"),
-    "leaderboard": ("print the published results, with your system in its place", "compare"),
-    "power": ("compute how many items and trials show a difference, from a pilot run", "compare"),
-    "live": ("let an agent talk to a user about goals, and score what came of it", "agents"),
-    "play": ("be the user or the agent of a dialogue yourself", "agents"),
+    "leaderboard": ("print the published results, with your system among them", "compare"),
+    "power": ("compute from a pilot run how many items and trials a difference needs", "compare"),
+    "live": ("let an agent talk to a simulated user, and score the dialogues", "agents"),
+    "play": ("talk in a dialogue yourself, as the user or the agent", "agents"),
     "validate": ("list the problems of a file, without scoring it", "files"),
 }
 """Verbs of every benchmark, with their group: each is a module of `mwzeval.commands`, whose
@@ -58,40 +58,43 @@ VERBS = {
 
 VERBS_OF_NONE = {
     "data": ("show, download or verify public files; copy examples", "mwzeval.commands.data"),
-    "doctor": ("show what is installed and missing: versions, packages, files", "mwzeval.doctor"),
-    "completion": ("let a shell complete verbs, options and files", "mwzeval.completion"),
+    "doctor": (
+        "show what is installed and what is missing: versions, packages, files",
+        "mwzeval.doctor",
+    ),
+    "completion": ("set up shell completion of verbs, options and files", "mwzeval.completion"),
 }
 """Verbs that are about no benchmark, or about all, with their modules."""
 
 BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
 
 MOVED = {
-    "--all": "--worst N lists N, in place of 10",
+    "--all": "use --worst N to list N instead of 10",
     "--batch": "`run --compiled` plays the dialogues of a job by compiled code",
-    "--ceiling": "`mwzeval ceiling FILE` prints the scores of gold data next to those of FILE",
+    "--ceiling": "`mwzeval ceiling FILE` prints the scores of the gold data next to those of FILE",
     "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
     "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",
     "--dataset": "the action `record` writes data sets for libraries such as d3rlpy",
     "--dask": "`mwzeval shards FILE --dask ADDRESS` scores files on a cluster",
     "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
     "--exclude-user-faults": "`mwzeval judge` scores live dialogues without user faults",
-    "--fail-over": "--fail-under is for scores that are better when lower, too",
-    "--jobs": "a comparison takes one process",
+    "--fail-over": "--fail-under also covers scores that are better when lower",
+    "--jobs": "a comparison uses one process",
     "--offline": "set MWZEVAL_OFFLINE=1",
     "--per-dialogue": "`mwzeval rows FILE` prints the counts of each dialogue",
     "--per-example": "`mwzeval rows FILE` prints the counts of each example",
-    "--places": "`mwzeval compare` and `power` have it; CSV and JSON have all digits",
-    "--prices": "`mwzeval judge`, `live`, `compare` and `report` have it",
-    "--report": "give the file of the system",
+    "--places": "only `mwzeval compare` and `power` have it; CSV and JSON contain all digits",
+    "--prices": "only `mwzeval judge`, `live`, `compare` and `report` have it",
+    "--report": "give the system's file instead",
     "--rollouts": "`mwzeval shards --rollouts FILE` scores rollouts",
     "--runs": "`mwzeval runs FILE FILE` scores several runs",
-    "--samples": "1,000 samples are drawn; `Evaluator(samples=…, seed=…)` draws others",
-    "--seed": "1,000 samples are drawn; `Evaluator(samples=…, seed=…)` draws others",
-    "--shards": "`mwzeval shards FILE FILE` scores files as one input",
-    "--signatures": "files, pipes and -f json have the signatures",
+    "--samples": "the command draws 1,000 samples; in Python, use `Evaluator(samples=…, seed=…)`",
+    "--seed": "the command draws 1,000 samples; in Python, use `Evaluator(samples=…, seed=…)`",
+    "--shards": "`mwzeval shards FILE FILE` scores several files as one input",
+    "--signatures": "files, pipes and -f json contain the signatures",
     "--workers": "`mwzeval shards FILE --workers N` scores files on a cluster",
-    "--skip-bad-shards": "`mwzeval shards` has --skip-bad",
-    "-j": "a comparison takes one process",
+    "--skip-bad-shards": "use `mwzeval shards --skip-bad`",
+    "-j": "a comparison uses one process",
 }
 """Options of earlier versions, and what replaces them."""
 
@@ -169,7 +172,7 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
 
 
 def _listed(verbs: dict[str, OwnVerb]) -> str:
-    lines = ["The standard numbers for task-oriented dialogue systems."]
+    lines = ["Compute the standard scores of task-oriented dialogue systems."]
     for group, title in GROUPS.items():
         lines += ["", f"{title}:"]
         lines += [
@@ -186,14 +189,16 @@ def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str])
     if verb in VERBS:
         name = _asked_benchmark(verb, given)
         benchmark = benchmark_named(name)
-        parser.why_unknown = f" (options are those of {name}: --benchmark names another)"
+        parser.why_unknown = (
+            f" (these are the options of {name}; --benchmark NAME selects another benchmark)"
+        )
         names = ", ".join(BUILT_IN)
         parser.add_argument(
             "--benchmark",
             default=name,
             metavar="NAME",
-            help=f"{names} or one of their parts (default: that of the first file, by its shape, "
-            f"else {DEFAULT}); each has options of its own: {verb} --benchmark NAME "
+            help=f"{names} or a part of one (default: detected from the first file, else "
+            f"{DEFAULT}); each benchmark has its own options: {verb} --benchmark NAME "
             "--help",
         )
         run = plugin_errors(benchmark)(partial(run, benchmark=benchmark))
@@ -252,7 +257,11 @@ class Parser(argparse.ArgumentParser):
         formatter = argparse.HelpFormatter(f"{self.prog} [options]", width=1_000)
         formatter.add_usage(self.usage, needed, [])
         usage = formatter.format_help().strip()
-        for line in (f"{self.prog}: error: {message}", usage, f"all options: {self.prog} --help"):
+        for line in (
+            f"{self.prog}: error: {message}",
+            usage,
+            f"for all options, run {self.prog} --help",
+        ):
             print(printable(line), file=sys.stderr)
         self.exit(BAD_USE)
 

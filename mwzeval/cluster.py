@@ -140,7 +140,7 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
     if address != LOCAL:
         if workers is not None:
             raise UsageError(
-                f"the workers of {shorten(address)} are its own: leave out their number"
+                f"{shorten(address)} has its own workers: leave out the number of workers"
             )
         with _connected(distributed, address) as client:
             yield client
@@ -172,7 +172,7 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
             # A worker that is killed meanwhile, no memory or no port for it: of any class.
             reason = shorten(str(error), 200) or type(error).__name__
             raise MwzevalError(
-                f"the Dask workers of this machine did not start ({reason}): try again, or "
+                f"the Dask workers on this machine did not start ({reason}): try again, perhaps "
                 "with fewer workers"
             ) from error
         yield client

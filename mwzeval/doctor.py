@@ -1,6 +1,6 @@
 """Show what is installed and what is missing: versions, optional packages, public files.
 
-Nothing is downloaded, and nothing is changed.
+This command downloads nothing and changes nothing.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from mwzeval.scores.sheets import Document, printed, sheet
 from mwzeval.version import __version__
 
 PURPOSES = {
-    "batched": "thousands of PyDial's dialogues at once",
-    "completion": "shells complete verbs, options and files",
-    "crosswoz": "words of Chinese responses, for BLEU and NLU",
+    "batched": "compiled simulation of PyDial's dialogues",
+    "completion": "shell completion of verbs, options and files",
+    "crosswoz": "word segmentation of Chinese responses, for BLEU and NLU",
     "distributed": "Dask clusters; files at s3://, gs://, …",
-    "frames": "to_frame(): pandas' tables of reports",
+    "frames": "to_frame(): reports as pandas data frames",
     "inspect": "inspect eval mwzeval/multiwoz",
     "mcp": "tools-serve; live --serve-tools",
-    "neural": "trained models of CrossWOZ, DSTC7 and PyDial",
+    "neural": "training and trained models of CrossWOZ, DSTC7 and PyDial",
     "offline": "PyDial's data sets in Minari's format",
-    "plot": "plot; curves of PyDial",
+    "plot": "mwzeval plot; learning curves of PyDial",
     "retrieval": "TF-IDF and BM25 baselines of DSTC7",
     "rl": "PyDial's Gymnasium environments",
     "training": "fine-tuning of BERT, and the trainer's callback",
@@ -62,9 +62,9 @@ def diagnosis(data: str | None = None) -> Document:
         notes.append(f"To install an extra: {installing('EXTRA')}.")
     if any(row["missing"] for row in files):
         notes.append(
-            "Missing files are downloaded when they are needed (`mwzeval data download NAME` does "
-            "it now), or read from a folder that MWZEVAL_DATA or --data names. The samples of all "
-            "benchmarks are part of mwzeval."
+            "Missing files are downloaded when they are needed (`mwzeval data download NAME` "
+            "downloads them now) or read from the folder in MWZEVAL_DATA or --data. The samples "
+            "of all benchmarks are part of mwzeval."
         )
     machine = f"{platform.system()} {platform.machine()}, {processors()} cores"
     external = [plugin._asdict() for plugin in plugins()]

@@ -69,7 +69,9 @@ def counted(text: str, count: int) -> str:
 
 def conditions(warnings: Iterable[Problem]) -> list[str]:
     """Return the messages of warnings about the conditions of scores, each once."""
-    return list(dict.fromkeys(each.message for each in warnings if each.kind in CONDITIONS))
+    return list(
+        dict.fromkeys(problem.message for problem in warnings if problem.kind in CONDITIONS)
+    )
 
 
 class MwzevalError(Exception):

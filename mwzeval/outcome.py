@@ -33,7 +33,7 @@ def add_outcome(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         "--output",
         default="evaluation_results.json",
         metavar="OUTPUT.json",
-        help="where the JSON report is written (default: %(default)s; - is standard output, "
+        help="file for the JSON report (default: %(default)s; - prints it to standard output "
         "instead of the table)",
     )
     parser.add_argument(
@@ -41,12 +41,11 @@ def add_outcome(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         type=_gates,
         default=(),
         metavar="SCORE=N,…",
-        help="exit with 1 when a score is worse than its number: under it, or over it where lower "
-        f"is better ({gates})",
+        help=f"exit with 1 if a score is below N, or above N if lower is better ({gates})",
     )
     parser.add_argument("--strict", action="store_true", help="treat every warning as an error")
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="print nothing but errors; only write the report"
+        "-q", "--quiet", action="store_true", help="write the report and print only errors"
     )
 
 
@@ -78,7 +77,7 @@ def finish_report(
 ) -> int:
     """Print and write the report of one input, or `page` in place of tables; return the exit code.
 
-    `worse` are failed gates beside those of `--fail-under`.
+    `worse` are failed gates next to those of `--fail-under`.
     """
     from mwzeval.comparison.gates import failures
     from mwzeval.scores.report import summary

@@ -92,17 +92,19 @@ def warning_lines(
             in_all = sum(problem.count for problem in others)
             times += f", and {len(others):,} more of this kind"
             times += f" ({in_all:,} times)" if in_all > len(others) else ""
-        of = files.setdefault(f"{replace(first, file=None)}{times}", {})
-        of |= {} if first.file is None else {first.file: None}
+        file_names = files.setdefault(f"{replace(first, file=None)}{times}", {})
+        file_names |= {} if first.file is None else {first.file: None}
     lines = []
-    for told, of in files.items():
-        more = f" and {len(of) - NAMED_FILES} more" if len(of) > NAMED_FILES else ""
-        named = f"{', '.join([*of][:NAMED_FILES])}{more}: " if of else ""
+    for told, names in files.items():
+        more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
+        named = f"{', '.join([*names][:NAMED_FILES])}{more}: " if names else ""
         lines.append(f"warning: {named}{told}")
     if len(lines) > SHOWN_PROBLEMS:
         lines[SHOWN_PROBLEMS:] = [f"… and {len(lines) - SHOWN_PROBLEMS} more warnings"]
     if len(kinds) < sum(map(len, kinds.values())):
-        lines.append("`mwzeval validate`, with the same options, lists each warning with its place")
+        lines.append(
+            "`mwzeval validate` with the same options lists each warning with its location"
+        )
     return lines
 
 
@@ -162,7 +164,7 @@ def write_output(path: str, content: str | bytes, about: str = "", *, quiet: boo
     write_atomically(path, content)
     if not quiet:
         sys.stdout.flush()  # On a terminal the line follows the result.
-        tell(f"wrote {shorten(path, 300)}{about}" + " in place of the one there was" * is_replaced)
+        tell(f"wrote {shorten(path, 300)}{about}" + " (replaced)" * is_replaced)
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

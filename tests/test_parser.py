@@ -38,7 +38,7 @@ def test_a_mistake_is_named_in_three_lines(
     error, usage, advice = printed.err.splitlines()
     assert all(name in error for name in mistake)
     assert usage.startswith("usage: mwzeval ")
-    assert advice.startswith("all options: mwzeval ")
+    assert advice.startswith("for all options, run mwzeval ")
     assert max(map(len, (usage, advice))) < 100
 
 

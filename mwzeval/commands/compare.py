@@ -1,7 +1,7 @@
-"""Compare systems with the first one: differences, intervals, p values and ranks.
+"""Compare systems with a baseline: differences, intervals, p values and ranks.
 
-Only units that all systems have are compared, in the scores that all of them have. Systems whose
-signatures differ (gold states, other rules) have tables of their own. E.g.
+The first system is the baseline. Dialogues and scores that some system lacks are left out. Systems
+whose signatures differ (gold states, other rules) are shown in separate tables. Examples:
   mwzeval compare baseline.json ours.json
   mwzeval compare baseline=b1.json,b2.json,b3.json ours=o1.json,o2.json,o3.json  # runs (seeds)
   mwzeval compare --items theirs.eval ours.eval                       # of any other benchmark
@@ -40,13 +40,12 @@ from mwzeval.output import tell, warnings_behind, write_output, write_result
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     from mwzeval.comparison.comparison import INTERVALS
 
-    add_files(parser, "two or more systems, the baseline first: files, or NAME=RUN,RUN")
+    add_files(parser, "two or more systems, the baseline first: each a file, or NAME=RUN,RUN")
     add_items(parser)
     parser.add_argument(
         "--score",
         metavar="NAME,…",
-        help="with --items: which columns are scores (default: by their names, or as the format "
-        "says)",
+        help="with --items: columns that contain scores (default: detected by name or format)",
     )
     parser.add_argument(
         "--lower-is-better",
@@ -56,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "--all",
         action="store_true",
-        help="compare all scores (default: those of the headline)",
+        help="compare all scores (default: the main scores)",
     )
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
@@ -67,21 +66,21 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     either.add_argument(
         "--table",
         choices=INTERVALS,
-        help="one table for a paper instead: systems × scores, the best bold or starred, a dagger "
-        "where a score does not differ significantly from it; with intervals as [low, high], ± "
-        "half their width, or without",
+        help="print one table for a paper instead: systems × scores, with the best in bold "
+        "or starred, and a dagger where a score does not differ significantly from it; "
+        "intervals are shown as [low, high], as ± half their width, or not at all",
     )
     parser.add_argument(
         "--alpha",
         type=level,
         default=0.05,
         metavar="P",
-        help="corrected p values up to this are significant, and intervals have a confidence of "
-        "1 - P (default: %(default)s)",
+        help="significance level of corrected p values; intervals have a confidence of 1 - P "
+        "(default: %(default)s)",
     )
     add_resampling(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where the result goes (default: standard output)"
+        "-o", "--output", metavar="FILE", help="output file (default: standard output)"
     )
     benchmark.add_arguments(parser, "compare")
     add_format(parser)
@@ -104,7 +103,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     options: dict[str, Any]
     if arguments.items:
         if arguments.scopes:
-            raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
+            raise UsageError("--scopes cannot be combined with --items: items have no scopes")
         items = read_items(files, arguments, benchmark)
         tables, warnings = dict(items.scored), dict(items.warnings)
         options = {"unit": "item", "clusters": items.clusters}
@@ -116,8 +115,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         scopes, headline = scorer.compared
         headline = benchmark.info.headline if headline is None else headline
         scored = [*score_files(files, arguments, benchmark, scorer).values()]
-        tables = {file: of.scored_table for file, of in zip(files, scored, strict=True)}
-        warnings = {file: of.warnings for file, of in zip(files, scored, strict=True)}
+        tables = {file: system.scored_table for file, system in zip(files, scored, strict=True)}
+        warnings = {file: system.warnings for file, system in zip(files, scored, strict=True)}
         options = {
             "scopes": arguments.scopes or scopes,
             "headline": () if arguments.all else headline,
@@ -133,7 +132,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     )
     found = {name: [p for run in runs for p in warnings[run]] for name, runs in systems.items()}
     under = {name: tuple(conditions(problems)) for name, problems in found.items()}
-    comparison = replace(comparison, conditions={name: of for name, of in under.items() if of})
+    comparison = replace(
+        comparison, conditions={name: texts for name, texts in under.items() if texts}
+    )
     doubts = directions(comparison) if arguments.items else ()
     with warnings_behind(*warnings.values(), doubts, can_be_validated=not arguments.items):
         document = comparison_document(comparison, places=arguments.places)

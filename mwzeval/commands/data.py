@@ -1,6 +1,6 @@
 """Show, download or verify the public files of all benchmarks; copy the example predictions.
 
-`mwzeval data download NAME` is about one benchmark or corpus, without NAME about all of them.
+`mwzeval data download NAME` downloads one benchmark or corpus; without NAME, all of them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from mwzeval.files.writing import named_where_unwritable
 from mwzeval.output import tell
 
 ACTIONS = {
-    "status": "which files are there",
-    "download": "fetch files into the user's cache",
+    "status": "list the files and whether they are present",
+    "download": "download files into the user's cache",
     "verify": "read all files and compare their checksums with the published ones",
 }
 FOREIGN = (
-    "Scores computed with files that are not the published ones are not scores on the published "
-    "data; the checksum in their signature shows it."
+    "Scores that are computed with other files are not scores on the published data; the "
+    "checksum in their signature shows this."
 )
 
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = chosen(shelves(arguments.data), arguments.corpus)
     if arguments.action == "download":
         for shelf in found:
-            patterns = [pattern for of in shelf.corpora.values() for pattern in of]
+            patterns = [pattern for group in shelf.corpora.values() for pattern in group]
             for path in shelf.root.fetch(shelf.root.published_matching(patterns)):
                 print(printable(str(path)))
         return 0
@@ -97,8 +97,8 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
     for info in (benchmark.info for benchmark in benchmarks()):
         if name == info.name:
             raise UsageError(
-                f"the data of {info.title} are no public files that could be fetched: name a "
-                "folder with --data (docs/installing.md#data)"
+                f"the data of {info.title} cannot be downloaded: name a folder with --data "
+                "(docs/installing.md#data)"
             )
     known = (n for shelf in everything for n in (shelf.name, *shelf.corpora))
     raise UsageError(unknown("benchmark or corpus", name, known))
@@ -115,7 +115,7 @@ def examples(destination: Path) -> list[Path]:
     copies = [destination / path.relative_to(origin) for path in files]
     if taken := [str(copy) for copy in copies if os.path.lexists(copy)]:
         raise UsageError(
-            f"nothing was copied, because {len(taken)} of the files exist, such as {taken[0]}: "
+            f"nothing was copied: {len(taken)} of the files already exist, such as {taken[0]}; "
             "name another folder"
         )
     with named_where_unwritable(destination):
@@ -130,7 +130,7 @@ def format_states(root: DataRoot, rows: Sequence[FileState]) -> str:
     explained = (
         "the user's cache; missing files are downloaded on first use"
         if root.origin == "cache"
-        else f"given by {root.origin}; used as it is"
+        else f"given by {root.origin}; nothing is downloaded into it"
     )
     width = max(map(len, ("state", *(row.state for row in rows))))
     wide = max(map(len, ("file", *(row.local for row in rows))))
@@ -151,5 +151,7 @@ def format_states(root: DataRoot, rows: Sequence[FileState]) -> str:
     if any(row.is_foreign for row in rows):
         lines += ["", FOREIGN]
     if root.origin == "cache" and any(row.state == "different" for row in rows):
-        lines.append("What differs in the cache is not used, but downloaded again when needed.")
+        lines.append(
+            "Files in the cache that differ are not used; they are downloaded again when needed."
+        )
     return "\n".join(map(printable, lines))

@@ -1,4 +1,4 @@
-"""Score the file of a system: print a table, and write a JSON report."""
+"""Score a system's predictions or live dialogues: print a table, and write a JSON report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = "html"
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    add_files(parser, "the file of a system", several=False)
+    add_files(parser, "a system's file", several=False)
     benchmark.add_arguments(parser, "evaluate")
     add_intervals(parser)
     add_format(parser, (*FORMATS, PAGE))
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--fail-below",
         type=InputFile,
         metavar="BASELINE.json",
-        help="exit with 1 when a score is significantly worse than that of this file (paired "
-        "tests, 5 %% after Holm's correction)",
+        help="exit with 1 if a score is significantly worse than the score of this file "
+        "(paired tests, 5 %% level after Holm's correction)",
     )
     add_outcome(parser, benchmark)
 
@@ -38,11 +38,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if len(files) > 1:
         arguments.parser.error(
             f"{len(files)} inputs: `mwzeval compare` compares systems, `mwzeval runs` scores "
-            "several runs of one, `mwzeval shards` scores predictions in several files as one input"
+            "several runs of one system, `mwzeval shards` scores predictions in several files "
+            "as one input"
         )
     if arguments.output.endswith(".html"):
         arguments.parser.error(
-            "-o is where the JSON report goes: `mwzeval report -o PAGE.html` writes the page"
+            "-o writes the JSON report; `mwzeval report -o PAGE.html` writes the HTML page"
         )
     resampling = Resampling(arguments.ci or CONFIDENCE)
     below = [arguments.fail_below] if arguments.fail_below is not None else []

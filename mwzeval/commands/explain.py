@@ -1,10 +1,10 @@
-"""Explain why units failed: one in full, the worst, those with a reason, or counts of reasons.
+"""Explain why dialogues (or examples, or episodes) failed.
 
-With the id of a unit: its goal, how each turn was scored, and the turn and reason of each failure;
-the id of an item stands for all its trials. Without an id: how many units have each reason, by
-scope and in total, where a unit with a reason in several scopes counts once.
-With --against OTHER: where this system failed and another one succeeded, the worst first, with the
-user's words and both answers. Reasons: docs/explaining.md.
+With the id of a dialogue: print its goal, how each turn was scored, and where and why it failed;
+the id of an item includes all its trials. Without an id: count the dialogues with each failure
+reason, by scope and in total; a dialogue with a reason in several scopes counts once.
+With --against OTHER: print where this system failed and OTHER passed, the worst first, with the
+user's utterances and both answers. docs/explaining.md lists the reasons.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ AGAINST = 10
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     unit, units = benchmark.info.words.unit, benchmark.info.words.units
-    parser.add_argument(
-        "file", type=InputFile, nargs="?", metavar="INPUT", help="the file of a system"
-    )
+    parser.add_argument("file", type=InputFile, nargs="?", metavar="INPUT", help="a system's file")
     parser.add_argument(
         "unit", nargs="?", metavar=unit.upper(), help=f"id of the {unit} to explain"
     )
@@ -40,20 +38,21 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--against",
         type=InputFile,
         metavar="OTHER",
-        help=f"the file of another system: list the {units} in which INPUT failed and it "
-        f"succeeded, by outcome, with both answers, the worst of INPUT first (--worst: {AGAINST})",
+        help=f"another system's file: list the {units} in which INPUT failed and OTHER "
+        "passed, by outcome, with both answers, the worst of INPUT first (default: "
+        f"--worst {AGAINST})",
     )
     parser.add_argument(
         "--worst",
         type=number(lambda count: count > 0, "a number, 1 or more", int),
         metavar="N",
-        help=f"list the N {units} that lost most, with their reasons",
+        help=f"list the N worst {units}, with their failure reasons",
     )
     parser.add_argument(
         "--reason",
         metavar="CODE",
-        help=f"list the {units} with this reason; a kind stands for all its details "
-        "(wrong-constraint for wrong-constraint:area)",
+        help=f"list the {units} with this failure reason; a kind includes all its details "
+        "(wrong-constraint includes wrong-constraint:area)",
     )
     add_format(parser, ("text", "json"))
     benchmark.add_arguments(parser, "explain")
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.parser.error("name one file: INPUT or -i INPUT")
     if ids and (arguments.worst or arguments.reason):
         arguments.parser.error(
-            f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
+            f"--worst and --reason select {words.units}: leave out {words.unit.upper()}"
         )
     files = [file] if arguments.against is None else [file, arguments.against]
     scorer = benchmark.scorer(arguments)
@@ -109,8 +108,8 @@ def _reasons(
     units, as_json = words.units, arguments.format == "json"
     if not any(status for explanation in explanations for status in explanation.outcomes.values()):
         raise UsageError(
-            f"{arguments.input or arguments.file} has scores alone, and no {units} that are won or "
-            "lost: there is nothing to explain"
+            f"{arguments.input or arguments.file} only has scores that no {units} pass or fail: "
+            "there is nothing to explain"
         )
     failed = [explanation for explanation in explanations if explanation.reasons]
     chosen = of_units.with_reason(arguments.reason, failed, kinds)

@@ -1,4 +1,4 @@
-"""Print the published results, with your system, whose file is scored first, in its place."""
+"""Print the published results; with a file, score it and show your system among them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from mwzeval.scores.sheets import printed
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    add_files(parser, "the file of your system (default: none)", several=False)
-    parser.add_argument("--name", metavar="TEXT", help="name of your system (default: the file's)")
+    add_files(parser, "your system's file (default: none)", several=False)
+    parser.add_argument(
+        "--name", metavar="TEXT", help="name of your system (default: the name of the file)"
+    )
     benchmark.add_arguments(parser, "leaderboard")
     add_resampling(parser)
     add_format(parser)

@@ -1,8 +1,8 @@
-"""Let an agent talk to a user about goals, and score what came of it.
+"""Let an agent talk to a simulated user about goals, and score the dialogues.
 
-The agent is one that comes along, a model behind an endpoint (`openai:MODEL`), or code of your own:
-`package.module:Name` or `file.py:Name`, see docs/live.md and docs/agents.md. A run that was
-interrupted goes on when the same command is called again.
+The agent is a built-in one, a model behind an endpoint (`openai:MODEL`), or your own code:
+`package.module:Name` or `file.py:Name`, see docs/live.md and docs/agents.md. To resume an
+interrupted run, repeat the same command.
 """
 
 from __future__ import annotations
@@ -26,20 +26,30 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--agent",
         required=True,
         metavar="NAME",
-        help="who is tested: one that comes along, openai:MODEL (behind an endpoint), or "
-        "package.module:Name, file.py:Name",
+        help="agent to test: a built-in one, openai:MODEL (a model behind an endpoint), "
+        "package.module:Name or file.py:Name",
     )
     parser.add_argument(
-        "--trials", type=int, default=1, metavar="K", help="dialogues about each goal (default: 1)"
+        "--trials",
+        type=int,
+        default=1,
+        metavar="K",
+        help="number of dialogues about each goal (default: 1)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of all that is random (default: %(default)s)",
+    )
     add_pool_options(parser)
     parser.add_argument(
         "-o",
         "--output",
         metavar="RUN.jsonl",
-        help="where the dialogues go, as they end; a file that exists is gone on with (default: "
-        "nothing is kept but the scores)",
+        help="file for the dialogues, written as they end; an existing file is resumed "
+        "(default: the dialogues are not saved)",
     )
     benchmark.add_arguments(parser, LIVE)
     add_format(parser)
@@ -47,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "-q",
         "--quiet",
         action="store_true",
-        help="no progress bar, and not how dialogues have ended: only the scores",
+        help="print only the scores: no progress bar, no summary of how the dialogues ended",
     )
 
 
@@ -58,16 +68,18 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     setting = benchmark.live(arguments)
     scorer = benchmark.scorer(arguments)
-    arguments.interrupted = "nothing was kept: with -o a run can be gone on with"
+    arguments.interrupted = "nothing was saved; a run with -o can be resumed"
     if arguments.output is not None:
-        arguments.interrupted = f"the same command goes on with what is in {arguments.output}"
+        arguments.interrupted = f"repeat the same command to resume {arguments.output}"
     with TemporaryDirectory() as folder:
         output = arguments.output or str(Path(folder, "run.jsonl"))
         ended = run_as_asked(arguments, setting, output)
         for line in () if arguments.quiet else str(ended).splitlines():
             tell(line)
         if arguments.output is not None:
-            arguments.interrupted = f"the dialogues are held: `mwzeval evaluate` scores {output}"
+            arguments.interrupted = (
+                f"the dialogues are complete: `mwzeval evaluate {output}` scores them"
+            )
         if ended.scored:
             report = scorer.score(output).report()
             with warnings_behind(report.warnings):

@@ -1,8 +1,8 @@
-"""Be the user or the agent of a dialogue yourself, and see what came of it.
+"""Talk in a dialogue yourself, as the user or the agent, and see how it is scored.
 
-You are given a goal and talk to an agent, or a simulated user talks to you and you have the tools.
-With -o the dialogue is kept in a file of live dialogues, which all verbs read; the next one is
-about a goal that is not in it yet.
+You get a goal and talk to an agent; or you get the tools and a simulated user talks to you.
+With -o the dialogue is saved to a file of live dialogues, which all verbs read; the next dialogue
+is about a goal that the file does not contain yet.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         dest="side",
         choices=("user", "agent"),
         default="user",
-        help="who you are (default: %(default)s)",
+        help="your side of the dialogue (default: %(default)s)",
     )
     parser.add_argument(
         "--agent",
         default="rule",
         metavar="NAME",
-        help="whom you talk to as the user: as of `mwzeval live` (default: %(default)s)",
+        help="agent that you talk to as the user, with the same choices as in `mwzeval live` "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         metavar="N",
-        help="chooses among the goals, and decides all that is random (default: another one each "
-        "time)",
+        help="seed for the choice of the goal and all else that is random (default: a new "
+        "one each time)",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="RUN.jsonl",
-        help="where the dialogue goes; one of the same command that exists is gone on with",
+        help="file for the dialogue; an existing file of the same command is extended",
     )
     benchmark.add_arguments(parser, LIVE)
     # People take any time, whoever they talk to.
@@ -65,16 +66,16 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     setattr(arguments, arguments.side, HUMAN)
     chosen = arguments.seed is None
     seed = arguments.seed = random.SystemRandom().randrange(2**31) if chosen else arguments.seed
-    arguments.interrupted = "you left: the dialogue does not count"
+    arguments.interrupted = "you left: the dialogue is not counted"
     setting = benchmark.live(arguments)
     # Several dialogues may stand in one file, each with a seed of its own.
     header = run_header(setting, seed=0 if chosen else seed, trials=1, limits=NO_LIMITS)
     with TemporaryDirectory() as folder:
         output = arguments.output or str(Path(folder, "run.jsonl"))
         with TrajectoryLog(output, header, [item for item, _ in setting.items]) as log:
-            left = [each for each in setting.items if each[0] not in log.ends]
+            left = [item for item in setting.items if item[0] not in log.ends]
             if not left:
-                raise UsageError(f"{output} has a dialogue about each of the goals")
+                raise UsageError(f"{output} already has a dialogue about every goal")
             item, goal = random.Random(seed).choice(left)
             planned, record = Planned(item, goal, seed=seed), Record()
             setting.begin()

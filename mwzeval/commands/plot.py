@@ -1,7 +1,7 @@
-"""Draw a figure for a paper: PNG, SVG or PDF, one column wide, by the ending of its file.
+"""Draw a figure for a paper: PNG, SVG or PDF (by the file's ending), one column wide.
 
-Kinds: scores (with 95 % intervals), scopes (a heat map of the scores of each part, such as a
-domain), reasons (how many units each lost). Needs the extra `plot`, matplotlib.
+Kinds: scores (with 95 % intervals), scopes (a heat map of the scores of each part, such as each
+domain), reasons (how many dialogues failed for each reason). Needs the extra `plot` (matplotlib).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ SCORES, SCOPES, REASONS = "scores", "scopes", "reasons"
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    add_files(parser, "one file per system")
+    add_files(parser, "one file for each system")
     parser.add_argument(
         "-o",
         "--output",
         required=True,
         metavar="FIGURE.pdf",
-        help="where the figure goes: .pdf, .png or .svg",
+        help="output file: .pdf, .png or .svg",
     )
     parser.add_argument(
         "--kind",
@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "--scores",
         metavar="NAMES",
-        help="which scores, with commas between (default: "
-        f"{', '.join(benchmark.info.headline)}, those that there are)",
+        help="scores to draw, separated by commas (default: "
+        f"{', '.join(benchmark.info.headline)}, as far as available)",
     )
     parser.add_argument(
         "--width",
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     kind, limits = arguments.kind, (arguments.from_value, arguments.to_value)
     if kind != SCORES and (arguments.scores or limits != (None, None)):
-        arguments.parser.error("--scores, --from and --to are for --kind scores")
+        arguments.parser.error("--scores, --from and --to only apply to --kind scores")
     if None not in limits and not arguments.from_value < arguments.to_value:
         arguments.parser.error("--from must be less than --to")
     format_name = PurePath(arguments.output).suffix.lower().removeprefix(".")

@@ -1,9 +1,9 @@
-"""Tell how many items and trials it takes to see a difference between two systems.
+"""Compute how many items and trials are needed to detect a difference between two systems.
 
-From a pilot run: a file that the benchmark reads, or one with scores of items (CSV or TSV with
+The input is a pilot run: a file that the benchmark reads, or scores of items (CSV or TSV with
 columns such as item, trial, score; with --items any that `compare --items` reads). An item is what
-two systems are compared on (a dialogue, a goal, a task); with two pilot runs, one of each system,
-it is known how alike they are. Items of one cluster (--cluster-column) are not independent. E.g.
+two systems are compared on (a dialogue, a goal, a task). Two pilot runs, one of each system, show
+how often the systems agree. Items of a cluster (--cluster-column) are not independent. Examples:
   mwzeval power pilot.tsv --difference 5
   mwzeval power ours.tsv theirs.tsv --difference 3 --goals 500,1000 --trials 1,4
   mwzeval power --items pilot.json --difference 5
@@ -33,56 +33,59 @@ LIVE, SIMULATED = "live", "simulated"
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     from mwzeval.comparison.power import GOALS, TRIALS
 
-    add_files(parser, "a pilot run, or one of each of two systems")
+    add_files(parser, "a pilot run of one system, or one run of each of two systems")
     add_items(parser)
     parser.add_argument(
         "--score",
         metavar="NAME",
-        help=f"which score (default: {SUCCESS}, else the first of the usual ones that there is)",
+        help=f"score to plan for (default: {SUCCESS}, else the first main score that the file has)",
     )
     parser.add_argument(
         "--difference",
         type=number(lambda value: 0 < value < float("inf"), "a difference above 0"),
         metavar="D",
-        help="the difference that is to be seen, in points of the score",
+        help="difference to detect, in points of the score",
     )
     parser.add_argument(
         "--power",
         type=_power,
         default=0.8,
         metavar="PERCENT",
-        help="with which probability it is to be seen (default: 80)",
+        help="probability of detecting the difference, in %% (default: 80)",
     )
     parser.add_argument(
         "--alpha",
         type=level,
         default=0.05,
         metavar="P",
-        help="level of significance of the two-sided test (default: %(default)s)",
+        help="significance level of the two-sided test (default: %(default)s)",
     )
     parser.add_argument(
         "--goals",
         type=_numbers,
         metavar="N,…",
-        help="numbers of items to look at; no more than the largest can be used (default: "
-        f"{','.join(map(str, GOALS))} and those of the pilot, up to all items of the corpus)",
+        help="numbers of items to compare; the largest is the most that you can use "
+        f"(default: {','.join(map(str, GOALS))} and the number in the pilot, up to all "
+        "items of the corpus)",
     )
     parser.add_argument(
         "--trials",
         type=_numbers,
         metavar="N,…",
-        help=f"numbers of trials of each item to look at (default: {','.join(map(str, TRIALS))}; "
-        "1 where the pilot has no second trials)",
+        help="numbers of trials of each item to compare (default: "
+        f"{','.join(map(str, TRIALS))}; 1 if the pilot has no second trials)",
     )
     benchmark.add_arguments(parser, "power")
     add_format(parser)
     add_places(parser)
 
 
-_power = number(lambda value: 0.5 <= value < 1, "a power of 50 to below 100 %, such as 80", share)
+_power = number(
+    lambda value: 0.5 <= value < 1, "a power of at least 50 and less than 100 %, such as 80", share
+)
 _numbers = number(
     lambda numbers: numbers[0] >= 1,
-    "numbers from 1, with commas between",
+    "whole numbers from 1, separated by commas",
     lambda text: sorted(set(map(int, text.split(",")))),
 )
 
@@ -93,7 +96,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     files = files_of(arguments)
     if len(files) > 2:
-        arguments.parser.error(f"give one pilot run, or two: {len(files)} were given")
+        arguments.parser.error(f"give one or two pilot runs: got {len(files)}")
     clusters, in_corpus, name = None, None, arguments.score
     if is_of_items := arguments.items or any(map(are_items, files)):
         items = read_items(files, arguments, benchmark)

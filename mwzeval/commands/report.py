@@ -1,6 +1,6 @@
-"""Write one page about one or more systems: scores, reasons, units side by side.
+"""Write an HTML page about one or more systems: scores, failure reasons, dialogues side by side.
 
-The page is one file that needs no network, to open in a browser.
+The page is one file; open it in a browser. It needs no network.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    add_files(parser, "one file per system")
+    add_files(parser, "one file for each system")
     parser.add_argument(
         "-o",
         "--output",
         default="report.html",
         metavar="OUTPUT.html",
-        help="where the page goes (default: %(default)s; - is standard output)",
+        help="output file (default: %(default)s; - is standard output)",
     )
-    parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the systems)")
+    parser.add_argument(
+        "--title", metavar="TEXT", help="title of the page (default: the names of the systems)"
+    )
     benchmark.add_arguments(parser, "report")
     add_resampling(parser)
 
@@ -79,7 +81,7 @@ def page(
     from mwzeval.report.systems import scored_system, title_of
 
     scored = reported.items()
-    shown = [scored_system(name, report, of.explain_all()) for name, (report, of) in scored]
+    shown = [scored_system(name, report, system.explain_all()) for name, (report, system) in scored]
     return to_html(
         shown,
         title=title or title_of(shown),

@@ -14,7 +14,7 @@ from mwzeval.output import warnings_behind, write_result
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    add_files(parser, "the file of a system", several=False)
+    add_files(parser, "a system's file", several=False)
     benchmark.add_arguments(parser, "rows")
     add_format(parser)
 

@@ -16,7 +16,7 @@ from mwzeval.outcome import add_outcome, finish, warned
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    add_files(parser, "the files of two or more runs")
+    add_files(parser, "files of two or more runs of one system")
     benchmark.add_arguments(parser, "runs")
     add_format(parser)
     add_outcome(parser, benchmark)
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     files = files_of(arguments)
     if len(set(files)) < max(len(files), 2):
-        arguments.parser.error("name two or more different files, each of one run")
+        arguments.parser.error("name two or more different files, one for each run")
     runs = score_files(files, arguments, benchmark)
     reports = [run.report() for run in runs.values()]
     scores = across({name: run.scored_table for name, run in runs.items()})

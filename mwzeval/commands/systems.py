@@ -26,9 +26,9 @@ ENDINGS = (".csv", ".tsv", ".eval")
 """Endings of files that are never predictions of a benchmark."""
 
 COLUMNS = {
-    "item": "what is scored",
-    "cluster": "what items share that are not independent, such as a text",
-    "trial": "which of several attempts at an item it is",
+    "item": "what was scored",
+    "cluster": "what dependent items share, such as a text",
+    "trial": "the number of the attempt at an item",
 }
 
 
@@ -55,7 +55,7 @@ def score_files(
             except InputError as error:
                 if hasattr(arguments, "items") and has_items(file):
                     raise UsageError(
-                        f"{file}: scores of items of whatever benchmark are read with --items"
+                        f"{file} has scores of items: add --items to read scores of any benchmark"
                     ) from None
                 problems += error.problems
             update(1)
@@ -90,7 +90,10 @@ def common_units_of(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[st
 
     # Trials are explained one by one, so they are what is common.
     scored = {name: system.scored_table for name, system in systems.items()}
-    tables = {name: replace(of, table=of.trial_rows) for name, of in scored.items()}
+    tables = {
+        name: replace(scored_table, table=scored_table.trial_rows)
+        for name, scored_table in scored.items()
+    }
     check_comparable(tables)
     return common_units(tables, unit, units)
 
@@ -99,11 +102,13 @@ def trials_named(name: str, known: Sequence[str], unit: str) -> list[str]:
     """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
     if name in known:
         return [name]
-    trials = [each for each in known if item_of_trial(each) == name]
+    trials = [unit_name for unit_name in known if item_of_trial(unit_name) == name]
     if not trials:
         close = did_you_mean(name.partition(".")[0].lower(), known)
         some = ", ".join(known[:5]) + ", …" * (len(known) > 5)
-        raise UsageError(f'there is no {unit} "{shorten(name)}" in the file{close} (it has {some})')
+        raise UsageError(
+            f'there is no {unit} "{shorten(name)}" in the file{close} (the file has {some})'
+        )
     return trials
 
 
@@ -141,7 +146,7 @@ def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     for argument, named in given:
         name, files = named or (next(names), (argument,))
         if named and name in single:
-            raise UsageError(f'two systems are called "{shorten(name)}": give one another name')
+            raise UsageError(f'two systems are called "{shorten(name)}": rename one of them')
         systems[name] = (*systems.get(name, ()), *files)
     if len(systems) < 2:
         arguments.parser.error(
@@ -163,15 +168,16 @@ def add_items(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--items",
         action="store_true",
-        help="files are of any benchmark, with scores of single items: CSV, TSV, JSON, JSON Lines, "
+        help="read scores of single items, of any benchmark: CSV, TSV, JSON, JSON Lines, "
         "logs of inspect_ai, results of tau-bench and tau2-bench, samples of "
-        "lm-evaluation-harness; told apart by their shape",
+        "lm-evaluation-harness; the format is detected",
     )
     for column, what in COLUMNS.items():
         parser.add_argument(
             f"--{column}-column",
             metavar="NAME",
-            help=f"with --items: which column says {what} (default: by its name); a.b is b in a",
+            help=f"with --items: the column that says {what} (default: detected by its name); "
+            "a.b is b in a",
         )
 
 
@@ -180,7 +186,7 @@ def check_without_items(arguments: argparse.Namespace, *others: str) -> None:
     for option in (*(f"{column}_column" for column in COLUMNS), *others):
         if getattr(arguments, option) is not None:
             named = option.replace("_", "-")
-            raise UsageError(f"--{named} is of files with scores of items: add --items")
+            raise UsageError(f"--{named} only applies to scores of items: add --items")
 
 
 def are_items(file: str) -> bool:
@@ -211,10 +217,7 @@ def read_items(
     own = {"benchmark": DEFAULT, **vars(parser.parse_args([]))}
     if wrong := [option for option, default in own.items() if given[option] != default]:
         named = ", ".join(f"--{option.replace('_', '-')}" for option in wrong)
-        raise UsageError(
-            f"{named}: without meaning for files with scores of items (--items), of which no "
-            "benchmark knows anything; leave it out"
-        )
+        raise UsageError(f"{named} cannot be combined with --items")
     columns = Columns(
         arguments.item_column,
         tuple(filter(None, [arguments.score])),
@@ -228,8 +231,8 @@ def read_items(
         for file in dict.fromkeys(problem.file for problem in error.problems):
             if file in files and (known := benchmark_of(str(file))):
                 message = (
-                    f"this looks like a file of {known.info.title}, which has no scores of items: "
-                    f"leave out --items, and it is scored (--benchmark {known.info.name})"
+                    f"this looks like a file of {known.info.title}, without scores of items: "
+                    f"leave out --items to score it (--benchmark {known.info.name})"
                 )
                 raise InputError([Problem("of-benchmark", message, file=file)]) from None
         raise

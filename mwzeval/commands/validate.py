@@ -1,8 +1,8 @@
 """List every problem of a file, without scoring it.
 
-A terminal gets text, in which problems that differ only in their place are one line; a pipe or a
-file gets JSON with the place of each. The exit code is 0 when the file can be scored (warnings may
-be listed), 2 when it cannot.
+On a terminal the output is text; problems that differ only in their location share a line. In a
+pipe or file it is JSON with each location. The exit code is 0 if the file can be scored (possibly
+with warnings), and 2 if it cannot.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ TEXT, JSON = "text", "json"
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    add_files(parser, "what is checked", several=False)
+    add_files(parser, "the file to check", several=False)
     benchmark.add_arguments(parser, "validate")
-    parser.add_argument("--strict", action="store_true", help="let warnings fail as well")
+    parser.add_argument("--strict", action="store_true", help="also fail if there are warnings")
     parser.add_argument(
         "-f",
         "--format",
         choices=(TEXT, JSON),
-        help="what is printed (default: text on a terminal, otherwise json)",
+        help="output format (default: text on a terminal, otherwise json)",
     )
 
 
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if chosen == TEXT:
         lines = [*_lines(file, problems, failed)]
         lines += [f"\n{benchmark.info.input_help}"] if failed else []
-        lines += ["\n`-f json` lists each problem with its place."] if problems else []
+        lines += ["\n`-f json` lists each problem with its location."] if problems else []
         write_result("".join(f"{line}\n" for line in lines), TEXT)
     else:
         result = {"valid": not failed, "problems": [plain_problem(problem) for problem in problems]}
@@ -62,8 +62,8 @@ def _lines(file: str, problems: Sequence[Problem], failed: bool) -> Iterator[str
     errors, warnings = found.values()
     counts = [
         f"{count:,} {what}{'s' * (count > 1)}"
-        for what, of in found.items()
-        if (count := sum(problem.count for problem in of))
+        for what, problems in found.items()
+        if (count := sum(problem.count for problem in problems))
     ]
     can = "cannot" if failed else "can"
     yield f"{file} {can} be scored: {' and '.join(counts) or 'no problems'}"

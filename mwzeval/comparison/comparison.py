@@ -41,7 +41,7 @@ MCNEMAR = "mcnemar"
 RANDOMIZATION = "approximate-randomization"
 METHODS = {
     MCNEMAR: "McNemar's exact test",
-    RANDOMIZATION: "approximate randomisation",
+    RANDOMIZATION: "approximate randomization",
     HIERARCHICAL: "bootstrap of {unit}s and runs",
     "wilson": "Wilson",
     "bootstrap": "bootstrap of {unit}s",
@@ -177,7 +177,7 @@ class ComparedMeasure:
         return 1 if (difference.value < 0) == self.lower_is_better else -1
 
     def is_alike(self, entry: ComparedSystem, level: float) -> bool:
-        """Tell whether a system is not the best but does not differ from it significantly."""
+        """Return whether a system is not the best but does not differ from it significantly."""
         p_value = self.against_best(entry)
         return p_value is not None and p_value > level
 
@@ -226,7 +226,7 @@ class Comparison:
 
     @property
     def drawn(self) -> str:
-        """What is resampled, and on which systems are held against each other."""
+        """What is resampled, and what systems are compared on."""
         has_clusters = any(group.clusters is not None for group in self.groups)
         return "cluster" if has_clusters else self.unit
 
@@ -308,7 +308,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 
 
 def verdict(comparison: Comparison) -> tuple[str, ...]:
-    """Return one sentence per system: in which scores it is better or worse than the baseline.
+    """Return a sentence for each system: in which scores it is better or worse than the baseline.
 
     Only scores of the whole that have a direction count, and if any is tested only those that are.
     """
@@ -373,8 +373,8 @@ def _common(comparison: Comparison, group: Group) -> str:
 def _heading(comparison: Comparison) -> Iterator[str]:
     yield from about_units(comparison)
     under = comparison.conditions.items()
-    for condition in dict.fromkeys(condition for _, of in under for condition in of):
-        yield f"{', '.join(name for name, of in under if condition in of)}: {condition}"
+    for condition in dict.fromkeys(condition for _, texts in under for condition in texts):
+        yield f"{', '.join(name for name, texts in under if condition in texts)}: {condition}"
     yield from _apart(comparison, comparison.measures)
     if comparison.several_runs:
         counts = (f"{len(runs)} of {name}" for name, runs in comparison.runs.items())
@@ -382,10 +382,12 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     yield from (f"caution: {caution}" for caution in _cautions(comparison))
     lacking = comparison.lacking.items()
     for names in dict.fromkeys(comparison.lacking.values()):
-        labels = ", ".join(label for label, of in lacking if of == names)
-        yield f"not compared, because not available for {', '.join(names)}: {labels}"
+        labels = ", ".join(label for label, owners in lacking if owners == names)
+        yield (
+            f"not compared: {', '.join(names)} {'has' if len(names) == 1 else 'have'} no {labels}"
+        )
     for label in comparison.undefined:
-        yield f"not compared, because it has no value on these {comparison.unit}s: {label}"
+        yield f"not compared: {label} has no value on these {comparison.unit}s"
 
 
 def _largest_groups(comparison: Comparison) -> list[Group]:
@@ -423,7 +425,7 @@ def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
 def about_few(comparison: Comparison) -> str:
     """Return what the mark of few runs or seeds means, empty where it is not there."""
     what = "runs" if comparison.several_runs else "seeds"
-    about = f"fewer than {FEWEST_RUNS} {what} say little about others: no interval is shown"
+    about = f"fewer than {FEWEST_RUNS} {what} are too few for an interval"
     return about if any(entry.has_few_runs for _, entry in comparison.entries) else ""
 
 
@@ -434,18 +436,18 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     clusters = min((g.clusters for g in comparison.groups if g.clusters), default=FEW_CLUSTERS)
     if clusters < FEW_CLUSTERS:
         yield (
-            f"of {plural(clusters, 'cluster')} little is known about others; intervals "
-            f"of fewer than {FEW_CLUSTERS} are too narrow"
+            f"there are only {plural(clusters, 'cluster')}: with fewer than {FEW_CLUSTERS}, "
+            "intervals are too narrow"
         )
     runs = {name: len(of_system) for name, of_system in comparison.runs.items()}
     differing = {entry.system for _, entry in comparison.entries if len(set(entry.runs)) > 1}
     if copies := [name for name, number in runs.items() if number > 1 and name not in differing]:
-        yield f"{', '.join(copies)}: all runs have the same scores, as copies of one run do"
+        yield f"{', '.join(copies)}: all runs have the same scores; they may be copies of one run"
     single = [name for name, number in runs.items() if number == 1]
     if comparison.several_runs and single:
         yield (
-            f"{', '.join(single)}: intervals and p values are of this single run, and too small "
-            "for a claim about the method"
+            f"{', '.join(single)}: intervals and p values describe this single run; they are too "
+            "small for a claim about the method"
         )
 
 
@@ -471,7 +473,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
         names = ["difference", f"{100 * comparison.confidence:g} % interval"]
         if measure.test is not None:
             names += ["p" if len(systems) == 2 else "p (Holm)", "win/tie/loss"]
-        cells = [difference_cells(measure, each, decimals, comparison.level) for each in systems]
+        cells = [difference_cells(measure, entry, decimals, comparison.level) for entry in systems]
         columns |= zip(names, map(list, zip(*cells, strict=True)), strict=False)
     if any(entry.place for entry in systems):
         columns["rank"] = [str(entry.place.rank) if entry.place else UNKNOWN for entry in systems]
@@ -488,7 +490,7 @@ def difference_cells(
     interval, counts = difference.interval, difference.counts
     form = f"+.{decimals}f"
     shown = UNKNOWN
-    if any(each.has_few_runs for each in (entry, measure.systems[0])):
+    if any(compared.has_few_runs for compared in (entry, measure.systems[0])):
         shown = FEW
     elif interval is not None and interval.low < interval.high:
         shown = interval_text(interval, form, "[{}, {}]")
@@ -520,8 +522,8 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
         how = "two-sided"
         if comparison.pairs > 1:
             how += ", after Holm's correction over the systems of a table"
-        least = f"; the least by resampling is {1 / (1 + samples):.2g}" * bool(tests - {MCNEMAR})
-        yield f"p: {how}; at most {comparison.level:g} is significant{least}"
+        least = f"; resampling yields no p below {1 / (1 + samples):.2g}" * bool(tests - {MCNEMAR})
+        yield f"p: {how}; significant if p ≤ {comparison.level:g}{least}"
     methods = dict.fromkeys(
         METHODS[entry.difference.interval.method].format(unit=unit)
         for measure, entry in comparison.entries
@@ -530,13 +532,16 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
     )
     if methods:
         others = f"{unit}s and runs" if comparison.several_runs else f"{unit}s"
-        yield f"interval: of the difference, on other {others} like these ({', '.join(methods)})"
+        yield (
+            f"interval: for the difference, if other {others} like these were drawn "
+            f"({', '.join(methods)})"
+        )
     if tests - {MCNEMAR} or methods:
         yield f"resampling: {samples} samples, seed {comparison.seed}"
     if tests - {MCNEMAR} and comparison.pairs / (1 + samples) > comparison.level:
         enough = int(comparison.pairs / comparison.level)
         yield (
-            f"with {samples} samples no rank can differ by resampling, because "
+            f"{samples} samples are too few for significant ranks, because "
             f"{plural(comparison.pairs, 'pair')} are tested: use --samples {enough} or more"
         )
 
@@ -544,9 +549,9 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
 def _notes(comparison: Comparison) -> Iterator[str]:
     """Yield what the columns of a table are, and amounts that differ between systems."""
     if comparison.several_runs:
-        yield "mean, sd: over the runs; sd is the standard deviation of one run"
+        yield "mean, sd: mean and standard deviation over the runs"
     if any(measure.test is not None for measure in comparison.measures):
-        means = ", of several runs by their mean" if comparison.several_runs else ""
+        means = "; several runs are compared by their mean" if comparison.several_runs else ""
         yield (
             f"win/tie/loss: {comparison.drawn}s on which the system is better than, the same as, "
             f"or worse than the baseline{means}"
@@ -555,7 +560,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         corrected = " (all pairs of a table, Holm's correction)" * (comparison.pairs > 1)
         yield f"rank: 1 + the number of systems that are significantly better{corrected}"
     if any(entry.cases != measure.n for measure, entry in comparison.entries):
-        yield f"of: the number of {comparison.unit}s that the score of a system is about"
+        yield f"of: the number of {comparison.unit}s that count for a system's score"
     amounts = comparison.amounts
     if any(of_system != amounts[comparison.baseline] for of_system in amounts.values()):
         for system, of_system in amounts.items():
@@ -627,7 +632,9 @@ def paper_document(
     document = comparison_document(comparison, places=places)
     measures = [measure for measure in comparison.measures if measure.scope == WHOLE]
     if not measures:
-        raise UsageError("--table is of scores of the whole, and there are none: leave it out")
+        raise UsageError(
+            "--table needs scores over all items, and the systems have none: leave it out"
+        )
     labels: dict[str, str] = {}
     for m in measures:
         labels.setdefault(m.name, f"{m.label} ↓" if m.lower_is_better else m.label)
@@ -682,9 +689,8 @@ def _caption(
     if tests:
         named = "; ".join(f"{test} ({', '.join(labels)})" for test, labels in tests.items())
         yield (
-            f"{ALIKE}: does not differ significantly from the best of its column: {named}; "
-            f"p > {comparison.level:g} after Holm's correction over all pairs of comparable "
-            "systems."
+            f"{ALIKE}: not significantly different from the best of its column: {named}; p > "
+            f"{comparison.level:g} after Holm's correction over all pairs of comparable systems."
         )
     own = [e.interval for m in measures for e in m.systems if e.interval and not e.has_few_runs]
     methods = dict.fromkeys(METHODS[interval.method].format(unit=unit) for interval in own)
@@ -692,7 +698,7 @@ def _caption(
         shown = "Brackets:" if intervals == ENDS else "±: half the width of"
         others = f"{unit}s and runs" if comparison.several_runs else f"{unit}s"
         level = f"{100 * comparison.confidence:g} % intervals"
-        yield f"{shown} {level}, on other {others} like these ({', '.join(methods)})."
+        yield f"{shown} {level}, if other {others} like these were drawn ({', '.join(methods)})."
     if few := about_few(comparison):
         yield f"{FEW}: {few}."
     yield from _apart(comparison, measures)

@@ -54,8 +54,8 @@ def parse_gates(text: str) -> tuple[Gate, ...]:
             limit = math.nan
         if not name.strip() or not math.isfinite(limit):
             raise UsageError(
-                f'--fail-under: "{shorten(part)}" is not of the form score=number; '
-                "write inform=85,success=70"
+                f'--fail-under: "{shorten(part)}" does not have the form SCORE=N, such as '
+                "inform=85,success=70"
             )
         gates.append((name.strip(), limit))
     return tuple(gates)
@@ -83,8 +83,8 @@ def failures(
             usual = [alias for alias, meant in aliases.items() if meant in known]
             close = did_you_mean(asked, [*known, *usual])
             raise UsageError(
-                f'--fail-under: there is no score "{shorten(asked)}"{close} (scored: {scored}; for '
-                "others, ask for their metric)"
+                f'--fail-under: there is no score "{shorten(asked)}"{close} (available: '
+                f"{scored}; other scores need their metric's option)"
             )
         value, is_ceiling = known[name].value, known[name].lower_is_better
         if not (value <= limit if is_ceiling else value >= limit):
@@ -108,20 +108,20 @@ def worse_than(
     mine, others = set(system.table.units), set(baseline.table.units)
     if mine != others:
         raise UsageError(
-            "--fail-below compares dialogue by dialogue, so both need the same dialogues: "
-            f"{len(others - mine)} are only in the baseline, {len(mine - others)} only in the "
-            f'input; the first is "{shorten(min(mine ^ others))}"'
+            f"--fail-below needs the same dialogues in both files: {len(others - mine)} are only "
+            f"in the baseline, {len(mine - others)} only in the input; the first is "
+            f'"{shorten(min(mine ^ others))}"'
         )
     ours, theirs = _directed(system), _directed(baseline)
     if different := {m.name for m in ours.measures} ^ {m.name for m in theirs.measures}:
         raise UsageError(
-            f"--fail-below: only one of input and baseline has {', '.join(sorted(different))}, so "
-            "it cannot be compared; ask for metrics that both have"
+            "--fail-below: only the input or only the baseline has "
+            f"{', '.join(sorted(different))}; select metrics that both have"
         )
     if not ours.measures:
         raise UsageError(
-            "--fail-below: nothing that was asked for is better when higher, so there is nothing "
-            "to compare; ask for other metrics than richness"
+            "--fail-below: none of the selected scores is better when higher, so there is "
+            "nothing to compare; select metrics other than richness"
         )
     systems = {BASELINE: theirs, INPUT: ours}
     check_comparable(systems)

@@ -1,6 +1,6 @@
 """Files with scores of items, whoever wrote them, read as rows with named values.
 
-The format is recognised by the shape of the file; its name does not matter:
+The format is recognized by the shape of the file; its name does not matter:
 
 * CSV (also with semicolons) and TSV: a line with the names of the columns, then a row a line.
 * JSON and JSON Lines: a list of objects, an object that holds such a list, or an object that has
@@ -104,10 +104,16 @@ def read_rows(file: str, findings: Findings) -> Rows:
             return _inspect_samples(value.get("samples"), findings)
         items = value
         # Results of τ²-bench have a list of tasks, too.
-        lists = [of for of in (value.get("simulations"), *value.values()) if isinstance(of, list)]
+        lists = [
+            records
+            for records in (value.get("simulations"), *value.values())
+            if isinstance(records, list)
+        ]
         if _is_harness_sample(value):
             lists = [[value]]
-        value = next((of for of in lists if of and isinstance(of[0], dict)), None)
+        value = next(
+            (records for records in lists if records and isinstance(records[0], dict)), None
+        )
         if value is None:
             return Rows(_by_item(items), Columns("item", trial="trial"))
     return _json_rows([(f"row {n}", row) for n, row in enumerate(value, start=1)], findings)
@@ -116,7 +122,9 @@ def read_rows(file: str, findings: Findings) -> Rows:
 def _json_rows(values: Sequence[tuple[str, Any]], findings: Findings) -> Rows:
     for place, value in values:
         if not isinstance(value, dict):
-            raise _other_shape(findings.file, f"{place} is no object with an item and its score")
+            raise _other_shape(
+                findings.file, f"{place} is not an object with an item and its score"
+            )
     first = values[0][1] if values else {}
     if _is_harness_sample(first):
         return _harness_samples(values, findings)
@@ -158,11 +166,11 @@ def _table(text: str, findings: Findings) -> list[Row]:
             if not names:
                 names = [name.lower() for name in cells]
                 if len(set(names)) < len(names):
-                    findings.error("repeated-column", f"{place} has two columns of one name")
+                    findings.error("repeated-column", f"{place} has two columns with the same name")
             elif len(cells) != len(names):
                 findings.error(
                     "other-columns",
-                    f"{place} has {len(cells)} cells, the names of columns are {len(names)}",
+                    f"{place} has {len(cells)} cells, but there are {len(names)} column names",
                 )
             else:
                 rows.append((place, dict(zip(names, cells, strict=True))))
@@ -187,8 +195,8 @@ SUMMARIES = "summaries.json"
 REMOVED = "Key removed from summary (> 1k)"
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}
 CUT = (
-    "cut off in the summaries of an archive: name a shorter one, or write the log as JSON (inspect "
-    "log convert --to json)"
+    "is cut off in the summaries of the archive: name a shorter column, or write the log as "
+    "JSON (inspect log convert --to json)"
 )
 """Stands for metadata of which the summaries of an archive have about a thousand characters only,
 so that texts that begin alike look the same."""
@@ -200,7 +208,9 @@ def _inspect_summaries(file: str) -> list[Any]:
     journal = [name for name in names if name.startswith("_journal/summaries/")]
     wanted = [SUMMARIES] if SUMMARIES in names else journal
     if not wanted:
-        raise _other_shape(file, f"an archive without {SUMMARIES} is no log of inspect_ai")
+        raise _other_shape(
+            file, f"the archive has no {SUMMARIES}, so it is not a log of inspect_ai"
+        )
     samples: list[Any] = []
     for name, content in read_zip(file, wanted).items():
         place = f"{file}/{name}"
@@ -219,7 +229,7 @@ def _inspect_samples(samples: Any, findings: Findings) -> Rows:
     if not samples or not isinstance(samples, list):
         raise _other_shape(
             findings.file,
-            "the log has no samples: it was written without them, or its run ended early",
+            "the log has no samples: it was written without them, or the run ended early",
         )
     rows = []
     scorers: dict[str, None] = {}
@@ -240,7 +250,9 @@ def _inspect_samples(samples: Any, findings: Findings) -> Rows:
 
 def _inspect_scores(scores: Any) -> dict[str, Any]:
     named = scores.items() if isinstance(scores, dict) else ()
-    flat = _flat({name: of.get("value") if isinstance(of, dict) else of for name, of in named})
+    flat = _flat(
+        {name: score.get("value") if isinstance(score, dict) else score for name, score in named}
+    )
     return {name: LETTERS.get(v, v) if isinstance(v, str) else v for name, v in flat.items()}
 
 
@@ -254,7 +266,9 @@ def _tau_results(values: Iterable[tuple[str, Any]], findings: Findings) -> Rows:
         reward = row.get("reward_info.reward", row.get("reward"))
         if str(row.get("termination_reason")).lower().endswith("infrastructure_error"):
             reward = None
-            findings.warning("no-score", "simulations that infrastructure ended are not counted")
+            findings.warning(
+                "no-score", "simulations that ended with an infrastructure error are not counted"
+            )
         rows.append((place, {**row, "reward": reward}))
     return Rows(rows, Columns("task_id", ("reward",), trial="trial"))
 
@@ -284,7 +298,7 @@ def _harness_samples(samples: Iterable[tuple[str, Any]], findings: Findings) -> 
                 row[metric + ending] = numbers[metric]
                 scores[metric + ending] = None
             else:
-                what = f"{shorten(metric)} is left out: it is no number of single documents"
+                what = f"{shorten(metric)} is left out: it is not a number for each document"
                 findings.warning("not-of-items", what)
         rows.append((place, row))
     return Rows(rows, Columns("doc_id", tuple(scores)))

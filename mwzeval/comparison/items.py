@@ -81,7 +81,7 @@ def directions(comparison: Comparison) -> list[Problem]:
     found, words = [], set(LOWER.split())
     for measure in (measure for measure in comparison.measures if not measure.lower_is_better):
         if not words.isdisjoint(re.split(r"[\W_]+", measure.name)):
-            option = f'if it is not, add --lower-is-better "{shorten(measure.name)}"'
+            option = f'otherwise, add --lower-is-better "{shorten(measure.name)}"'
             message = f"{shorten(measure.label)}: higher counts as better; {option}"
             found.append(Problem("direction", message, "warning"))
     return found
@@ -111,18 +111,18 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
     if not common:
         found = ", ".join(f"{_quoted(next(iter(file.items())))} in {file.name}" for file in read)
         raise UsageError(
-            f"no item is in all files: there is {found}; are they of one benchmark, and is another "
-            "column the item (--item-column)?"
+            f"no item is in all files: there is {found}; check that the files are of one "
+            "benchmark, and that --item-column names the right column"
         )
     if not set.intersection(*(set(file.values) for file in read)):
         found = ", ".join(f"{_listed(list(file.labels))} in {file.name}" for file in read)
         raise UsageError(
-            f"no score is in all files: there is {found}; give the columns one name, or choose by "
-            "--score"
+            f"no score is in all files: there is {found}; give the columns the same name, or "
+            "choose with --score"
         )
     lower = _lower(read, columns.lower)
     if clusters and (lacking := common - clusters.keys()):
-        raise UsageError(f"no file says of which cluster item {_quoted(min(lacking))} is")
+        raise UsageError(f"no file has a cluster for item {_quoted(min(lacking))}")
     outcomes = {}
     for score in dict.fromkeys(score for file in read for score in file.values):
         having = [file for file in read if score in file.values]
@@ -153,7 +153,7 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
         if name is None:
             found = [of_format] if of_format else usual(what)
             if len(found) > 1 and found[0].lower() != what:
-                missing(f"{_listed(found)} may be the {what}: choose by --{what}-column")
+                missing(f"{_listed(found)} may be the {what}: choose with --{what}-column")
             return found[0] if found else None
         if _named(name, names) is None:
             missing(f"--{what}-column: no column {_quoted(name)} for the {what}", name)
@@ -161,7 +161,7 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
 
     item = column("item", asked.item, known.item)
     if asked.item is None and item is None:
-        missing('no column is the item: call it "item", or name it by --item-column')
+        missing('no column is the item: call it "item", or name it with --item-column')
     cluster = column("cluster", asked.cluster)
     trial = column("trial", asked.trial, known.trial)
     if asked.trial is None and all(row.get(trial or "") in (None, "") for _, row in rows.rows):
@@ -176,7 +176,7 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
             missing(f"--score: no column {_quoted(name)}", name)
         scores = tuple(dict.fromkeys(filter(None, found.values())))
     elif not scores:
-        missing('no column is the score: call it "score", or name it by --score')
+        missing('no column is the score: call it "score", or name it with --score')
     findings.check()
     assert item is not None
     return item, Columns(item, scores, cluster, trial, metric)
@@ -216,7 +216,7 @@ def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
     findings = Findings(name)
     rows = read_rows(name, findings)
     if not rows.rows:
-        raise InputError([Problem("no-scores", "there is no row with a score", file=name)])
+        raise InputError([Problem("no-scores", "no row has a score", file=name)])
     item_column, columns = _columns(rows, asked, findings)
     file = _File(name, findings)
     counts: Counter[tuple[str, str]] = Counter()
@@ -228,8 +228,8 @@ def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
                 cluster = _name_in(row, columns.cluster)
                 if (other := clusters.setdefault(item, cluster)) != cluster:
                     raise ValueError(
-                        f"item {_quoted(item)} is of cluster {_quoted(cluster)}, and before of "
-                        f"{_quoted(other)}"
+                        f"item {_quoted(item)} has cluster {_quoted(cluster)} here, but "
+                        f"{_quoted(other)} before"
                     )
             for column in columns.scores:
                 if column not in row and column in rows.columns.scores:
@@ -242,8 +242,8 @@ def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
                 trial = _name_in(row, columns.trial) if columns.trial else count
                 if (item, trial, score) in seen:
                     raise ValueError(
-                        f"trial {_quoted(trial)} of item {_quoted(item)} came before; leave one "
-                        "out, or name the column that tells them apart (--trial-column)"
+                        f"trial {_quoted(trial)} of item {_quoted(item)} occurs twice; leave one "
+                        "out, or name the column that distinguishes trials (--trial-column)"
                     )
                 seen.add((item, trial, score))
                 number = _number_in(row, column)
@@ -259,10 +259,10 @@ def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
         findings.warning(
             "repeated-item",
             f"{len(repeated)} of {len(items)} items, such as {_quoted(min(repeated))}, have "
-            "several rows, which count as trials; leave one out if it is there twice",
+            "several rows, which are counted as trials; remove duplicate rows",
         )
     if not findings.errors and not file.values:
-        findings.error("no-scores", "there is no row with a score")
+        findings.error("no-scores", "no row has a score")
     findings.check()
     return file
 
@@ -316,13 +316,13 @@ def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> N
         if lacking := items & set(common) - everywhere:
             file.findings.warning(
                 "left-out",
-                f"{len(lacking)} items with {score} are left out: another file has it not",
+                f"{len(lacking)} items with {score} are left out: they are missing in another file",
             )
         values = file.values[score]
         of_item: dict[str, list[float]] = {}
         for (item, _), value in values.items():
             of_item.setdefault(item, []).append(value)
-        means = {item: sum(of) / len(of) for item, of in of_item.items()}
+        means = {item: sum(values) / len(values) for item, values in of_item.items()}
         kept = [mean for item, mean in means.items() if item in everywhere]
         file.values[score] = {key: v for key, v in values.items() if key[0] not in lacking}
         if len(kept) == len(means):
@@ -333,9 +333,9 @@ def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> N
         if abs(after - before) > error:
             file.findings.warning(
                 "left-out",
-                f"{len(means) - len(kept)} of {len(means)} items are not in all files; without "
-                f"them {score} changes from {before:.3g} to {after:.3g}, by more than its standard "
-                f"error ({error:.2g})",
+                f"{len(means) - len(kept)} of {len(means)} items are not in all files; leaving "
+                f"them out changes {score} from {before:.3g} to {after:.3g}, by more "
+                f"than its standard error ({error:.2g})",
             )
 
 
@@ -350,7 +350,7 @@ def _are_outcomes(files: Sequence[_File], score: str) -> bool:
     for file, kind in zip(files, kinds, strict=True):
         if 100 in kind:
             file.values[score] = {unit: v / 100 for unit, v in file.values[score].items()}
-            message = f"{score}: 0 and 100 are read as 0 and 1, as in another file"
+            message = f"{score}: 0 and 100 are read as 0 and 1, to match another file"
             file.findings.warning("units", message)
     return True
 
@@ -365,11 +365,15 @@ def _check_values(files: Sequence[_File], score: str) -> None:
         values, kind = file.values[score], kinds[file.name]
         warn = partial(file.findings.warning, "values")
         if shares and max(kind) > 1:
-            warn(f"{score} is up to {max(kind):g}, and at most 1 in {shares[0]}: another unit?")
+            warn(
+                f"{score} is up to {max(kind):g}, but at most 1 in {shares[0]}: do the units "
+                "differ?"
+            )
         elif outcomes and not kind <= {0, 1}:
             warn(
-                f"{score} is {min(kind - {0, 1}):g} somewhere, and only 0 and 1 in {outcomes[0]}: "
-                "write a row for each trial, not their mean, and leave the score of errors empty"
+                f"{score} is {min(kind - {0, 1}):g} in some row, but only 0 or 1 in "
+                f"{outcomes[0]}: write a row for each trial instead of the mean, and leave the "
+                "score of errors empty"
             )
         copy_of = copies.setdefault(tuple(sorted(values.items())), file.name)
         if copy_of != file.name and len(values) > 1:

@@ -1,4 +1,4 @@
-"""How many items and trials it takes to see a difference between two systems, from pilot runs.
+"""How many items and trials are needed to detect a difference between two systems.
 
 Model of a trial's score: system + item + what the system makes of the item + trial. Both systems
 have the same items, so what an item is worth to both drops out of their difference. Its variance
@@ -44,12 +44,12 @@ TRIALS = (1, 2, 4, 8)
 PAIRED, INDEPENDENT, ALIKE = "paired", "independent", "alike"
 ASSUMPTIONS = {
     PAIRED: "paired: assuming that the systems agree as often as the two pilot runs do",
-    INDEPENDENT: "independent: assuming that the other system finds other items hard (worst case)",
-    ALIKE: "alike: assuming that the other system finds the same items hard (best case)",
+    INDEPENDENT: "independent: assuming that they fail on unrelated items (worst case)",
+    ALIKE: "alike: assuming that they fail on the same items (best case)",
 }
 CLUSTERED = (
-    "clusters: items are taken to come in clusters as large as the pilot's; more clusters tell "
-    "more than more items of one"
+    "clusters: assuming clusters as large as the pilot's; adding clusters helps more than "
+    "adding items to a cluster"
 )
 
 
@@ -58,9 +58,9 @@ class Spread:
     """Variances of a trial's score (or difference), in its squared unit.
 
     `between` items, and `within` an item, between its trials. Where no item has a second trial the
-    two cannot be told apart: `within` is None, and `between` is the variance of one trial. `shared`
-    is the variance between clusters times the items of a cluster, `between` then that of items of
-    one.
+    two cannot be distinguished: `within` is None, and `between` is the variance of one trial.
+    `shared` is the variance between clusters times the items of a cluster, `between` then that of
+    items of one.
     """
 
     between: float
@@ -93,8 +93,9 @@ def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> S
     number = len(systems[0])
     if number < 2 or (clusters and len(set(clusters)) < 2):
         raise UsageError(
-            f"a pilot needs at least two items and two clusters (--cluster-column), two pilots in "
-            f"common: there are {number} items of {plural(len(set(clusters or ())), 'cluster')}"
+            "a pilot run (or two runs in common) needs at least two items and two clusters "
+            f"(--cluster-column): there are {number} items of "
+            f"{plural(len(set(clusters or ())), 'cluster')}"
         )
     counts = np.array([[of_item.size for of_item in scores] for scores in systems])
     means = np.array([[of_item.mean() for of_item in scores] for scores in systems])
@@ -102,8 +103,8 @@ def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> S
     second = counts.sum(axis=1) - items
     if second.any() and not second.all():
         raise UsageError(
-            "only one of the two pilot runs has items with a second trial: give two pilot runs "
-            "with trials, or two without, or one"
+            "only one of the two pilot runs has items with a second trial: give one run, or two "
+            "runs that both have trials or both have none"
         )
     squares = [sum(float(((s - s.mean()) ** 2).sum()) for s in scores) for scores in systems]
     within = np.array(squares) / np.maximum(second, 1)
@@ -129,7 +130,7 @@ def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> S
 
 @dataclass(frozen=True, slots=True)
 class TwoSided:
-    """A two-sided test: its level of significance, and the power that is wanted (0.5 or more)."""
+    """A two-sided test: its significance level, and the desired power (0.5 or more)."""
 
     alpha: float = 0.05
     power: float = 0.8
@@ -223,7 +224,7 @@ def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Mea
     for score in asked:
         if score in known:
             return known[score]
-    what = f'"{shorten(asked[0])}" of single trials{did_you_mean(asked[0], known)}'
+    what = f'"{shorten(asked[0])}" for single trials{did_you_mean(asked[0], known)}'
     raise UsageError(f"no score {what} (there are: {', '.join(known) or 'none'})")
 
 
@@ -251,7 +252,7 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
 
 
 class Clustering(NamedTuple):
-    """How many clusters there are, how alike items of one are, and what that costs.
+    """The number of clusters, the correlation of items within a cluster, and the design effect.
 
     `size` is the mean over items of how many items their cluster has, `correlation` that of the
     differences on two items of one cluster (intraclass), and `design_effect` how many times as many
@@ -323,14 +324,14 @@ def power_document(
     has_trials = all(spread.within is not None for spread in spreads.values())
     if not has_trials and max(trials, default=1) > 1:
         raise UsageError(
-            "no item of the pilot run has a second trial, so nothing is known of several: leave "
-            "--trials out, or try some items again"
+            "no item of the pilot run has a second trial, so the effect of more trials is "
+            "unknown: leave out --trials, or try some items again"
         )
     if not any(spread.of_item(1) for spread in spreads.values()):
         what = "score the same" if len(pilots) == 1 else "differ by the same"
         raise UsageError(
-            f"nothing can be planned from this pilot: all its items {what}, so it does not tell "
-            "how much items vary; take one that neither wins nor loses everything"
+            f"this pilot run cannot be used for planning: all its items {what}, so the variance "
+            "between items is unknown; use a run that neither passes nor fails everything"
         )
     usual = {*GOALS, *(len(pilot.scores) for pilot in pilots.values())}
     if in_corpus is not None:
@@ -442,7 +443,7 @@ def _about_pilots(
         spread, items = pilot.spread, plural(len(pilot.scores), "item")
         about = f"{pilot.label} of {name}: {pilot.value:.{decimals}f}"
         if spread.within is None:
-            yield f"{about} over {items}, 1 trial each: more trials cannot be judged from it"
+            yield f"{about} over {items}, 1 trial each: it does not show the effect of more trials"
             continue
         between = spread.between + (spread.shared / clustering.size if clustering else 0)
         whole = between + spread.within
@@ -454,13 +455,12 @@ def _about_pilots(
     if clustering:
         clusters = plural(clustering.number, "cluster")
         yield (
-            f"{clusters}: differences on items of one correlate by {clustering.correlation:.2f}; "
-            f"an item shares its own with {clustering.size - 1:.1f} others in the mean, so that it "
-            f"takes {clustering.design_effect:.1f} × the items that independent ones would (design "
-            "effect)"
+            f"{clusters}: differences on items of a cluster have a correlation of "
+            f"{clustering.correlation:.2f}; a cluster has {clustering.size:.1f} items on "
+            f"average, so {clustering.design_effect:.1f} times as many items are needed as with "
+            "independent items (design effect)"
         )
         if clustering.number < FEW_CLUSTERS:
             yield (
-                f"caution: {clusters} tell little of how alike items of one are; what follows is "
-                "rough"
+                f"caution: {clusters} are few for estimating the correlation; the results are rough"
             )

@@ -1,4 +1,4 @@
-"""Many runs of one system, told apart by their seeds: what all of its scores are worth together.
+"""Many runs of one system, distinguished by their seeds: what all of its scores are worth together.
 
 The spread of a score over runs says nothing about other dialogues, and its interval nothing about
 other seeds. `Across.components` has both: a score is the mean of one number a unit (its jackknife
@@ -91,7 +91,9 @@ def _components(of_runs: list[Measure], tables: list[Table]) -> VarianceComponen
     if cases is not None:
         first, *others = (table.column(cases) > 0 for table in tables)
         if not all(np.array_equal(first, other) for other in others):
-            return None  # the units are not the same, so that runs and units cannot be told apart
+            return (
+                None  # the units are not the same, so that runs and units cannot be distinguished
+            )
     numbers = np.array([pseudo_values(m, table) for m, table in zip(of_runs, tables, strict=True)])
     if numbers.shape[1] < 2 or not np.isfinite(numbers).all():
         return None
@@ -129,11 +131,11 @@ def runs_document(
     counted, coverage = next(iter(meta["coverage"].items()))
     size = f"{len(runs)} runs × {coverage['scored']} {counted}"
     notes = (
-        "of the variance of one run's score: due to the run (some seeds are better on all "
-        f"{words.units}), the {words.units} (some are easier for all seeds), the rest (seeds "
-        "differ in which they do well)",
-        f"standard error: of the mean, over other seeds and other {words.units}; now, and with "
-        "twice as many of either",
+        f"run, {words.units}, rest: shares of the variance of one run's score. run: some seeds "
+        f"are better on all {words.units}; {words.units}: some are easier for all seeds; rest: "
+        f"seeds do well on different {words.units}",
+        f"standard error: of the mean, for other seeds and other {words.units}; now, with twice "
+        f"as many runs, and with twice as many {words.units}",
     )
     components = [score for score in scores if score.scope == WHOLE and score.shares]
     sheets = [*_spread(scores)]
@@ -143,7 +145,9 @@ def runs_document(
         heading=(f"{scored_data(meta)}: {size}", *filter(None, [meta.get("note")])),
         sheets=tuple(sheets),
         notes=notes if components else (),
-        records=tuple({key: of[key] for key in of if key not in NESTED} for of in records),
+        records=tuple(
+            {key: record[key] for key in record if key not in NESTED} for record in records
+        ),
         plain={
             "schema": SCHEMA,
             "runs": [{"run": name, **metrics} for name, metrics in runs.items()],

@@ -152,7 +152,7 @@ def common_units(
         common = common & goals[other].items()
         if not common:
             same = " about the same goal" if by_goal else ""
-            raise UsageError(f'"{other}" has no {unit}{same} in common with the systems before it')
+            raise UsageError(f'"{other}" has no {unit}{same} in common with the previous systems')
     kept = {name for name, _ in common}
     return tuple(name for name in names[baseline] if name in kept)
 
@@ -186,14 +186,14 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
         InputError: For runs of different units.
     """
     (first, scored), *others = runs.items()
-    everything = dict.fromkeys(name for of in runs.values() for name in of.table.units)
+    everything = dict.fromkeys(name for run in runs.values() for name in run.table.units)
     problems = []
     for file, of in runs.items():
         there = set(of.table.units)
         if lacking := [name for name in everything if name not in there]:
             some = ", ".join(f'"{shorten(name)}"' for name in lacking[:3])
             message = (
-                f"lacks {len(lacking)} of the {len(everything)} {unit}s that other runs have "
+                f"lacks {len(lacking)} of the {len(everything)} {unit}s of other runs "
                 f"({some}{', …' * (len(lacking) > 3)}); all runs need the same {unit}s"
             )
             problems.append(Problem("different-dialogues", message, file=file))
@@ -201,8 +201,8 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
         known = scored.about.keys() & other.about.keys()
         if count := sum(scored.about[name] != other.about[name] for name in known):
             message = (
-                f"has other goals than {first} in {count} {unit}s of the same name; all runs need "
-                "the same goals"
+                f"has goals that differ from {first} in {count} {unit}s of the same name; all "
+                "runs need the same goals"
             )
             problems.append(Problem("different-goals", message, file=file))
     if problems:
@@ -224,8 +224,7 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
         ]
         if found:
             raise UsageError(
-                f"the runs are not alike: {found[0]}; runs of one system differ in nothing but "
-                "their seed"
+                f"these are not runs of one system: {found[0]}; runs may differ only in their seed"
             )
 
 
@@ -263,7 +262,7 @@ def compare(
 
     Where a system has several runs, its score is their mean, and intervals and p values of all
     systems are of a hierarchical bootstrap of units and runs. Otherwise, scores of 0/1 outcomes are
-    tested by McNemar's exact test, all others by approximate randomisation; intervals of
+    tested by McNemar's exact test, all others by approximate randomization; intervals of
     differences are of a paired bootstrap, those of scores of types of a jackknife. P values are
     corrected by Holm's method, over the systems for each score, and over all pairs for the ranks.
     Outcomes of which the systems have different cases are tested as scores that are no outcomes.
@@ -291,7 +290,7 @@ def compare(
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems, the baseline first")
     if not 0 < level < 1:
-        raise UsageError(f"a level of significance is between 0 and 1, such as 0.05, not {level}")
+        raise UsageError(f"a significance level must be between 0 and 1, such as 0.05: got {level}")
     runs = {name: _runs(name, system, unit) for name, system in systems.items()}
     # The runs of a system are alike in all but their numbers.
     firsts = {name: next(iter(of_system.values())) for name, of_system in runs.items()}
@@ -357,7 +356,7 @@ def _runs(name: str, system: System, unit: str) -> dict[str, ScoredTable]:
     if isinstance(system, ScoredTable):
         return {name: system}
     if not system:
-        raise UsageError("a system has at least one run")
+        raise UsageError("a system must have at least one run")
     if len(system) > 1:
         check_alike(system, unit)
     return dict(sorted(system.items()))
@@ -393,7 +392,7 @@ def _compare_group(
         and all(np.isfinite(run[measure.key][0]) for of_runs in found.values() for run in of_runs)
     ]
     if clusters is not None and any(measure.of_types for measure in defined):
-        raise ValueError("scores of types, such as distinct words, have no sums of clusters")
+        raise ValueError("scores of types, such as distinct words, cannot be summed by cluster")
     tables = [run.table for of_system in aligned_runs.values() for run in of_system]
     measures = tuple(_as_tested(m, firsts.values(), tables, clusters) for m in defined)
 
@@ -402,17 +401,17 @@ def _compare_group(
         table = Trials.of(run.table, clusters.__getitem__).totals() if clusters else run.table
         return replace(run, measures=measures, table=table)
 
-    rows = _Rows({name: list(map(rows_of, of)) for name, of in aligned_runs.items()}, how)
+    rows = _Rows({name: list(map(rows_of, runs)) for name, runs in aligned_runs.items()}, how)
     signatures = [signatures_of(scored) for scored in firsts.values()]
     compared = {}
     for measure in followed(measures, "scores"):
         key = measure.key
-        values = {name: tuple(run[key][0] for run in of) for name, of in found.items()}
+        values = {name: tuple(run[key][0] for run in runs) for name, runs in found.items()}
         seeds = len(units) // measure.block if measure.block > 1 else None
         entries = [
             # Exact: runs that score the same have that score as their mean.
-            ComparedSystem(name, float(mean(of)), of, found[name][0][key][1], seeds=seeds)
-            for name, of in values.items()
+            ComparedSystem(name, float(mean(scores)), scores, found[name][0][key][1], seeds=seeds)
+            for name, scores in values.items()
         ]
         test, systems, pairs = _tested(entries, measure, rows, level, intervals)
         compared[key] = ComparedMeasure(
@@ -542,9 +541,9 @@ class _Rows:
     def drawn(self, draw: Draw, block: int) -> dict[str, list[DrawnSums]]:
         """Return what is drawn of each run, in blocks of neighbouring rows."""
         if (draw, block) not in self._drawn:
-            tables = [in_blocks(run.table, block) for of in self.runs.values() for run in of]
+            tables = [in_blocks(run.table, block) for runs in self.runs.values() for run in runs]
             found = iter(draw(tables, samples=self.how.samples, seed=self.how.seed))
-            by_name = {name: [next(found) for _ in of] for name, of in self.runs.items()}
+            by_name = {name: [next(found) for _ in runs] for name, runs in self.runs.items()}
             self._drawn[draw, block] = by_name
         return self._drawn[draw, block]
 
@@ -585,7 +584,7 @@ class _Rows:
     @cached_property
     def own_scores(self) -> dict[str, dict[Key, Score]]:
         """The scores of systems with one run, with their intervals."""
-        single = {name: of[0] for name, of in self.runs.items() if len(of) == 1}
+        single = {name: runs[0] for name, runs in self.runs.items() if len(runs) == 1}
         return {name: by_place(run.scores(self.how)) for name, run in single.items()}
 
     def by_unit(self, measure: Measure, system: str) -> NDArray[np.float64]:

@@ -71,10 +71,11 @@ LONGEST_LIMIT = 1e6
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 RESPOND, BOOKINGS = "respond", "bookings"
 AN_AGENT = (
-    "an agent is respond(messages), respond(messages, tools), or a class whose objects are called "
-    "like that or have respond(utterance); tools_url is given with --serve-tools"
+    "an agent must be a function respond(messages) or respond(messages, tools), or a class "
+    "whose objects can be called like this or have respond(utterance); --serve-tools adds the "
+    "argument tools_url"
 )
-A_USER = "a user is a class whose objects have begin(), answer(turn) and is_done"
+A_USER = "a user must be a class whose objects have begin(), answer(turn) and is_done"
 
 
 class NotAUserError(ConversationError):
@@ -82,7 +83,7 @@ class NotAUserError(ConversationError):
 
 
 def is_own_code(name: str) -> bool:
-    """Tell whether a name means somebody's own code."""
+    """Return whether a name means somebody's own code."""
     return ":" in name
 
 
@@ -90,7 +91,7 @@ def imported(name: str) -> Callable[..., Any]:
     """Return the class or function that a name means.
 
     As with `python -m`, modules of the current folder are found; as with `python file.py`, so are
-    those beside the file. Raises `UsageError` when it cannot be imported or called.
+    those next to the file. Raises `UsageError` when it cannot be imported or called.
     """
     place, _, attribute = name.rpartition(":")
     with _watched(place), failing_as_usage(name, "imported"):
@@ -113,14 +114,14 @@ def _watched(place: str) -> Iterator[None]:
             raise ValueError
     except ValueError:
         raise UsageError(
-            f'{IMPORT_LIMIT} is a number of seconds above 0, not "{shorten(given)}"'
+            f'{IMPORT_LIMIT} must be a number of seconds above 0, not "{shorten(given)}"'
         ) from None
     is_late = False
 
     def report() -> None:
         tell(
-            f"still importing {place} after {NOTICE_SECONDS:g} seconds (Ctrl-C ends it, as does a "
-            f"limit in seconds in {IMPORT_LIMIT})"
+            f"still importing {place} after {NOTICE_SECONDS:g} seconds (press Ctrl-C to stop, or "
+            f"set a limit in seconds with {IMPORT_LIMIT})"
         )
 
     def end(*_: object) -> None:
@@ -265,7 +266,7 @@ def _text_answer(agent: Any, utterance: str, record: Record) -> str:
         copy = plain_json(bookings, BOOKINGS)
         if not isinstance(copy, list) or not all(isinstance(booking, dict) for booking in copy):
             raise AnswerError(
-                f'{BOOKINGS} is a list of {{"domain": …, "slots": {{…}}}}, found '
+                f'{BOOKINGS} must be a list of {{"domain": …, "slots": {{…}}}}, found '
                 f"{shorten(repr(bookings))}"
             )
         record.keep({BOOKINGS: copy})
@@ -349,15 +350,15 @@ MANY = 1_000
 LONGEST_RESULT = 2_000
 """Characters of a tool's result that are shown."""
 USER_HELP = """\
-Type what you say to the agent. Commands:
+Type your messages to the agent. Commands:
   /goal        show the goal again
-  /bye [TEXT]  say your last, and end the dialogue
-  /quit        leave; the dialogue does not count"""
+  /bye [TEXT]  send a last message and end the dialogue
+  /quit        leave; the dialogue is not counted"""
 AGENT_HELP = """\
-Type what you say to the user. Commands:
+Type your messages to the user. Commands:
   /tools                       show the functions and their arguments
   /find_hotel area=north …     call a function; quote values with spaces: name="the lodge"
-  /quit                        leave; the dialogue does not count"""
+  /quit                        leave; the dialogue is not counted"""
 
 
 class LeftError(KeyboardInterrupt):
@@ -407,7 +408,7 @@ class HumanUser:
     def begin(self) -> str:
         """Return what the person says first."""
         self._terminal.show(self._goal)
-        self._terminal.show("`/bye` ends the dialogue, `/help` explains what can be typed.")
+        self._terminal.show("Type `/bye` to end the dialogue, `/help` for help.")
         return self._asked()
 
     def answer(self, heard: AgentTurn, /) -> str:
@@ -446,7 +447,7 @@ class HumanAgent:
         terminal = self._terminal
         if not self._has_begun:
             self._has_begun = True
-            terminal.show("You are the agent. `/help` explains what can be typed.")
+            terminal.show("You are the agent. Type `/help` for help.")
         last = messages[-1]
         if last["role"] == USER_ROLE:
             terminal.show(f"\nuser> {last['content']}\n")
@@ -478,7 +479,7 @@ def _arguments(line: str) -> dict[str, str]:
     try:
         words = shlex.split(line)[1:]
     except ValueError as error:
-        raise ValueError(f"that cannot be read: {error}") from None
+        raise ValueError(f"this command cannot be read: {error}") from None
     arguments = {}
     for word in words:
         name, equals, value = word.partition("=")

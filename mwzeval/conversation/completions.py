@@ -161,18 +161,21 @@ class Endpoint:
             is_url = has_password = False
         taken = sorted(set(OURS).intersection(self.arguments))
         for is_wrong, problem in (
-            (not self.model, f"a model behind an endpoint is named {PREFIX}MODEL"),
+            (not self.model, f"the name of a model behind an endpoint must be {PREFIX}MODEL"),
             # No part of the URL is shown: it may have a password.
             (
                 not is_url or not (url.isascii() and url.isprintable()) or " " in url,
-                "a base URL begins with http:// or https:// and a host, has letters of ASCII only "
-                "and no spaces, and mostly ends in /v1",
+                "a base URL must begin with http:// or https:// and a host, must contain only "
+                "ASCII characters and no spaces, and usually ends in /v1",
             ),
-            (has_password, "the base URL has a password: keys are read from the environment only"),
-            (taken, f"{''.join(taken[:1])} is no argument: it follows from the conversation"),
+            (
+                has_password,
+                "the base URL contains a password: set the key in the environment instead",
+            ),
+            (taken, f"{''.join(taken[:1])} cannot be set: it follows from the conversation"),
             (
                 not (key.isascii() and key.isprintable()),
-                "the key in the environment has characters that no key has",
+                "the key in the environment contains invalid characters",
             ),
         ):
             if is_wrong:
@@ -449,7 +452,9 @@ class Client:
             code = str(error.get("code") if isinstance(error, dict) else None)
             status = int(code) if re.fullmatch(r"[345]\d\d", code) else 500
         if (status in (400, 413, 422) or status >= 500) and _FULL.search(text):
-            raise ContextError(f"the conversation is longer than the model reads ({shown})")
+            raise ContextError(
+                f"the conversation exceeds the context length of the model ({shown})"
+            )
         if status in _PASSING or status >= 500:
             return shown
         if status in _ACCESS or status < 400 or not has_spoken:
@@ -459,10 +464,10 @@ class Client:
             # The path itself is not told: there are gateways whose paths have keys.
             is_usual = urlsplit(self.endpoint.base_url).path.endswith("/v1")
             if answer.status in (404, 405) and not is_usual:
-                noticed = " (the URL does not end in /v1, as most do)"
+                noticed = " (the URL does not end in /v1, as most URLs do)"
             raise InfrastructureError(
-                f"{self._server} answers {shown}; check URL, model, key and arguments, and how the "
-                f"server was started{noticed}"
+                f"{self._server} answers {shown}; check the URL, model, key and arguments, and "
+                f"the settings of the server{noticed}"
             )
         raise AnswerError(f"{self._server} answers {shown}")
 

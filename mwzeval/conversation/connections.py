@@ -167,7 +167,7 @@ class Connections:
             while part := response.read1(_PART):
                 content += part
                 if len(content) > MOST_BYTES:
-                    raise NoAnswerError(f"an answer of more than {MOST_BYTES:,} bytes")
+                    raise NoAnswerError(f"sent an answer of more than {MOST_BYTES:,} bytes")
             if response.length:
                 raise NoAnswerError("the answer was cut off")
             names = {name.lower(): value for name, value in response.getheaders()}
@@ -206,7 +206,7 @@ class Connections:
         except (OSError, HTTPException) as error:  # TimeoutError is one of them
             text = f"{_described(error)} ({self._place})"
             if isinstance(error, ssl.SSLCertVerificationError):
-                text += "; SSL_CERT_FILE may name a file of other certificates to trust"
+                text += "; set SSL_CERT_FILE to trust other certificates"
             raise UnreachableError(text) from None
         new.auto_open = 0  # what the server has ended is not opened again unseen
         return new
@@ -235,7 +235,7 @@ class Connections:
 
 
 def _is_idle(sock: socket.socket) -> bool:
-    """Tell whether a connection waits for a request: nothing comes from it, nor its end."""
+    """Return whether a connection waits for a request: nothing comes from it, nor its end."""
     sock.settimeout(0)
     try:
         socket.socket.recv(sock, 1, socket.MSG_PEEK)  # that of the class: TLS knows no such flag
@@ -264,7 +264,7 @@ def proxy_before(url: str) -> Proxy | None:
     except ValueError:
         proxy_host = None
     if not proxy_host or parts.scheme != "http":
-        raise UsageError("the proxy that the environment names is not of the form http://HOST:PORT")
+        raise UsageError("the proxy in the environment does not have the form http://HOST:PORT")
     if parts.username is None:
         return Proxy(proxy_host, port, {}, ())
     password = unquote(parts.password or "")

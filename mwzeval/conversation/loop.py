@@ -122,7 +122,7 @@ def user_turns_of(
         if is_done:
             return ended(Ending(USER_STOP, turns))
         if turns >= user_turns:
-            return ended(Ending(LIMIT, turns, f"{user_turns} turns of the user"))
+            return ended(Ending(LIMIT, turns, f"{user_turns} user turns"))
         before_call(USER_ERROR)
         try:
             said = user.begin() if heard is None else user.answer(heard)
@@ -185,7 +185,7 @@ def result_of(tools: Tools, name: str, arguments: str) -> Any:
     except (ValueError, RecursionError) as error:
         return {ERROR: f"the arguments are not JSON: {error}"}
     if not isinstance(parsed, dict):
-        return {ERROR: f"the arguments are an object, not {shorten(repr(parsed))}"}
+        return {ERROR: f"the arguments must be an object, not {shorten(repr(parsed))}"}
     return tools.call(name, parsed)
 
 
@@ -268,16 +268,15 @@ class ToolSession:
                 own = waiting.pop(message["tool_call_id"], None)
                 if own is not None and own.name in self._executed:
                     raise AnswerError(
-                        f"the answer has a call of {shorten(own.name)} and its result, which are "
-                        "recorded already: leave out what the server was called for"
+                        f"the answer repeats a call of {shorten(own.name)} and its result, which "
+                        "the server has already recorded: leave out calls to the server"
                     )
         last = messages[-1]
         if not waiting and last["role"] == ASSISTANT_ROLE and not last.get("tool_calls"):
             text: str = last["content"]
             if not text.strip():
                 raise AnswerError(
-                    "the agent neither says anything nor calls a tool: a message has content "
-                    "or tool_calls"
+                    "the agent's message is empty: it must have content or tool_calls"
                 )
             return AgentTurn(tuple(self.messages[self._begin :]), text)
         for call in waiting.values():
@@ -298,7 +297,7 @@ class ToolSession:
         self._errors += is_error(result)
         if is_error(result) and self._errors > self._tool_errors:
             raise AnswerError(
-                f"more than {self._tool_errors} calls were wrong, the last one: "
+                f"more than {self._tool_errors} tool calls were invalid; the last one: "
                 f"{shorten(str(result[ERROR]))}"
             )
 
@@ -310,7 +309,7 @@ class ToolSession:
         """
         with self._lock:
             if not self._is_asked:
-                return {ERROR: "functions are called while the agent is asked for its turn"}
+                return {ERROR: "functions can only be called during the agent's turn"}
             try:
                 if self._failure is not None:
                     raise self._failure
@@ -395,7 +394,7 @@ class Episode:
         Raises `UsageError` when the dialogue has begun.
         """
         if self._has_begun:
-            raise UsageError("a dialogue begins once: make another episode")
+            raise UsageError("a dialogue can begin only once: create a new episode")
         self._has_begun = True
         self._go_on(next, self._user)
         return self._heard(None)
@@ -455,12 +454,12 @@ class Episode:
         Raises `UsageError` when it goes on.
         """
         if self.ending is None:
-            raise UsageError("the dialogue goes on: answer until it is over, or stop it")
+            raise UsageError("the dialogue is not over: answer until it is over, or stop it")
         return self._record.trajectory(self.planned, self.ending)
 
     def _check_begun(self) -> None:
         if not self._has_begun:
-            raise UsageError("the user begins: call begin() first")
+            raise UsageError("the user takes the first turn: call begin() first")
 
     def _go_on(self, send: Callable[[Any], Any], value: Any) -> Any:
         """Return what the user says then; None when the dialogue is over."""

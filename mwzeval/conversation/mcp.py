@@ -97,7 +97,7 @@ class CallLog:
             begin = b'{"session":'
             if not first.startswith(begin) and not (len(first) == size and begin.startswith(first)):
                 stream.close()
-                raise UsageError(f"{self._name} is no log of calls: name another file")
+                raise UsageError(f"{self._name} is not a log of calls: name another file")
             stream.seek(size - 1)
             if stream.read(1) != b"\n":  # a killed server has not ended its line
                 self._append(b"\n")
@@ -119,7 +119,7 @@ class CallLog:
 
     def _append(self, line: bytes) -> None:
         if self._stream.write(line) != len(line):
-            raise OSError("the line was not written whole: is the disk full?")
+            raise OSError("the line was only partly written: check whether the disk is full")
 
 
 class Sessions:
@@ -160,8 +160,8 @@ class Sessions:
         return result
 
     def __str__(self) -> str:
-        counts = f"sessions: {self.begun:,}, calls: {self.calls:,}, wrong ones: {self.errors:,}"
-        return counts + (f", forgotten sessions: {self.forgotten:,}" if self.forgotten else "")
+        counts = f"sessions: {self.begun:,}, calls: {self.calls:,}, invalid calls: {self.errors:,}"
+        return counts + (f", expired sessions: {self.forgotten:,}" if self.forgotten else "")
 
 
 class ToolServer:
@@ -220,7 +220,7 @@ class ToolServer:
 async def _accepting_any_arguments(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Let arguments that are no object come to the handler, which tells the agent."""
+    """Let arguments that are no object come to the handler, which reports the agent."""
     asked = ctx.params
     if ctx.method == "tools/call" and isinstance(asked, Mapping):
         arguments = asked.get("arguments")
@@ -280,7 +280,7 @@ class Address(NamedTuple):
         host = host.removeprefix("[").removesuffix("]")
         port = port or "0"
         if not (port.isascii() and port.isdecimal() and int(port[:6]) < 2**16):
-            raise UsageError(f'an address is HOST:PORT, HOST or PORT, not "{shorten(text)}"')
+            raise UsageError(f'an address must be HOST:PORT, HOST or PORT, not "{shorten(text)}"')
         return cls(host or LOOPBACK[0], int(port))
 
     def __str__(self) -> str:
@@ -294,7 +294,7 @@ class Address(NamedTuple):
             return socket.create_server(place, family=family, backlog=128, dualstack_ipv6=is_both)
         except (OSError, UnicodeError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            hint = ": choose another port, or none for one that is free" if self.port else ""
+            hint = ": choose another port, or leave it out to get a free one" if self.port else ""
             raise UsageError(f"cannot listen at {self} ({reason}){hint}") from None
 
 
@@ -408,7 +408,7 @@ def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
         if session is None:  # newer clients know no connections
             session = made_up_name() if is_new else without_connection
         if len(session) > LONGEST_NAME or not session.isprintable():
-            problem = f"the name of a session is 1 to {LONGEST_NAME} printable characters\n"
+            problem = f"the name of a session must have 1 to {LONGEST_NAME} printable characters\n"
             await PlainTextResponse(problem, status_code=400)(scope, receive, send)
             return
 
@@ -444,5 +444,5 @@ class AgentServer(HttpServer):
     def _call(self, session: str, name: str, arguments: str) -> Any:
         held = self._held
         if held is None or held[0] != session:
-            return {ERROR: f'the dialogue "{shorten(session)}" is not held now'}
+            return {ERROR: f'the dialogue "{shorten(session)}" is not running'}
         return held[1](name, arguments)

@@ -37,7 +37,7 @@ MOST_CHARACTERS = 100_000
 """Longer messages of an agent are an error of it: nobody reads on, and files stay small."""
 
 KEPT = ("acts", "usage", "ms", "finish_reason")
-"""What is kept of an agent's message beside its text and calls: dialogue acts, tokens, time."""
+"""What is kept of an agent's message besides its text and calls: dialogue acts, tokens, time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,12 @@ def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
     """Note what of role, content and calls has a wrong shape; return whether the role is known."""
     role: Any = raw.get("role")
     content, calls = raw.get("content"), raw.get("tool_calls")
-    if expect(role, str, "a role is text", place, f"{path}.role") and role not in ROLES:
+    if expect(role, str, "a role must be a string", place, f"{path}.role") and role not in ROLES:
         close = did_you_mean(role.lower(), ROLES) or f" (known: {', '.join(ROLES)})"
         message = f'unknown role "{shorten(role)}"{close}'
         place.error("unknown-role", message, f"{path}.role")
     if content is not None:
-        expected = "content is text or a list of parts"
+        expected = "content must be a string or a list of parts"
         expect(content, (str, list, tuple), expected, place, f"{path}.content")
     if calls is not None:
         expect(calls, LIST, "expected a list of calls", place, f"{path}.tool_calls")
@@ -168,9 +168,11 @@ def _read_parts(
     has_other = False
     for index, part in enumerate(parts):
         at = f"{path}[{index}]"
-        is_read = expect(part, OBJECT, "a part of the content is an object", place, at)
+        is_read = expect(part, OBJECT, "a part of the content must be an object", place, at)
         if is_read and (
-            is_read := expect(part.get("type"), str, "a part's type is text", place, f"{at}.type")
+            is_read := expect(
+                part.get("type"), str, "the type of a part must be a string", place, f"{at}.type"
+            )
         ):
             kind = part["type"]
             if kind in TEXTS:
@@ -188,7 +190,7 @@ def _read_parts(
                 results.append(Result(part.get("tool_use_id"), value, failed, f"{at}.tool_use_id"))
             elif kind not in UNSAID:
                 known = (*TEXTS, CALL_PART, RESULT_PART, *UNSAID)
-                message = f'a part of type "{shorten(kind)}" is not used{did_you_mean(kind, known)}'
+                message = f'a part of type "{shorten(kind)}" is ignored{did_you_mean(kind, known)}'
                 place.warning("unknown-part", message, f"{at}.type")
                 is_read = False
         has_other = has_other or not is_read
@@ -279,7 +281,7 @@ def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
 
 
 def is_error(result: Any) -> bool:
-    """Tell whether the result of a call says that the call was wrong."""
+    """Return whether the result of a call says that the call was wrong."""
     return isinstance(result, Mapping) and ERROR in result
 
 
@@ -326,28 +328,32 @@ def answer_messages(answer: Any, calls_before: int) -> list[Message]:
     if isinstance(answer, Mapping):
         answer = [answer]
     if not isinstance(answer, Sequence) or isinstance(answer, bytes) or not answer:
-        raise AnswerError(f"expected text, a message or a list of messages, found {_kind(answer)}")
+        raise AnswerError(
+            f"expected a string, a message or a list of messages, found {_kind(answer)}"
+        )
     messages: list[Message] = []
     new_ids: dict[Any, str] = {}
     for raw in answer:
         if not isinstance(raw, Mapping):
-            raise AnswerError(f"a message is an object, found {_kind(raw)}")
+            raise AnswerError(f"a message must be an object, found {_kind(raw)}")
         role = raw.get("role", ASSISTANT_ROLE)
         if role == TOOL_ROLE:
             asked = _hashable(raw.get("tool_call_id"))
             if asked not in new_ids:
-                raise AnswerError(f'the result of a call "{shorten(str(asked))}" that was not made')
+                raise AnswerError(
+                    f'there is a result of the call "{shorten(str(asked))}", but no such call'
+                )
             content = _text(raw.get("content"))
             messages.append({"role": role, "tool_call_id": new_ids[asked], "content": content})
             continue
         if role != ASSISTANT_ROLE:
             raise AnswerError(
-                f'an agent sends messages of role assistant, not "{shorten(str(role))}"'
+                f'messages of an agent must have the role assistant, not "{shorten(str(role))}"'
             )
         message: Message = {"role": ASSISTANT_ROLE, "content": _text(raw.get("content"))}
         calls = raw.get("tool_calls") or ()
         if not isinstance(calls, Sequence) or isinstance(calls, str | bytes):
-            raise AnswerError(f"tool_calls is a list, found {_kind(calls)}")
+            raise AnswerError(f"tool_calls must be a list, found {_kind(calls)}")
         for call in calls:
             calls_before += 1
             function = _called(call)
@@ -363,8 +369,8 @@ def _called(call: Any) -> dict[str, str]:
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise AnswerError(
-            'a call is {"id": …, "type": "function", "function": {"name": …, "arguments": …}}, '
-            f"found {shorten(repr(call))}"
+            'a call must be {"id": …, "type": "function", "function": {"name": …, '
+            f'"arguments": …}}}}, found {shorten(repr(call))}'
         )
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
@@ -382,7 +388,7 @@ def _text(content: Any) -> str:
             texts = [part.get("text") for part in parts if part.get("type", "text") == "text"]
             content = " ".join(text for text in texts if isinstance(text, str))
     if not isinstance(content, str):
-        raise AnswerError(f"the content of a message is text, found {_kind(content)}")
+        raise AnswerError(f"the content of a message must be a string, found {_kind(content)}")
     return plain_text(content)
 
 
@@ -399,9 +405,7 @@ def plain_text(text: str) -> str:
 def _check_length(text: str) -> None:
     count = str.__len__(text)
     if count > MOST_CHARACTERS:
-        raise AnswerError(
-            f"a message of {count:,} characters: more than {MOST_CHARACTERS:,} are not read"
-        )
+        raise AnswerError(f"a message of {count:,} characters: the limit is {MOST_CHARACTERS:,}")
 
 
 def plain_json(value: Any, key: str) -> Any:
@@ -409,7 +413,7 @@ def plain_json(value: Any, key: str) -> Any:
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise AnswerError(f"{key} is no JSON value: {shorten(str(error))}") from None
+        raise AnswerError(f"{key} is not a JSON value: {shorten(str(error))}") from None
     _check_length(text)
     return json.loads(text)
 

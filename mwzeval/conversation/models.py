@@ -67,7 +67,7 @@ Faults = Callable[[Sequence[Message], str | None], Sequence[Any]]
 
 
 def is_endpoint(name: str) -> bool:
-    """Tell whether a name means a model behind an endpoint."""
+    """Return whether a name means a model behind an endpoint."""
     return name.startswith(PREFIX)
 
 
@@ -99,7 +99,7 @@ def read_prompt(path: str | Path, *filled: str) -> Prompt:
     prompt = Prompt(Path(path).stem, read_text(path).strip())
     for name in filled:
         if f"{{{name}}}" not in prompt.text:
-            raise UsageError(f"{path} has no {{{name}}}, which the {name} is filled into")
+            raise UsageError(f"{path} has no {{{name}}}, the placeholder for the {name}")
     return prompt
 
 
@@ -107,7 +107,7 @@ def read_prompt(path: str | Path, *filled: str) -> Prompt:
 class ModelOptions:
     """How the model of one side is asked; `side` is `agent` or `user`.
 
-    `prompt` is a file, None for the one that comes along. `cache` is a folder.
+    `prompt` is a file, None for the built-in one. `cache` is a folder.
     """
 
     side: str = "agent"
@@ -137,7 +137,7 @@ class ModelOptions:
         )
 
     def prompt_or(self, own: Path, *filled: str) -> Prompt:
-        """Return the prompt that was chosen, or the one that comes along.
+        """Return the prompt that was chosen, or the built-in one.
 
         Raises `UsageError` where it has no place for what is `filled` into it.
         """
@@ -160,20 +160,20 @@ def add_model_options(
     """Add the options of the model of a side, which the option `named_by` names (`--SIDE`)."""
     option = named_by or f"--{side}"
     add = parser.add_argument_group(
-        f"{side} behind an endpoint",
-        f"{option} {PREFIX}MODEL asks a server that speaks OpenAI's chat completions; its key is "
-        f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY where the URL is "
-        "that of OPENAI_BASE_URL or the public one",
+        f"{side}: model behind an endpoint",
+        f"{option} {PREFIX}MODEL uses a server with OpenAI's chat completions API. The key is "
+        f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY if the URL is "
+        "OPENAI_BASE_URL or the public one",
     ).add_argument
     url = (
-        f"such as http://localhost:8000/v1 (default: MWZEVAL_{side.upper()}_BASE_URL, "
-        "OPENAI_BASE_URL, the public one)"
+        "URL of the server, such as http://localhost:8000/v1 (default: "
+        f"MWZEVAL_{side.upper()}_BASE_URL, else OPENAI_BASE_URL, else the public one)"
     )
     more = (
-        'arguments of all requests, such as {"max_tokens": 512}; null leaves one out '
+        'arguments of all requests, such as {"max_tokens": 512}; null removes an argument '
         "(default: temperature 0)"
     )
-    prompt = "the system message (default: one comes along)"
+    prompt = "file with the system message (default: a built-in one)"
     add(f"--{side}-base-url", metavar="URL", help=url)
     add(f"--{side}-args", metavar="JSON", help=more)
     add(f"--{side}-prompt", type=InputFile, metavar="FILE", help=prompt)
@@ -182,9 +182,14 @@ def add_model_options(
 def add_request_options(parser: _ActionsContainer) -> None:
     """Add the options of requests to whatever model."""
     add = parser.add_argument
-    cache = "keep what models answer: the same request of the same trial is not made again"
-    seed = "requests have a seed, which follows from that of the dialogue"
-    seconds = "a request that takes longer is made again (default: %(default)g)"
+    cache = (
+        "folder that stores the answers of models; an identical request of the same trial "
+        "is not repeated"
+    )
+    seed = "send a seed with each request, derived from the seed of the dialogue"
+    seconds = (
+        "time limit of a request, in seconds; it is repeated after that (default: %(default)g)"
+    )
     add("--cache", metavar="FOLDER", help=cache)
     add("--send-seed", action="store_true", help=seed)
     add("--request-seconds", type=float, default=REQUEST_SECONDS, metavar="S", help=seconds)
@@ -193,7 +198,7 @@ def add_request_options(parser: _ActionsContainer) -> None:
 def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
     """Return what the options say of a side. Raises `UsageError`."""
     if not arguments.request_seconds > 0:
-        raise UsageError(f"--request-seconds is above 0, not {arguments.request_seconds:g}")
+        raise UsageError(f"--request-seconds must be above 0, not {arguments.request_seconds:g}")
     return ModelOptions(
         side,
         getattr(arguments, f"{side}_base_url"),
@@ -213,7 +218,7 @@ def refuse_without_model(arguments: Namespace, side: str) -> None:
     for name in ("base_url", "args", "prompt"):
         if getattr(arguments, f"{side}_{name}") is not None:
             option = f"--{side}-{name.replace('_', '-')}"
-            raise UsageError(f"{option} is about --{side} {PREFIX}MODEL: leave it out")
+            raise UsageError(f"{option} only applies to --{side} {PREFIX}MODEL: leave it out")
 
 
 def _json_object(text: str | None, option: str) -> Mapping[str, Any]:
@@ -226,7 +231,7 @@ def _json_object(text: str | None, option: str) -> Mapping[str, Any]:
         value = None
     if not isinstance(value, dict):
         raise UsageError(
-            f'{option} is a JSON object, such as {{"max_tokens": 512}}, not {shorten(text)}'
+            f'{option} must be a JSON object, such as {{"max_tokens": 512}}, not {shorten(text)}'
         )
     return value
 
@@ -277,7 +282,7 @@ class ModelUser:
         """Return what the user says first. Raises `NotAUserError` when that is nothing."""
         message = self._turn()
         if message is None:
-            raise NotAUserError(f"the user says nothing but {self._token}")
+            raise NotAUserError(f"the user only says {self._token}")
         return message
 
     def answer(self, heard: AgentTurn, /) -> Message | None:
@@ -317,14 +322,14 @@ class ModelUser:
         (message,) = answer_messages(completion.message, 0)
         if "tool_calls" in message:
             called = message["tool_calls"][0]["function"]["name"]
-            raise NotAUserError(f"the user calls a function ({called}), and has none")
+            raise NotAUserError(f"the user calls a function ({called}), but has no functions")
         written = written_turn(message["content"])
         if not (written.text or written.token):
             why = "its message is empty"
             if completion.finish_reason == CUT_OFF:
-                why = "its message was cut off for its length"
+                why = "its message was cut off at the maximum length"
             elif message["content"]:
-                why = "it only thinks, or speaks as the agent"
+                why = "it contains only reasoning, or speaks as the agent"
             raise NotAUserError(f"the user says nothing: {why}")
         return written
 

@@ -1,4 +1,4 @@
-"""Many dialogues beside each other: n processes with m threads each, or m threads of this process.
+"""Many dialogues in parallel: n processes with m threads each, or m threads of this process.
 
 A thread cannot be killed, and what an agent waits for or computes outside Python receives no
 signal; a process always ends. So somebody's own code runs in processes that hold one dialogue at a
@@ -81,7 +81,7 @@ class RunSetting(Protocol):
         """
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return whether the user got all that was wanted; None where nobody can tell."""
+        """Return whether the goal of the user was met; None where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ class TimeLimits:
     def __post_init__(self) -> None:
         for seconds in (self.turn, self.dialogue):
             if seconds is not None and not seconds > 0:
-                raise UsageError(f"a time limit is a number of seconds above 0, not {seconds:g}")
+                raise UsageError(
+                    f"a time limit must be a number of seconds above 0, not {seconds:g}"
+                )
 
 
 NO_LIMITS = TimeLimits(None, None)
@@ -106,22 +108,31 @@ NO_LIMITS = TimeLimits(None, None)
 def add_pool_options(parser: _ActionsContainer) -> None:
     """Add processes, threads, and how long sides may take."""
     parser.add_argument(
-        "-j", "--jobs", type=int, default=1, metavar="N", help="processes; changes no result"
+        "-j",
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of processes; does not change results",
     )
     parser.add_argument(
         "--concurrency",
         type=int,
         metavar="N",
-        help="dialogues at a time in threads of all processes, where a server is waited for; "
-        "changes no result (default: 4 where a model is asked, else 1)",
+        help="number of dialogues that run at the same time, in threads of all processes; "
+        "does not change results (default: 4 with a model behind an endpoint, else 1)",
     )
     for option, seconds, what in (
         (
             "--turn-seconds",
             TURN_SECONDS,
-            "a side of your own that takes longer for a turn has failed",
+            "time limit for a turn of your own agent or user, in seconds; it fails after that",
         ),
-        ("--dialogue-seconds", DIALOGUE_SECONDS, "a dialogue that takes longer has met its limit"),
+        (
+            "--dialogue-seconds",
+            DIALOGUE_SECONDS,
+            "time limit of a dialogue, in seconds; it ends after that",
+        ),
     ):
         parser.add_argument(
             option,
@@ -420,10 +431,11 @@ class _Worker:
         self.kill()
         if self._trusts:
             raise MwzevalError(
-                f"a process of the run {how}, perhaps for lack of memory: try fewer --jobs"
+                f"a process of the run {how}, perhaps because of too little memory: try fewer "
+                "--jobs"
             )
         if not self._is_ready:
-            raise MwzevalError(f"the process of agent and user {how} when it was started")
+            raise MwzevalError(f"the process of the agent and user {how} when it started")
         return self._record.ending._replace(problem=f"the process {how}")
 
 

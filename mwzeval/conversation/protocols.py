@@ -21,7 +21,7 @@ INFRASTRUCTURE: End = "infrastructure"
 ENDS: tuple[End, ...] = (USER_STOP, LIMIT, AGENT_ERROR, USER_ERROR, INFRASTRUCTURE)
 """How a dialogue ends: the user has finished, a limit was met, or a side failed.
 
-What is nobody's fault (`infrastructure`: a server that cannot be reached) is not scored.
+An infrastructure error (`infrastructure`: a server that cannot be reached) is not scored.
 """
 FAILURES = (Exception, SystemExit)
 """What may end a dialogue, and nothing else: a user or agent is somebody's research."""

@@ -1,7 +1,7 @@
-"""Many dialogues: about each goal, as often as is asked for, beside each other, and resumed.
+"""Many dialogues: about each goal, as often as requested, in parallel, and resumed.
 
 Everything random in a dialogue follows from the seed, the goal and the number of the trial, so that
-neither processes beside each other nor an interruption change anything.
+neither parallel processes nor an interruption change anything.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from mwzeval.statistics.intervals import wilson
 from mwzeval.version import __version__
 
 MOST_INFRASTRUCTURE = 0.05
-"""The share of dialogues that may be lost for what is nobody's fault."""
+"""The share of dialogues that may be lost to infrastructure errors."""
 FAILED_ENDS: tuple[End, ...] = (AGENT_ERROR, USER_ERROR, INFRASTRUCTURE)
 SHOWN = 3
-"""So many problems of an end are told."""
+"""The number of problems that are printed for each end."""
 MOST_IN_A_ROW = 10
-"""Dialogues in a row, beside those that are held at once, that may be lost before a run stops."""
+"""Dialogues in a row that may fail, besides those in progress, before a run stops."""
 CONCURRENCY = 4
 """Dialogues at a time where a model is asked; a small server has as many slots, or fewer."""
 
@@ -71,15 +71,15 @@ class RunSummary:
         words = shorten(self.problems.get(INFRASTRUCTURE, [("", 0, "")])[0][0], 400)
         if self.is_stopped:
             return (
-                f"the run was stopped, since dialogue after dialogue ended so: {words}; call it "
-                "again when that is mended, and it goes on"
+                f"the run was stopped because many dialogues in a row failed: {words}; fix this, "
+                "then repeat the command to resume the run"
             )
         if lost <= MOST_INFRASTRUCTURE * self.dialogues:
             return None
         return (
-            f"{lost:,} of {self.dialogues:,} dialogues ended for what is nobody's fault "
-            f"({INFRASTRUCTURE}), more than {MOST_INFRASTRUCTURE:.0%}: call it again, and they are "
-            f"held again{'; most often: ' * bool(words)}{words}"
+            f"{lost:,} of {self.dialogues:,} dialogues failed with an infrastructure error "
+            f"({INFRASTRUCTURE}), more than {MOST_INFRASTRUCTURE:.0%}: repeat the command to "
+            f"retry them{'; most often: ' * bool(words)}{words}"
         )
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class RunSummary:
         if self.earlier:
             # Who has changed an agent and kept its name has to see that it was not asked.
             held = self.dialogues - self.earlier
-            lines.append(f"  {self.earlier:,} were in the file before, {held:,} were held now")
+            lines.append(f"  {self.earlier:,} were already in the file, {held:,} are new")
         for end, problems in self.problems.items():
             lines += [
                 f"  {end}: {shorten(words, 200)} ({number:,} of {self.ends[end]:,}, first {name})"
@@ -112,11 +112,11 @@ def run(
 ) -> RunSummary:
     """Hold all dialogues of a `setting` and write them to `output`; return how they have ended.
 
-    `output` is a file of JSON Lines, whole at any time, that is gone on with where it exists. Each
+    `output` is a file of JSON Lines, whole at any time, that is resumed if it exists. Each
     goal is talked about `trials` times; `seed` decides everything random. `jobs` dialogues are held
-    beside each other in processes, or `concurrency` in the threads of these, for those that wait
+    in parallel in processes, or `concurrency` in the threads of these, for those that wait
     for a server and have nobody's own code (None: 4 for these, else 1). When dialogue after
-    dialogue is lost for what is nobody's fault, the run stops.
+    dialogue is lost to infrastructure errors, the run stops.
 
     Somebody's own agent or user is held in processes of its own, which are killed when it takes
     longer than `limits`, unless these say that it may take any time and there is one job.
@@ -127,7 +127,7 @@ def run(
     """
     for name, value in (("trials", trials), ("jobs", jobs)):
         if value < 1:
-            raise UsageError(f"{name} is at least 1, not {value}")
+            raise UsageError(f"{name} must be at least 1, not {value}")
     concurrency = _concurrency(concurrency, jobs, setting)
     limits = limits or TimeLimits()
     plan = [
@@ -171,7 +171,7 @@ def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:
     names: dict[End, dict[str, list[str]]] = {}
     if any(end in FAILED_ENDS for end in log.ends.values()):
         for dialogue in log.trajectories():
-            problem = dialogue.problem or "no reason is given"
+            problem = dialogue.problem or "no reason given"
             names.setdefault(dialogue.end, {}).setdefault(problem, []).append(dialogue.name)
     return {
         end: sorted(
@@ -200,12 +200,14 @@ def _concurrency(concurrency: int | None, jobs: int, setting: RunSetting) -> int
         waits = setting.trusts and getattr(setting, "waits", False)
         return max(CONCURRENCY, jobs) if waits else 1
     if not 1 <= concurrency <= MOST_THREADS:
-        raise UsageError(f"concurrency is from 1 to {MOST_THREADS}, not {concurrency}")
+        raise UsageError(f"concurrency must be from 1 to {MOST_THREADS}, not {concurrency}")
     if concurrency > 1 and not setting.trusts:
-        problem = "an agent or user of your own is held in processes: say jobs, not concurrency"
+        problem = "your own agent or user runs in processes: use jobs, not concurrency"
         raise UsageError(problem)
     if 1 < concurrency < jobs:
-        raise UsageError(f"{jobs} processes hold at least {jobs} dialogues, not {concurrency}")
+        raise UsageError(
+            f"with {jobs} jobs, concurrency must be at least {jobs}, not {concurrency}"
+        )
     return concurrency
 
 

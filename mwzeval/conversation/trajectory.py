@@ -75,7 +75,7 @@ _SHAPES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (END, lambda value: value in ENDS, f"one of {', '.join(ENDS)}"),
     ("turns", _is_count, f"a whole number up to {MOST:,}"),
     ("problem", lambda value: isinstance(value, str | None), "text"),
-    (ACTS, lambda value: isinstance(value, LIST), "a list of exchanges"),
+    (ACTS, lambda value: isinstance(value, LIST), "a list of turns"),
     (MESSAGES, _is_messages, "a list of objects"),
 )
 """Which values the keys of a line have: key, check, and what is expected."""
@@ -143,7 +143,7 @@ def json_line(plain: Mapping[str, Any]) -> str:
 
 
 def is_header(raw: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Tell whether a JSON value is the header of a file of trajectories."""
+    """Return whether a JSON value is the header of a file of trajectories."""
     return isinstance(raw, Mapping) and FORMAT in raw
 
 
@@ -153,7 +153,7 @@ def header(benchmark: str, version: str, about: Mapping[str, Any]) -> dict[str, 
 
 
 def is_dialogue(raw: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Tell whether a JSON value looks like the line of a dialogue of such a file."""
+    """Return whether a JSON value looks like the line of a dialogue of such a file."""
     return (
         isinstance(raw, Mapping)
         and isinstance(raw.get(DIALOGUE), str)
@@ -210,7 +210,7 @@ def live_text(raw: bytes, name: str) -> str:
 
 
 def is_live(raw: bytes) -> bool:
-    """Tell whether the content of a file, or its first line, is that of a file of trajectories.
+    """Return whether the content of a file, or its first line, is that of a file of trajectories.
 
     That is a header, or a dialogue in acts, or one in messages with a goal or an end, which
     predictions in messages do not have.
@@ -245,8 +245,8 @@ def check_live(text: str, findings: Findings) -> LiveFile:
             else:
                 findings.warning(
                     "cut-off",
-                    f"line {number} ends too early and is left out: the run was cut off there, and "
-                    "can be resumed",
+                    f"line {number} is incomplete and left out: the run was interrupted there "
+                    "and can be resumed",
                 )
             continue
         if is_header(raw):
@@ -260,12 +260,15 @@ def check_live(text: str, findings: Findings) -> LiveFile:
             if not (first or dialogues):
                 first = raw
             elif raw != first:
-                message = f"line {number}: another header: two runs are not scored together"
+                message = (
+                    f"line {number}: the file has a second header, but two runs cannot be "
+                    "scored together"
+                )
                 findings.error("other-header", message, key=FORMAT)
         elif is_dialogue(raw):
             dialogue = _checked(number, raw, findings)
             if dialogue is not None and dialogue.name in dialogues:
-                message = f"line {number}: the dialogue was given before"
+                message = f"line {number}: the dialogue occurs twice"
                 findings.error("repeated-dialogue", message, dialogue=dialogue.name)
             elif dialogue is not None:
                 dialogues[dialogue.name] = dialogue
@@ -276,12 +279,12 @@ def check_live(text: str, findings: Findings) -> LiveFile:
             if not isinstance(raw, Mapping):
                 lacking = found(raw)
             elif not isinstance(raw.get(DIALOGUE), str):
-                lacking = f'found no "{DIALOGUE}" that is text'
+                lacking = f'"{DIALOGUE}" is missing or not a string'
             findings.error("shape", f"line {number}: {EXPECTED}, {lacking}")
     if not dialogues and not findings.errors:
-        findings.error("empty", "there is no dialogue in it")
+        findings.error("empty", "the file has no dialogue")
     for name in without_end:
-        message = f'"{END}" is missing, and the user is taken to have ended the dialogue'
+        message = f'"{END}" is missing; it is assumed that the user ended the dialogue'
         findings.warning("no-end", message, dialogue=name)
     return LiveFile(first, dialogues)
 
@@ -302,16 +305,16 @@ def _checked(number: int, raw: Mapping[str, Any], findings: Findings) -> Traject
         return None
     named = item_and_trial(name)[1]
     if named not in (None, dialogue.trial):
-        error("shape", f"trial is {dialogue.trial}, where the name says {named}", "trial")
+        error("shape", f"trial is {dialogue.trial}, but the name says {named}", "trial")
     dialogue = replace(dialogue, is_numbered=named is not None or dialogue.trial > 1)
     name = dialogue.name
     if not dialogue.messages and not dialogue.acts and dialogue.end in (USER_STOP, LIMIT):
-        error("empty", "nothing is said in the dialogue")
+        error("empty", "the dialogue has no messages")
     for position, message in enumerate(dialogue.messages):
         check_message(message, Place(findings, name, position), f"{MESSAGES}[{position}]")
     for position, turn in enumerate(dialogue.acts):
         if not (isinstance(turn, LIST) and len(turn) == 2):
-            expected = f"an exchange is [acts of the user, acts of the agent], {found(turn)}"
+            expected = f"a turn must be [acts of the user, acts of the agent], {found(turn)}"
             error("shape", expected, f"{ACTS}[{position}]")
     return dialogue
 
@@ -387,7 +390,7 @@ class Record:
         self._characters += len(message.get("content") or "" if is_talk else json.dumps(message))
         if len(self.messages) >= MOST_MESSAGES or self._characters > MOST_CHARACTERS:
             raise AnswerError(
-                f"more than {MOST_MESSAGES:,} messages or {MOST_CHARACTERS:,} characters in one "
+                f"more than {MOST_MESSAGES:,} messages or {MOST_CHARACTERS:,} characters in a "
                 "dialogue"
             )
         self.messages.append(message)
@@ -453,7 +456,7 @@ class TrajectoryLog:
 
     `header` is that of the run, `names` are its dialogues in order; `ends` has how the dialogues in
     the file have ended, by name. A file that exists is resumed: it has to have the same header.
-    A dialogue that ended for what is nobody's fault is held again. Nothing is written before
+    A dialogue that ended because of infrastructure errors is held again. Nothing is written before
     `begin`.
 
     Raises `UsageError` for a file of something else, or one that another run writes; `MwzevalError`
@@ -473,10 +476,10 @@ class TrajectoryLog:
         if self._path.is_dir():
             raise UsageError(f"{self._name} is a directory: name a file, such as run{ENDING}")
         if self._path.suffix != ENDING:
-            raise UsageError(f"{self._name}: dialogues go to a file whose name ends in {ENDING}")
+            raise UsageError(f"{self._name}: the name of a file of dialogues must end in {ENDING}")
         if self._path.exists():
             if not stat.S_ISREG(self._path.stat().st_mode):
-                raise UsageError(f"{self._name} is no regular file: name another one")
+                raise UsageError(f"{self._name} is not a regular file: name another file")
             self._open()
 
     def begin(self) -> None:
@@ -576,7 +579,7 @@ class TrajectoryLog:
     def _check_header(self, raw: Any) -> None:
         if not is_header(raw):
             raise UsageError(
-                f"{self._name} does not begin with the header of such a run: name another file"
+                f"{self._name} does not begin with the header of a run: name another file"
             )
         now = json.loads(json_line(self._header))
         different = [
@@ -586,7 +589,8 @@ class TrajectoryLog:
         ]
         if different:
             raise UsageError(
-                f"{self._name} is the file of another run: name another file, or call it as then",
+                f"{self._name} belongs to another run: name another file, or use the options of "
+                "that run",
                 *different,
             )
 
@@ -595,8 +599,8 @@ class TrajectoryLog:
             if is_dialogue(raw) and (dialogue := trajectory_of(raw)).name in self._order:
                 return dialogue
         raise UsageError(
-            f"{self._name}: line {number} is none of the dialogues of this run: remove the line, "
-            "and its dialogue is held again, or name another file"
+            f"{self._name}: line {number} is not a dialogue of this run: remove the line to "
+            "repeat its dialogue, or name another file"
         )
 
     @property

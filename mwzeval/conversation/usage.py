@@ -219,7 +219,9 @@ def read_prices(path: str | Path) -> Prices:
                 findings.error("unknown-key", f'unknown key "{shorten(key)}"{known}', key=model)
             elif not (type(value) in (int, float) and 0 <= value <= _MILLION):
                 most = f"{_MILLION:,.0f} US dollars per million tokens"
-                message = f"a price is a number from 0 to {most}, not {shorten(json.dumps(value))}"
+                message = (
+                    f"a price must be a number from 0 to {most}, not {shorten(json.dumps(value))}"
+                )
                 findings.error("price", message, key=f"{model}.{key}")
     findings.check()
     models = {
@@ -278,7 +280,7 @@ class Accounts:
         """Return the accounts of dialogues; what has no price is noted, once a side."""
         used = usages_of(dialogues)
         if prices is not None and not used:
-            message = "no message has a usage with tokens: there is nothing that prices could be of"
+            message = "no message reports token usage, so prices cannot be applied"
             findings.warning("no-usage", message)
         sides = tuple(
             Account(side, usages, *_model(side, header, prices, findings))
@@ -354,7 +356,7 @@ class Accounts:
                 places = _places(sums[usd] / sums[counted])
                 yield quotient(usd, f"{label}, USD", counted, "USD", places)
                 if sums[successes]:
-                    name, shown = f"{usd}_per_success", f"{label} a success, USD"
+                    name, shown = f"{usd}_per_success", f"{label} per success, USD"
                     yield quotient(name, shown, successes, "USD", places, counted, usd)
 
         for account in self.sides:
@@ -366,7 +368,7 @@ class Accounts:
             for part in ("tokens_in", "tokens_out") if sums[counted] else ():
                 yield quotient(f"{side}_{part}", f"{label}: {LABELS[part]}", counted, "tokens", 1)
             if side == AGENT and sums[timed]:
-                shown = f"{label}: seconds a turn"
+                shown = f"{label}: seconds per turn"
                 yield quotient(f"{side}_seconds", shown, timed, "s", 2, DIALOGUES)
             if account.price is not None:
                 yield from cost(side, f"{label}: cost")
@@ -419,20 +421,22 @@ class Accounts:
                 cost(label, side, used["usd"])
             if seconds := used.get("seconds_a_turn"):
                 percentiles = (_cell(seconds[name], 2) for name in TIMES[1:])
-                times.append((f"{label}: seconds a turn", scored(f"{side}_seconds"), *percentiles))
+                times.append(
+                    (f"{label}: seconds per turn", scored(f"{side}_seconds"), *percentiles)
+                )
             if used["not_counted"]:
                 dialogues = sum(not usage.is_counted for usage in account.usages.values())
                 notes.append(
-                    f"The {side}'s tokens are not counted for {used['not_counted']:,} of "
-                    f"{used['requests']:,} requests, which are in {dialogues:,} of {count:,} "
-                    "dialogues: tokens and cost a dialogue and a success are of the others, and "
-                    "those in all of the requests that are counted."
+                    f"{used['not_counted']:,} of {used['requests']:,} requests of the {side}, in "
+                    f"{dialogues:,} of {count:,} dialogues, report no tokens. Tokens and cost per "
+                    "dialogue and per success leave out these dialogues; totals include every "
+                    "request that reports tokens."
                 )
         if self.is_priced:
             cost("Both", BOTH, plain[BOTH]["usd"])
         models = (f"{account.side}: {account.model or 'unnamed'}" for account in self.sides)
-        title = f"What it cost ({'; '.join(models)})"
-        costs = sheet(title, ("", "a dialogue", "a success", "in all"), rows, notes)
+        title = f"Usage and cost ({'; '.join(models)})"
+        costs = sheet(title, ("", "per dialogue", "per success", "total"), rows, notes)
         return (costs, sheet("", ("", *TIMES), times)) if times else (costs,)
 
     def plain(self, scores: Sequence[Score], sums: Mapping[str, float]) -> dict[str, Any] | None:
@@ -505,7 +509,7 @@ def _model(
     else:
         hint = did_you_mean(model, prices.models)
         what = f'there is no price for "{shorten(model)}", the model of the {side}{hint}'
-    findings.warning("no-price", f"{what}: its cost is not told")
+    findings.warning("no-price", f"{what}: the cost is unknown")
     return model, None
 
 
@@ -526,7 +530,7 @@ def usage_text(usage: Usage, usd: float | None = None) -> str:
     if usage.uncounted:
         parts.append(f"not counted for {usage.uncounted:,}")
     if usage.retries:
-        parts.append(f"{usage.retries:,} made again")
+        parts.append(f"{usage.retries:,} retried")
     if usage.cut_off:
         parts.append(f"{usage.cut_off:,} cut off")
     if usage.turns:

@@ -42,13 +42,13 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
     corpus.add_argument(
         "--revision",
         choices=tuple(REVISIONS),
-        help="release (the paper's), convlab2 (corrected), or the embedded sample (default: "
-        f"what the file says, else {RELEASE})",
+        help="corpus revision: release (as in the paper), convlab2 (corrected), or the "
+        f"embedded sample (default: as stated in the file, else {RELEASE})",
     )
     corpus.add_argument(
         "--fold",
         choices=FOLDS,
-        help="default: what the file says, else the one that has its dialogues",
+        help="default: as stated in the file, else the fold that contains its dialogues",
     )
     corpus.add_argument(
         "--data", metavar="DIR", help="folder with the public files (default: MWZEVAL_DATA)"
@@ -57,17 +57,17 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
     scoring.add_argument(
         "--conditioning",
         choices=tuple(JOINT_NAMES),
-        help="what states were predicted from (default: what the file says)",
+        help="input from which the states were predicted (default: as stated in the file)",
     )
     scoring.add_argument(
         "--allow-partial",
         action="store_true",
-        help="dialogues of the fold, or of a simulation, may be missing",
+        help="accept files in which dialogues of the fold or simulation are missing",
     )
     scoring.add_argument(
         "--lenient",
         action="store_true",
-        help="intents, domains and slots that do not exist count as wrong instead of failing",
+        help="count unknown intents, domains and slots as wrong instead of reporting an error",
     )
 
 
@@ -147,6 +147,6 @@ class CrossWozScorer(FileScorer):
             says = (
                 "no revision" if revision is None else f'the unknown revision "{shorten(revision)}"'
             )
-            message = f"{META} says {says}, so that {RELEASE} is read (--revision names another)"
+            message = f"{META} says {says}, so {RELEASE} is used (--revision selects another)"
             first, *more = error.args
             raise DataError(f"{file}: {message}: {first}", *more) from None

@@ -74,7 +74,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.strict and self.lenient:
-            raise UsageError("what is scored leniently gets warnings, and strictly none: choose")
+            raise UsageError("lenient scoring and strict checking exclude each other: choose one")
         for name in self.tracks:
             if name not in TRACKS:
                 raise UsageError(unknown("track", name, TRACKS))
@@ -160,7 +160,7 @@ def _exchanges(predictions: Predictions) -> Iterator[tuple[str, int, Predicted]]
 def _tracks(names: Iterable[str], findings: Findings) -> tuple[Track, ...]:
     if not names:
         known = ", ".join(TRACKS)
-        message = f"nothing says what to score: name a track in _meta or by --track ({known})"
+        message = f"no track is given: name it in _meta or with --track ({known})"
         findings.error("missing-track", message)
     for name in names:
         if name not in TRACKS:
@@ -181,7 +181,7 @@ def _check_header(header: Header, fold: Fold, findings: Findings) -> None:
             findings.error(f"other-{what}", message, key=META)
     seen = header.more.get(LEARNED_FROM)
     if isinstance(seen, list) and fold.name in seen:
-        message = f"the system has seen the {fold.name} fold in training: its scores are too high"
+        message = f"the system was trained on the {fold.name} fold: its scores are too high"
         findings.warning("seen-in-training", message, key=META)
 
 
@@ -190,7 +190,7 @@ def _check_conditioning(conditioning: str | None, findings: Findings) -> None:
     if conditioning == GOLD_ACTS:
         findings.warning(
             "gold-acts",
-            "states: predicted from the user's gold acts; compare only with trackers that read "
+            "states: predicted from the user's gold acts; compare only with trackers that use "
             "the same acts",
             key=META,
         )
@@ -220,7 +220,7 @@ def _check_dialogues(
             elif common:
                 message += f"; {common} of them are in the {other} fold"
         if "train" not in gold.other_folds and count > len(fold.dialogues):
-            message += f"; the {fold.name} fold has {len(fold.dialogues)}: is this for train?"
+            message += f"; the {fold.name} fold has {len(fold.dialogues)}: check the fold"
         findings.error("other-fold", message)
     for name in () if are_all_unknown else unknown_names:
         others = (f" but in {other}" for other, ids in gold.other_folds.items() if name in ids)
@@ -230,17 +230,17 @@ def _check_dialogues(
         count = len(fold.dialogues[name].exchanges) if name in fold.dialogues else len(exchanges)
         if len(exchanges) != count:
             message = (
-                f"expected {count} exchanges (a user turn and its system turn make one), found "
+                f"expected {count} entries (one for each user turn and its system turn), found "
                 f"{len(exchanges)}"
             )
             if len(exchanges) == 2 * count:
-                message += ": one entry for each exchange, not for each turn"
+                message += ": write one entry for each pair of turns, not for each turn"
             findings.error("wrong-length", message, dialogue=name)
     missing = [name for name in fold.dialogues if name not in dialogues]
     if missing and not allow_partial and not are_all_unknown:
         message = (
             f"{len(missing)} of the {len(fold.dialogues)} dialogues of the fold are missing "
-            f"({_some(missing)}); a part is scored with --allow-partial"
+            f"({_some(missing)}); use --allow-partial to score a part"
         )
         findings.error("missing-dialogues", message)
 
@@ -260,7 +260,7 @@ def _check_fields(predictions: Predictions, tracks: Sequence[Track], findings: F
         for name, turn, exchange in _exchanges(predictions):
             for key in needed:
                 if getattr(exchange, key) is None:
-                    message = f"the exchange has no {key}, which {track.name} needs"
+                    message = f"the entry has no {key}, which {track.name} needs"
                     findings.error("missing-field", message, dialogue=name, turn=turn, key=key)
 
 
@@ -273,7 +273,7 @@ def _check_user_states(predictions: Predictions, fold: Fold, findings: Findings)
         given = [line[:3] for line in exchange.user_state]
         if given == wanted:
             continue
-        message = "a user state has the lines of the dialogue's goal, in its order"
+        message = "a user state must have the lines of the dialogue's goal, in the same order"
         if len(given) != len(wanted):
             message += f": {len(wanted)} lines, found {len(given)}"
         else:
@@ -341,16 +341,16 @@ def _note_empty(predictions: Predictions, findings: Findings) -> None:
             kind, message = (
                 "empty-states",
                 (
-                    f"the states of all {len(values)} exchanges are empty: unless the system never "
-                    'tracks anything, write what it has, as {"餐馆": {"评分": "4.5分以上"}}'
+                    f"the states of all {len(values)} entries are empty: write the predicted "
+                    'states, such as {"餐馆": {"评分": "4.5分以上"}}'
                 ),
             )
         else:
             kind, message = (
                 "empty-acts",
                 (
-                    f"{key} of all {len(values)} exchanges are empty: unless there are never any "
-                    'acts, write them, as ["Inform", "餐馆", "评分", "4.5分以上"]'
+                    f"{key} of all {len(values)} entries are empty: write the predicted acts, "
+                    'such as ["Inform", "餐馆", "评分", "4.5分以上"]'
                 ),
             )
         findings.warning(kind, message, dialogue=first, turn=0, key=key)
@@ -370,7 +370,7 @@ def _note_unfilled(predictions: Predictions, findings: Findings) -> None:
                 if value.strip().lower() in UNFILLED:
                     message = (
                         f'"{shorten(value)}" is scored as the value of a slot: leave out slots '
-                        "that are not filled, or leave them empty"
+                        "that are not filled, or write an empty value"
                     )
                     place = Place(findings, name, turn, f"{STATE}.{domain}.{slot}")
                     place.warning("unfilled-value", message)
@@ -392,15 +392,15 @@ def _note_spelling(
         for key, side, is_right in fields:
             acts, gold = getattr(predicted, key) or (), getattr(exchange, side).acts
             if count := _respelled(acts, gold):
-                verdict = "they are right" if is_right else "they are wrong here"
-                message = f"acts are gold's but for {HALF_AND_FULL}: {verdict}"
+                verdict = "they count as right" if is_right else "they count as wrong here"
+                message = f"some acts differ from the gold acts only in {HALF_AND_FULL}: {verdict}"
                 place = Place(findings, name, turn, key)
                 place.warning("other-spelling", message, count=count)
         if DST in tracks and predicted.state is not None:
             count = _respelled_values(predicted.state, exchange.system.first_query)
             message = (
-                f"values of states are gold's but for {HALF_AND_FULL}: they are wrong, "
-                "except for blanks in the normalised variants"
+                f"some state values differ from the gold values only in {HALF_AND_FULL}: they "
+                "count as wrong, except for blanks in the normalized variants"
             )
             if count:
                 Place(findings, name, turn, STATE).warning("other-spelling", message, count=count)

@@ -1,15 +1,16 @@
-"""CrossWOZ beyond scoring: its statistics, its rule systems and those that are trained.
+"""CrossWOZ: statistics, simulation, rule systems and trained models.
 
-statistics      print a fold and its database beside tables 1, 3, 6 and 7 of the paper
-simulate        let a user simulator talk to a system, and count how many dialogues finish
-policy          train the paper's policy, or let it speak on a fold
-nlu             train a tagger or fine-tune a BERT, or let one read a fold
-nlg             train SC-LSTM, or let it say the acts of a fold
-dst             train TRADE, which tracks states by words, or let it track a fold
+statistics      print a fold and its database next to tables 1, 3, 6 and 7 of the paper
+simulate        simulate dialogues of a user and a system, and count how many finish
+policy          train the paper's policy, or write its predictions on a fold
+nlu             train a tagger or fine-tune a BERT, or write predictions on a fold
+nlg             train SC-LSTM, or generate sentences for the acts of a fold
+dst             train TRADE, a state tracker, or write its predictions on a fold
 baseline        write predictions of RuleDST, of the user simulator, of templates, or of gold
-mine-templates  make template files in the public format from a corpus
+mine-templates  extract template files in the public format from a corpus
 
-Scoring is `mwzeval evaluate --benchmark crosswoz`; validate, compare, explain, report likewise.
+`mwzeval evaluate --benchmark crosswoz` scores predictions; validate, compare, explain and report
+also read them.
 """
 
 from __future__ import annotations
@@ -74,28 +75,49 @@ def _statistics(arguments: Namespace) -> None:
 
 
 def _add_simulate(parser: ArgumentParser) -> None:
-    parser.set_defaults(interrupted="dialogues so far are in the output, and --resume goes on")
+    parser.set_defaults(
+        interrupted="the dialogues so far are in the output; use --resume to continue"
+    )
     parser.add_argument(
-        "--per-type", type=int, default=1000, metavar="N", help="dialogues of each goal type"
+        "--per-type",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="number of dialogues of each goal type",
     )
     parser.add_argument(
         "--system",
         default="rule",
         metavar="NAME",
-        help="rule, rule-paper, the folder of a trained policy, or package.module:Name "
-        "(default: %(default)s)",
+        help="system: rule, rule-paper, the folder of a trained policy, or "
+        "package.module:Name (default: %(default)s)",
     )
     parser.add_argument(
         "--time-limit",
         type=float,
         metavar="SECONDS",
-        help="end a dialogue whose system or user takes longer for one call (default: wait)",
+        help="time limit of a call of the system or user, in seconds; the dialogue ends "
+        "after that (default: none)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
-    parser.add_argument("--processes", type=int, default=1, metavar="N", help="change no result")
-    parser.add_argument("-o", "--output", metavar="FILE.jsonl", help="where the dialogues go")
     parser.add_argument(
-        "--resume", action="store_true", help="go on where the output of the same call ends"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of all that is random (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of processes; does not change results",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.jsonl", help="output file for the dialogues"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="resume an output of the same command"
     )
     add_conversation(parser)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -126,7 +148,10 @@ def _add_baseline(parser: ArgumentParser) -> None:
     parser.add_argument("system", choices=BASELINES)
     add_fold(parser)
     parser.add_argument(
-        "--seed", type=int, default=0, help="of simulator and template (default: %(default)s)"
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the simulator and of templates (default: %(default)s)",
     )
     add_templates(parser, "template")
     add_output(parser)
@@ -135,7 +160,7 @@ def _add_baseline(parser: ArgumentParser) -> None:
 def _baseline(arguments: Namespace) -> None:
     given, mode = arguments.templates, arguments.template_mode
     if arguments.system != "template" and (given or mode):
-        raise UsageError("templates are for the baseline template")
+        raise UsageError("--templates only applies to the baseline template")
     fold, seed = named_fold(arguments), arguments.seed
     plain = baseline_file(fold, arguments.system, seed, templates=given, mode=mode)
     write_predictions(arguments, plain)
@@ -143,7 +168,7 @@ def _baseline(arguments: Namespace) -> None:
 
 def _add_mine(parser: ArgumentParser) -> None:
     add_fold(parser, "train")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="of the files")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the files")
     parser.set_defaults(writes_folder=True)
 
 
@@ -154,8 +179,8 @@ def _mine(arguments: Namespace) -> None:
 
 
 ACTIONS: Mapping[str, Action] = {
-    "statistics": ("count a fold and its database", _add_statistics, _statistics),
-    "simulate": ("a user simulator talks to a system", _add_simulate, _simulate),
+    "statistics": ("print statistics of a fold and its database", _add_statistics, _statistics),
+    "simulate": ("simulate dialogues of a user and a system", _add_simulate, _simulate),
     "baseline": ("write predictions of a rule system or of gold", _add_baseline, _baseline),
-    "mine-templates": ("template files from a corpus", _add_mine, _mine),
+    "mine-templates": ("extract template files from a corpus", _add_mine, _mine),
 }

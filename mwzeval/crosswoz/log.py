@@ -34,7 +34,7 @@ GOAL, FINAL_GOAL, GOAL_TYPE, SILENT = "goal", "final_goal", "goal_type", "silent
 HAS_FINISHED, N_TURNS = "finished", "n_turns"
 PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
-OF_NO_SCORE = "acts are in no score of a simulation, but were in its talk"
+OF_NO_SCORE = "acts do not count in scores of a simulation, but were used in its dialogues"
 NATURAL_MIX = 1000
 """How many dialogues the natural mix has at most: the first ones."""
 
@@ -87,7 +87,7 @@ def natural_mix(names: Iterable[str]) -> int:
 
 
 def is_simulation(path: str | Path) -> bool:
-    """Tell whether a JSON Lines file holds simulated dialogues. Raises `InputError`."""
+    """Return whether a JSON Lines file holds simulated dialogues. Raises `InputError`."""
     name = str(path)
     if not plain_name(name).endswith(".jsonl"):
         return False
@@ -130,7 +130,7 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
             continue
         if is_trajectory(line):
             if line.get("end") == INFRASTRUCTURE:
-                message = "it failed for infrastructure, which is nobody's fault: not scored"
+                message = "the dialogue failed with an infrastructure error and is not scored"
                 findings.warning("infrastructure", message, dialogue=line[LINE_DIALOGUE])
                 kinds[str(line.get(GOAL_TYPE))] += 1
                 continue
@@ -140,12 +140,12 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
             message = f'line {number}: expected a simulated dialogue with "{DIALOGUE}"'
             findings.error("shape", message)
         elif identity in dialogues:
-            message = f"line {number}: the dialogue was given before"
+            message = f"line {number}: the dialogue occurs twice"
             findings.error("repeated-key", message, dialogue=identity)
         elif (dialogue := _dialogue(identity, line, findings)) is not None:
             dialogues[identity] = dialogue
     if not dialogues and not findings.errors:
-        findings.error("empty", "there is no dialogue in it")
+        findings.error("empty", "the file has no dialogue")
     kinds.update(dialogue.goal_type for dialogue in dialogues.values())
     wanted = header.get(PER_TYPE)
     if allow_partial or findings.errors or not isinstance(wanted, int):
@@ -154,9 +154,9 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
         has = ", ".join(f"{kind} {kinds[kind]}" for kind in GOAL_TYPES)
         findings.error(
             "incomplete",
-            f"its simulation was to have {wanted} dialogues of each goal type, and was cut short "
-            f"({has}): `mwzeval crosswoz simulate --resume` ends it; a part is scored with "
-            "--allow-partial",
+            f"the simulation was interrupted: it should have {wanted} number of dialogues of "
+            f"each goal type, but has {has}; complete it with `mwzeval crosswoz simulate "
+            "--resume`, or use --allow-partial to score a part",
         )
     return SimulationLog(header, dialogues)
 
@@ -181,7 +181,7 @@ def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDi
 
     turns = raw.get(TURNS)
     if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
-        wrong(TURNS, "a list of exchanges")
+        wrong(TURNS, "a list of entries")
         return None
     if not isinstance(raw.get(HAS_FINISHED), bool):
         wrong(HAS_FINISHED, "true or false")
@@ -198,7 +198,7 @@ def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDi
     if not goal and len(findings.errors) == before:
         wrong(GOAL, "a goal with lines")
     elif [line[:3] for line in goal] != [line[:3] for line in final]:
-        wrong(FINAL_GOAL, "the lines of the goal, in its order")
+        wrong(FINAL_GOAL, "the lines of the goal, in the same order")
     if len(findings.errors) > before:
         return None
     # Acts that do not exist: nobody has understood them, and a score cannot tell.

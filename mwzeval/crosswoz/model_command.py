@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from mwzeval.neural.training import TrainingSettings, Watch
 
 TRAINED = {
-    "epochs": "passes over the training dialogues, at most",
+    "epochs": "maximum number of passes over the training dialogues",
     "hidden": "width of the hidden layers",
-    "learning_rate": "of Adam",
-    "batch_size": "examples of a step",
-    "seed": "of first weights, order and dropout",
-    "threads": "CPU threads; another number may change the last digits",
+    "learning_rate": "learning rate of Adam",
+    "batch_size": "batch size",
+    "seed": "seed of the initial weights, the order and dropout",
+    "threads": "number of CPU threads; a different number may change the last digits",
 }
 """The settings of every training, and what they are."""
 
@@ -52,9 +52,11 @@ def add_fold(parser: ArgumentParser, default: str = "test") -> None:
         "--revision",
         choices=tuple(REVISIONS),
         default=next(iter(REVISIONS)),
-        help="of the corpus (default: %(default)s)",
+        help="revision of the corpus (default: %(default)s)",
     )
-    parser.add_argument("--data", metavar="DIR", help="in the public layout")
+    parser.add_argument(
+        "--data", metavar="DIR", help="folder with the public files, in the public layout"
+    )
 
 
 def named_fold(arguments: Namespace) -> Fold:
@@ -97,10 +99,10 @@ class Training(NamedTuple):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add what all trainings have."""
         parser.set_defaults(
-            interrupted="the same call goes on after the last epoch that was saved",
+            interrupted="repeat the same command to resume after the last saved epoch",
             writes_folder=True,
         )
-        place = f"of the {self.what}"
+        place = f"folder of the {self.what}"
         parser.add_argument("-o", "--output", required=True, metavar="DIR", help=place)
         add_fold(parser, "train")
         if self.validates:
@@ -108,7 +110,7 @@ class Training(NamedTuple):
                 "--hold-out",
                 type=int,
                 metavar="N",
-                help="choose the epoch on the last N dialogues of the fold, instead of on val",
+                help="choose the epoch on the last N dialogues of the fold instead of on val",
             )
         for name, meaning in TRAINED.items():
             default = getattr(self.settings, name)
@@ -209,7 +211,7 @@ TRAININGS = {
             "--no-context": {
                 "action": "store_false",
                 "dest": "context",
-                "help": "read the utterance alone, not those before it",
+                "help": "use only the utterance, without the previous ones",
             },
         },
     ),
@@ -247,14 +249,19 @@ def _add_policy_predict(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--paper-compatible",
         action="store_true",
-        help="with the paper's defect: every turn from the third on is taken for the last one",
+        help="reproduce the defect of the paper: every turn from the third on is taken for "
+        "the last one",
     )
 
 
 def _add_generate(parser: ArgumentParser) -> None:
     _add_predict(parser, "the folder of trained generators")
     parser.add_argument(
-        "--beam", type=int, default=10, metavar="N", help="width; 1: greedy (default: %(default)s)"
+        "--beam",
+        type=int,
+        default=10,
+        metavar="N",
+        help="beam width; 1 is greedy search (default: %(default)s)",
     )
 
 
@@ -287,7 +294,7 @@ def _generate(arguments: Namespace) -> None:
 
     model, beam = arguments.model, arguments.beam
     if beam < 1:
-        raise UsageError("--beam is 1 or more")
+        raise UsageError("--beam must be 1 or more")
     nlg = load_sclstm(model, beam)
     meta = {"beam": beam, **read_note(model)}
     seed = nlg.sides["user"].seed
@@ -310,17 +317,17 @@ def _predict_dst(arguments: Namespace) -> None:
 
 
 GROUPS = {
-    "policy": "the paper's policy",
+    "policy": "train the paper's policy",
     "nlu": "train or use an NLU",
     "nlg": "train or use SC-LSTM",
     "dst": "train or use TRADE",
 }
 Action = tuple[str, Callable[[ArgumentParser], None], Callable[[Namespace], None]]
 """What an action does, how its arguments are added, and how it is run."""
-_TRAIN = "train; called again, it goes on where it was"
+_TRAIN = "train; repeat the command to resume"
 ACTIONS: Mapping[str, Action] = {
     **{name: (_TRAIN, action.add_arguments, action.run) for name, action in TRAININGS.items()},
-    "policy predict": ("write what a policy says", _add_policy_predict, _predict_policy),
+    "policy predict": ("write the predictions of a policy", _add_policy_predict, _predict_policy),
     "nlu predict": (
         "write the NLU track of a predictions file",
         partial(_add_predict, what="the folder of a trained NLU"),

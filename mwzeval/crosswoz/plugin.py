@@ -47,7 +47,7 @@ class CrossWoz(Benchmark):
     )
     verbs: Mapping[str, OwnVerb] = {
         "crosswoz": OwnVerb(
-            "statistics, simulation, templates, policy and NLU of CrossWOZ",
+            "statistics, simulation, baselines and trained models of CrossWOZ",
             "mwzeval.crosswoz.command",
             "benchmarks",
         ),
@@ -92,7 +92,8 @@ class CrossWoz(Benchmark):
 
         if arguments.verb == "play":
             raise UsageError(
-                "users and systems of CrossWOZ talk in acts or in Chinese: nobody plays them yet"
+                "`play` does not support CrossWOZ, whose users and systems talk in acts or in "
+                "Chinese"
             )
         return live_setting(arguments)
 

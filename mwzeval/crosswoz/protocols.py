@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 
 class Rng:
-    """Random choices from a seed: the same ones, whatever runs beside it.
+    """Random choices from a seed: the same ones, whatever runs in parallel.
 
     Python's generator, because single numbers are what is needed: NumPy's cost ten times as much.
     """
@@ -140,17 +140,17 @@ def as_acts(said: Iterable[Any] | None, who: str) -> Acts:
     if said is None:
         return ()
     if isinstance(said, str):
-        raise TypeError(f'{who} said the text "{shorten(said)}" where acts are expected')
+        raise TypeError(f'{who} returned the text "{shorten(said)}" instead of acts')
     acts: list[Act] = []
     for raw in islice(said, MOST_ACTS + 1):
         try:
             act = raw if type(raw) is Act else parse_act(raw)
             _check_texts(act)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{who} said something that is no act: {error}") from None
+            raise ValueError(f"{who} returned an invalid act: {error}") from None
         acts.append(act)
     if len(acts) > MOST_ACTS:
-        raise ValueError(f"{who} said more than {MOST_ACTS} acts in one turn")
+        raise ValueError(f"{who} returned more than {MOST_ACTS} acts in one turn")
     return tuple(acts)
 
 
@@ -163,7 +163,7 @@ def as_text(said: object, who: str) -> str:
         return ""
     if not isinstance(said, str):
         kind = type(said).__name__
-        raise TypeError(f"{who} said something of type {kind}, where text is expected")
+        raise TypeError(f"{who} returned a value of type {kind} instead of text")
     _check_texts((said,))
     return said
 
@@ -196,7 +196,7 @@ def state_of(system: object) -> Slots:
             _check_texts((domain, *slots, *slots.values()))
         return kept
     except (AttributeError, TypeError):
-        raise TypeError("the state of the system is not domain → slot → value") from None
+        raise TypeError("the state of the system must be domain → slot → value") from None
 
 
 def selected_of(system: object) -> Selected:
@@ -213,4 +213,4 @@ def selected_of(system: object) -> Selected:
             return kept
     except (AttributeError, TypeError):
         pass
-    raise TypeError("what the system has selected is not domain → names")
+    raise TypeError("the selection of the system must be domain → names")

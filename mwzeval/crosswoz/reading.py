@@ -113,7 +113,7 @@ def read_predictions(path: str | Path) -> Any:
             message = f'line {number}: expected {{"{DIALOGUE}": id, "{TURNS}": […]}}'
             problems.append(Problem("shape", message, file=name))
         elif identity in dialogues:
-            message = f"line {number}: the dialogue was given before"
+            message = f"line {number}: the dialogue occurs twice"
             problems.append(Problem("repeated-key", message, file=name, dialogue=identity))
         else:
             dialogues[identity] = line[TURNS]
@@ -130,7 +130,7 @@ def header_value(raw: Any, key: str) -> str | None:
 
 
 def is_lines(name: str, text: str) -> bool:
-    """Tell whether a file is JSON Lines, by its name or its first line."""
+    """Return whether a file is JSON Lines, by its name or its first line."""
     if plain_name(name).endswith(".jsonl"):
         return True
     first, _, rest = text.lstrip().partition("\n")
@@ -141,12 +141,12 @@ def is_lines(name: str, text: str) -> bool:
 def check_predictions(raw: Any, findings: Findings) -> Predictions:
     """Return the typed predictions of a raw file; problems go to `findings`."""
     if not isinstance(raw, Mapping):
-        message = 'expected an object of dialogues, {"2303": [exchange, …], …}'
+        message = 'expected an object of dialogues, {"2303": [entry, …], …}'
         findings.error("shape", f"{message}, {found(raw)}")
         return Predictions(Header(), {})
     if isinstance(raw, RepeatedKeys):
         for key in raw.repeated:
-            findings.error("repeated-key", "the dialogue is given more than once", dialogue=key)
+            findings.error("repeated-key", "the dialogue occurs more than once", dialogue=key)
     header = _header(raw.get(META, {}), findings)
     dialogues = {}
     corpus_like = 0
@@ -154,11 +154,11 @@ def check_predictions(raw: Any, findings: Findings) -> Predictions:
         if name == META:
             continue
         if not isinstance(name, str):
-            findings.error("shape", f"a dialogue id must be text, {found(name)}")
+            findings.error("shape", f"a dialogue id must be a string, {found(name)}")
         elif isinstance(exchanges, Mapping) and "messages" in exchanges:
             corpus_like += 1
         elif not isinstance(exchanges, list | tuple):
-            message = f"expected a list of exchanges, {found(exchanges)}"
+            message = f"expected a list of entries, {found(exchanges)}"
             findings.error("shape", message, dialogue=name)
         else:
             dialogues[name] = tuple(
@@ -167,12 +167,12 @@ def check_predictions(raw: Any, findings: Findings) -> Predictions:
             )
     if corpus_like:
         message = (
-            f"{corpus_like} dialogues are those of a corpus file (they have messages), where "
-            "predictions are meant: a list with one entry for each exchange"
+            f"{corpus_like} dialogues come from a corpus file (they have messages); predictions "
+            "must be a list with one entry for each user turn and its system turn"
         )
         findings.error("corpus-file", message)
     elif not dialogues and not findings.errors:
-        findings.error("empty", "there is no dialogue in it")
+        findings.error("empty", "the file has no dialogue")
     return Predictions(header, dialogues)
 
 
@@ -190,7 +190,7 @@ def _header(raw: Any, findings: Findings) -> Header:
     }
     for key, value in texts.items():
         if value is not None and not isinstance(value, str):
-            error("shape", f"{META}: {key} must be text, {found(value)}")
+            error("shape", f"{META}: {key} must be a string, {found(value)}")
             texts[key] = None
     if texts["dataset"] not in (None, NAME):
         message = f'{META} says dataset "{shorten(texts["dataset"])}", not "{NAME}"'
@@ -199,7 +199,7 @@ def _header(raw: Any, findings: Findings) -> Header:
     names = track if isinstance(track, list | tuple) else () if track is None else (track,)
     for name in names:
         if not isinstance(name, str):
-            error("shape", f"{META}: a track must be text, {found(name)}")
+            error("shape", f"{META}: a track must be a string, {found(name)}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | str)):
         error("shape", f"{META}: seed must be a number, {found(seed)}")
         seed = None
@@ -212,12 +212,14 @@ def _exchange(raw: Any, place: Place) -> Predicted:
         return Predicted()
     number = raw.get(TURN)
     if number is not None and number != place.turn:
-        message = f"it says it is number {shorten(str(number))}, but stands at {place.turn}"
+        message = (
+            f"it says that it is number {shorten(str(number))}, but is at position {place.turn}"
+        )
         place.at(TURN).error("wrong-number", message)
     for key in raw:
         near = did_you_mean(key, FIELDS) if isinstance(key, str) and key not in FIELDS else ""
         if near and key != TURN:
-            place.warning("unknown-field", f'"{shorten(key)}" is not looked at{near}')
+            place.warning("unknown-field", f'"{shorten(key)}" is ignored{near}')
     return Predicted(
         **{
             key: read(raw[key], place.at(key))
@@ -232,13 +234,13 @@ def checked_acts(raw: Any, place: Place, *, side: str) -> Acts:
     acts = _acts(raw, place, side)
     distinct = tuple(dict.fromkeys(acts))
     if len(distinct) < len(acts):
-        message = "an act that a turn has more than once counts once"
+        message = "an act that occurs more than once in a turn counts once"
         place.warning("repeated-act", message, count=len(acts) - len(distinct))
     return distinct
 
 
 def checked_delexicalized(raw: Any, place: Place) -> tuple[str, ...]:
-    """Return de-lexicalised acts, `intent+domain+slot+number`, as the policy writes them."""
+    """Return de-lexicalized acts, `intent+domain+slot+number`, as the policy writes them."""
     return tuple(dict.fromkeys(map(str, _acts(raw, place, "system"))))
 
 
@@ -252,7 +254,7 @@ def _acts(raw: Any, place: Place, side: str) -> Acts:
             act = parse_act(item)
         except ValueError as error:
             joined = isinstance(item, str) and "-" in item
-            hint = f"; parts of a text are joined by {SEPARATOR}, not by -" if joined else ""
+            hint = f"; join the parts of an act with {SEPARATOR}, not with -" if joined else ""
             place.error("not-an-act", f"{error} in {shorten(str(item))}{hint}")
             continue
         mistake = wrong_in(side, act.intent, act.domain, act.slot)
@@ -282,7 +284,7 @@ def checked_state(raw: Any, place: Place) -> State:
             if slot == SELECTED_RESULTS:
                 continue
             if not isinstance(slot, str):
-                place.error("shape", f"a slot must be text, {found(slot)}")
+                place.error("shape", f"a slot must be a string, {found(slot)}")
                 continue
             text = _state_value(slot, value, place)
             if domain not in state or slot not in state[domain]:
@@ -300,11 +302,11 @@ def _state_value(slot: str, value: Any, place: Place) -> str:
     if slot in SEVERAL_ITEMS and isinstance(value, list | tuple):
         if all(isinstance(item, str) for item in value):
             return " ".join(value)
-        place.error("shape", f'the items of "{slot}" must be texts')
+        place.error("shape", f'the items of "{slot}" must be strings')
         return ""
     lists = f" (lists are for {' and '.join(sorted(SEVERAL_ITEMS))})"
     hint = lists if isinstance(value, list | tuple) else ""
-    place.error("shape", f'the value of "{shorten(slot)}" must be text, {found(value)}{hint}')
+    place.error("shape", f'the value of "{shorten(slot)}" must be a string, {found(value)}{hint}')
     return ""
 
 
@@ -346,10 +348,10 @@ def checked_user_state(raw: Any, place: Place) -> Goal:
 def checked_text(raw: Any, place: Place) -> str | None:
     """Return an utterance, None when it is none."""
     if not isinstance(raw, str):
-        place.error("shape", f"expected text, {found(raw)}")
+        place.error("shape", f"expected a string, {found(raw)}")
         return None
     if len(raw) > LONGEST_TEXT:
-        message = f"{len(raw):,} characters, where a text has at most {LONGEST_TEXT:,}"
+        message = f"{len(raw):,} characters; the limit is {LONGEST_TEXT:,}"
         place.error("too-long", message)
     return raw
 

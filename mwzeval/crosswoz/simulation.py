@@ -103,13 +103,13 @@ class Setting:
         if self.level not in LEVELS:
             raise UsageError(unknown("level", self.level, LEVELS))
         if (self.make_system is None) == (self.make_text_system is None):
-            raise UsageError("a simulation has one system: of acts, or of words")
+            raise UsageError("a simulation needs exactly one system, for acts or for text")
         if self.level == "act" and self.make_system is None:
-            raise UsageError("a system of words cannot talk in acts: choose the level text")
+            raise UsageError("a system for text cannot use acts: choose the level text")
         if self.level == "text" and (self.nlu is None or self.nlg is None):
-            raise UsageError("a user that speaks in words needs an NLU and an NLG")
+            raise UsageError("a user at level text needs an NLU and an NLG")
         if self.limit < 1:
-            raise UsageError(f"the limit is at least one exchange, not {self.limit}")
+            raise UsageError(f"the limit must be at least one turn, not {self.limit}")
 
     def simulate(self, goal: Goal, number: int, seed: int | str) -> Trajectory:
         """Return the dialogue about a `goal`; `seed` and `number` decide all random choices.
@@ -244,7 +244,9 @@ def planned_goals(make_goal: MakeGoal, seed: int, per_type: int) -> Iterator[tup
             passed_over += 1
             if passed_over == GIVE_UP:
                 types = ", ".join(code for code, count in lacking.items() if count)
-                raise MwzevalError(f"none of {GIVE_UP:,} goals was of the types {types}")
+                raise MwzevalError(
+                    f"none of {GIVE_UP:,} generated goals has one of the types {types}"
+                )
         number += 1
 
 
@@ -265,7 +267,7 @@ def simulate(
 
     Goals are made by `make_goal` (default: CrossWOZ's goal generator on the database); one whose
     type has enough is passed over. `seed` decides all random choices, `processes` how many
-    dialogues are held beside each other. `output` is a file of trajectories, complete lines at any
+    dialogues are held in parallel. `output` is a file of trajectories, complete lines at any
     time; with `resume` a run that was killed goes on with its file, which becomes what it would
     have been. `about` is added to the file's header. `progress` shows a bar on standard error, None
     only on a terminal. With a `time_limit` in seconds, dialogues are held in processes that can be
@@ -276,11 +278,11 @@ def simulate(
     or is that of another run; `MwzevalError` when it cannot be written or a process dies.
     """
     if per_type < 1:
-        raise UsageError(f"per_type is at least 1, not {per_type}")
+        raise UsageError(f"per_type must be at least 1, not {per_type}")
     if resume and output is None:
         raise UsageError("only a simulation with an output can be resumed")
     if output is not None and not resume and Path(output).exists():
-        raise UsageError(f"{output} exists: resume it, or choose another file")
+        raise UsageError(f"{output} already exists: resume it, or choose another file")
     limits = NO_LIMITS if time_limit is None else TimeLimits(time_limit, None)
     goals = planned_goals(make_goal or GoalGenerator(setting.database).goal, seed, per_type)
     # Processes are only killed where there are limits.
@@ -357,7 +359,7 @@ class Rate:
 
     @classmethod
     def of(cls, lines: Iterable[Mapping[str, Any]]) -> Rate:
-        """Return the rate of dialogues, without those that ended for what is nobody's fault."""
+        """Return the rate of dialogues, without those that ended with an infrastructure error."""
         scored = [line for line in lines if line["end"] != INFRASTRUCTURE]
         finished = sum(line["end"] == USER_STOP for line in scored)
         turns = sum(line["turns"] for line in scored)
@@ -437,14 +439,14 @@ class Summary:
         if wrong := [f"{what}: {n}" for what, n in self.outcomes.items() if what != FINISHED and n]:
             lines.append(f"not finished: {', '.join(wrong)}")
         if self.silent:
-            lines.append(f"the system said nothing at least once in {self.silent} dialogues")
+            lines.append(f"the system was silent in at least one turn of {self.silent} dialogues")
         lines += _most(
             [f"{count} × {problem}" for problem, count in self.problems.items()],
             "problems (see the log)",
         )
         lines += _most(
             [f"in {count} dialogues {what}" for what, count in self.unknown.items()],
-            "things that do not exist",
+            "unknown intents, domains or slots",
         )
         return "\n".join(map(printable, lines)) + "\n"
 

@@ -134,8 +134,8 @@ def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: D
         user, system = templates[USER].manual, templates[SYSTEM].manual
         if not user or not system:
             raise UsageError(
-                f"the NLU {TEMPLATES} understands manual templates, and these have none: name "
-                "templates that have, or a trained NLU"
+                f"the NLU {TEMPLATES} needs manual templates, but these files have none: use "
+                "other templates, or a trained NLU"
             )
         return TemplateReader(user, system, database)
     if is_own_code(name):
@@ -154,26 +154,31 @@ def add_conversation(parser: ArgumentParser) -> None:
     """Add how user and system talk, and about which database; `setting_of` reads it."""
     levels = ("act", "text")
     parser.add_argument("--level", choices=levels, default="act", help="default: %(default)s")
-    parser.add_argument("--limit", type=int, default=15, metavar="N", help="exchanges at most")
+    parser.add_argument(
+        "--limit", type=int, default=15, metavar="N", help="maximum number of turns"
+    )
     add_templates(parser, "level text")
     parser.add_argument(
         "--nlg",
         metavar="NAME",
-        help=f"level text: templates, or the folder of a trained generator (default: {TEMPLATES})",
+        help="generator of the user at level text: templates, or the folder of a trained "
+        f"generator (default: {TEMPLATES})",
     )
     parser.add_argument(
         "--nlu",
         metavar="NAME",
-        help="level text: templates (reads the manual ones), the folder of a trained NLU, or "
-        f"package.module:Name (default: {TEMPLATES})",
+        help="NLU of the user at level text: templates (understands manual templates), the "
+        f"folder of a trained NLU, or package.module:Name (default: {TEMPLATES})",
     )
     parser.add_argument(
         "--revision",
         choices=tuple(REVISIONS),
         default=RELEASE,
-        help="of the database (default: %(default)s)",
+        help="revision of the database (default: %(default)s)",
     )
-    parser.add_argument("--data", metavar="DIR", help="with the database, in the public layout")
+    parser.add_argument(
+        "--data", metavar="DIR", help="folder with the database, in the public layout"
+    )
 
 
 def add_templates(parser: ArgumentParser, where: str) -> None:
@@ -183,9 +188,9 @@ def add_templates(parser: ArgumentParser, where: str) -> None:
         type=InputFile,
         metavar="PATH",
         help=f"{where}: folder or zip archive of template files in the public format "
-        "(default: those that come along)",
+        "(default: built-in templates)",
     )
-    parser.add_argument("--template-mode", choices=MODES, help="which of them are used")
+    parser.add_argument("--template-mode", choices=MODES, help="which templates are used")
 
 
 def setting_of(arguments: Namespace, name: str) -> tuple[Setting, dict[str, Any]]:
@@ -224,7 +229,7 @@ def _words(arguments: Namespace, database: Database) -> tuple[Nlg, Nlu, dict[str
     about = {"nlg": nlg, "nlu": nlu}
     if nlg != TEMPLATES:
         if nlu == TEMPLATES:
-            raise UsageError(f"the NLU {TEMPLATES} understands templates alone: name a trained NLU")
+            raise UsageError(f"the NLU {TEMPLATES} only understands templates: use a trained NLU")
         _refuse(arguments, f"--nlg {TEMPLATES}", "templates", "template_mode")
         return nlg_named(nlg), nlu_named(nlu, None, database), about
     templates = load_templates(arguments.templates)
@@ -237,7 +242,7 @@ def _refuse(arguments: Namespace, purpose: str, *options: str) -> None:
     """Raise `UsageError` for the first of some options that was given."""
     for name in options:
         if getattr(arguments, name):
-            raise UsageError(f"--{name.replace('_', '-')} is for {purpose}")
+            raise UsageError(f"--{name.replace('_', '-')} only applies to {purpose}")
 
 
 def model_checksum(model: str | Path) -> str:
@@ -258,8 +263,8 @@ def add_live(parser: ArgumentParser) -> None:
         "--goals",
         default=f"{SAMPLED}:1000",
         metavar=f"{SAMPLED}:N",
-        help="N goals of each of the five types, drawn by CrossWOZ's generator (default: "
-        "%(default)s)",
+        help="N goals of each of the five types, generated with CrossWOZ's goal generator "
+        "(default: %(default)s)",
     )
     add_conversation(parser)
 
@@ -276,7 +281,7 @@ def live_setting(arguments: Namespace) -> RunSetting:
     if source != SAMPLED or not (number.isdecimal() and 0 < len(number) < 8 and int(number)):
         raise UsageError(f'--goals {SAMPLED}:N, such as {SAMPLED}:100, not "{arguments.goals}"')
     if arguments.trials != 1:
-        raise UsageError("in CrossWOZ each goal is talked about once: say --goals, not --trials")
+        raise UsageError("CrossWOZ has one dialogue for each goal: use --goals instead of --trials")
     setting, about = setting_of(arguments, arguments.agent)
     own = is_own_code(arguments.agent) or is_own_code(arguments.nlu or TEMPLATES)
     goals = planned_goals(GoalGenerator(setting.database).goal, arguments.seed, int(number))

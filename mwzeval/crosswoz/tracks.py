@@ -12,7 +12,7 @@ FIELDS = (
     *(USER_ACTS, STATE, SYSTEM_ACTS, SYSTEM_ACTS_DELEX, SYSTEM_ACTS_NLU),
     *(SELECTED, USER_STATE, USER_RESPONSE, RESPONSE),
 )
-"""What an exchange of a predictions file may have, beside its number (`turn`)."""
+"""What an exchange of a predictions file may have besides its number (`turn`)."""
 
 
 @dataclass(frozen=True, slots=True)

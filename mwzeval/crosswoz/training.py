@@ -24,7 +24,7 @@ from mwzeval.neural.training import TrainingSettings
 
 VALIDATION = "val"
 NOTE_FILE = "learned_from.json"
-"""Training writes it beside a model, with the folds that the model has seen. Predictions have the
+"""Training writes it next to a model, with the folds that the model has seen. Predictions have the
 same, so that a model that is scored on dialogues from which it learned causes a warning."""
 
 
@@ -105,10 +105,10 @@ def training_and_validation(
     training = list(fold.dialogues.values())
     if held_out is not None:
         if not 0 < held_out < len(training):
-            raise UsageError(f"--hold-out is between 1 and {len(training) - 1} here")
+            raise UsageError(f"--hold-out must be between 1 and {len(training) - 1} here")
         return training[:-held_out], training[-held_out:]
     if fold.name == VALIDATION:
-        raise UsageError("to train on val, --hold-out some of its dialogues")
+        raise UsageError("training on val needs --hold-out")
     return training, list(load_fold(root, VALIDATION, fold.revision).dialogues.values())
 
 
@@ -130,5 +130,7 @@ def read_note(model: str | Path) -> dict[str, Any]:
     plain = read_json(note)
     seen = plain.get(LEARNED_FROM) if isinstance(plain, dict) else None
     if not isinstance(seen, list) or not is_texts(seen):
-        raise InputError([Problem("bad-model", f"it has no list {LEARNED_FROM}", file=str(note))])
+        raise InputError(
+            [Problem("bad-model", f"the model has no list {LEARNED_FROM}", file=str(note))]
+        )
     return {LEARNED_FROM: seen}

@@ -232,7 +232,7 @@ def _listed(values: Sequence[str]) -> Value:
 
 
 def _is_other(wanted: SemanticTuple, offered: str) -> bool:
-    """Tell whether an offered value replaces the one that was asked for."""
+    """Return whether an offered value replaces the one that was asked for."""
     asked = str(wanted.value)
     if offered == NOTHING:
         return True

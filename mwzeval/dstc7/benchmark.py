@@ -34,22 +34,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add where the right answers are, and the options of scoring."""
     gold = parser.add_argument_group(
         "right answers",
-        f"default: the usual names in --data or {DATA_VARIABLE}, else the embedded sample",
+        f"default: the official names in --data or {DATA_VARIABLE}, else the embedded sample",
     )
     gold.add_argument(
-        "--targets", type=InputFile, metavar="TSV", help="example ids and right answers"
+        "--targets", type=InputFile, metavar="TSV", help="file with example ids and right answers"
     )
     gold.add_argument(
         "--dialogues",
         type=InputFile,
         metavar="JSON",
-        help="the dialogue file: lets candidates be checked and texts be shown; those of train "
-        "and dev have the right answers themselves",
+        help="the dialogue file, to check candidates and show texts; dialogue files of train "
+        "and dev also contain the right answers",
     )
-    gold.add_argument("--pool", type=InputFile, metavar="TSV", help="the candidates of subtask 2")
-    gold.add_argument("--data", metavar="DIR", help="a folder with these under usual names")
     gold.add_argument(
-        "--split", choices=SPLITS, default=SPLITS[0], help="of --data (default: %(default)s)"
+        "--pool", type=InputFile, metavar="TSV", help="file with the candidates of subtask 2"
+    )
+    gold.add_argument(
+        "--data", metavar="DIR", help="folder with these files under their official names"
+    )
+    gold.add_argument(
+        "--split", choices=SPLITS, default=SPLITS[0], help="split of --data (default: %(default)s)"
     )
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument(
@@ -70,12 +74,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--order",
         choices=ORDERS,
         default=ORDERS[0],
-        help="what ranks: the list, as in the official scorer (default), or the confidence",
+        help="order of the candidates: as listed, like the official scorer (default), or by "
+        "confidence",
     )
     scoring.add_argument(
         "--compat",
         choices=(COMPATIBLE,),
-        help="reproduce three faults of the organisers' script of 2018",
+        help="reproduce three errors of the organizers' script of 2018",
     )
 
 
@@ -116,7 +121,7 @@ class SubmissionScorer(FileScorer):
         if given.targets or given.dialogues:
             return Gold(given.targets, given.dialogues, given.pool)
         if given.pool:
-            raise UsageError("--pool has candidates, not answers: name --targets as well")
+            raise UsageError("--pool contains candidates, not answers: add --targets")
         if given.data:
             return gold_in(given.data, track, given.split)
         root = os.environ.get(DATA_VARIABLE)

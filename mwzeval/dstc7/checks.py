@@ -29,7 +29,7 @@ class DialogueChecks:
         """Look at an example, whose correct candidates are `answers` as far as known."""
         name, track = example.example_id, self._track
         if example.scenario is not None and example.scenario not in track.scenarios:
-            message = f"the file is of subtask {example.scenario}, not of {track.name}"
+            message = f"the file belongs to subtask {example.scenario}, not to {track.name}"
             self._first.setdefault("scenario", (name, message))
         known = SPEAKERS[track.dataset]
         for spoken in example.messages:
@@ -71,7 +71,7 @@ def check_file_name(file: str, track: Track, findings: Findings) -> None:
         message = f"the official name of a submission for {track.name} is {track.file_name}"
         findings.warning("file-name", message)
     elif named.name != track.name:
-        message = f"the name says {named.name}, but it is taken as one for {track.name}"
+        message = f"the name says {named.name}, but the file is scored as {track.name}"
         findings.warning("file-name", message)
 
 
@@ -84,7 +84,7 @@ def check_examples(
         advice = (
             "name the right answers with --targets or --data"
             if is_sample
-            else "are these files of the same dataset, subtask and test set?"
+            else "check that the files belong to the same dataset, subtask and test set"
         )
         message = f"none of the {len(submission)} examples is among the {len(targets)} {where}"
         report = findings.error if is_sample else findings.doubt
@@ -94,7 +94,7 @@ def check_examples(
             findings.doubt("unknown-example", "not among the targets", example=example)
     for example in targets:
         if example not in submission:
-            message = "not submitted; it counts as nothing found"
+            message = "not submitted; it counts as not found"
             findings.doubt("missing-example", message, example=example)
 
 
@@ -135,7 +135,7 @@ def check_ranking(
     if len(ids) < at_least:
         doubt("too-few-candidates", f"{len(ids)} of {at_least} candidates")
     if len(ids) > at_most:
-        message = f"{len(ids)} candidates, where there may be {at_most}"
+        message = f"{len(ids)} candidates; the maximum is {at_most}"
         doubt("too-many-candidates", message, position=at_most + 1)
     first: dict[str, int] = {}
     for position, identity in enumerate(ids if ranking.has_repeats else (), start=1):
@@ -156,12 +156,14 @@ def check_ranking(
     if not is_fscore:
         if sorted(numbers, reverse=True) != numbers:
             rising = next(i for i in range(1, len(numbers)) if numbers[i] > numbers[i - 1])
-            message = "rankings whose order contradicts their confidences; --order says what counts"
+            message = (
+                "the order of rankings contradicts their confidences; --order selects which counts"
+            )
             warning("not-sorted", message, position=rising + 1)
     elif len(numbers) == len(ids):
         negative = [index for index, number in enumerate(numbers) if number < 0]
         for index in negative:
-            message = f"a probability is not negative, found {numbers[index]:g}"
+            message = f"a probability must not be negative, found {numbers[index]:g}"
             error("not-a-distribution", message, position=index + 1)
         try:
             total = fsum(numbers)

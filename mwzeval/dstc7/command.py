@@ -1,11 +1,11 @@
-"""DSTC7 track 1 beyond scoring: baselines, and files of TREC tools.
+"""DSTC7 track 1: baselines, and conversion to and from files of TREC tools.
 
 predict   rank the candidates of a dialogue file with a baseline and write a submission
-train     train the dual encoder; called again, training resumes
+train     train the dual encoder; repeat the command to resume
 convert   turn submissions into TREC runs and targets into qrels, and back
 
-Scoring is `mwzeval evaluate --benchmark dstc7-ubuntu-1`, and so are validate, compare, explain and
-report.
+`mwzeval evaluate --benchmark dstc7-ubuntu-1` scores submissions; validate, compare, explain and
+report also read them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(predict, "the dialogue file", "DIALOGUES.json", several=False)
     predict.add_argument("--baseline", choices=BASELINES, required=True)
     _add_track(predict)
-    predict.add_argument("-o", "--output", required=True, metavar="FILE", help="for the submission")
-    predict.add_argument("--model", type=InputFile, metavar="DIR", help="of a trained dual encoder")
+    predict.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="output file for the submission"
+    )
+    predict.add_argument(
+        "--model", type=InputFile, metavar="DIR", help="folder of a trained dual encoder"
+    )
     predict.add_argument(
         "--pool", type=InputFile, metavar="TSV", help="the candidates of subtask 2"
     )
@@ -45,13 +49,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dev",
         type=InputFile,
         metavar="DIALOGUES.json",
-        help="subtask 4: tune the score of NONE on this file, which has answers",
+        help="subtask 4: tune the score of NONE on this file with answers",
     )
     predict.add_argument("--none-score", type=float, metavar="X", help="subtask 4: score of NONE")
     predict.add_argument(
-        "--choices", action="store_true", help="ten choices with probabilities, for the F-score"
+        "--choices",
+        action="store_true",
+        help="write ten choices with probabilities, for the F-score",
     )
-    predict.add_argument("--seed", type=int, default=0, help="of random (default: %(default)s)")
+    predict.add_argument(
+        "--seed", type=int, default=0, help="seed of the random baseline (default: %(default)s)"
+    )
     _add_knowledge(predict)
 
     train = actions.add_parser("train", help="train the dual encoder")
@@ -59,12 +67,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "training", type=InputFile, metavar="TRAIN.json", help="a dialogue file with answers"
     )
     train.add_argument(
-        "dev", type=InputFile, metavar="DEV.json", help="another, on which the model is chosen"
+        "dev",
+        type=InputFile,
+        metavar="DEV.json",
+        help="another dialogue file with answers, to select the model",
     )
-    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the model")
+    train.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the model")
     train.set_defaults(writes_folder=True)
     train.add_argument(
-        "--two-encoders", action="store_true", help="one for contexts, one for candidates"
+        "--two-encoders",
+        action="store_true",
+        help="use one encoder for contexts and another for candidates",
     )
     for name in TRAINED:
         kind = float if name == "learning_rate" else int
@@ -72,28 +85,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_track(train)
     _add_knowledge(train)
 
-    convert = actions.add_parser("convert", help="to and from TREC run and qrels")
+    convert = actions.add_parser("convert", help="convert to and from TREC run and qrels files")
     add_files(convert, "the file to convert", several=False)
     convert.add_argument(
         "--to",
         choices=("run", "qrels", "submission", "targets"),
         required=True,
-        help="run: from a submission; qrels: from targets; submission: from a run; targets: from "
-        "qrels",
+        help="target format: run (from a submission), qrels (from targets), submission (from "
+        "a run) or targets (from qrels)",
     )
-    convert.add_argument("-o", "--output", required=True, metavar="FILE", help="for the result")
+    convert.add_argument("-o", "--output", required=True, metavar="FILE", help="output file")
 
     former = actions.add_parser("generate", add_help=False, prefix_chars="\0")
     former.add_argument("rest", nargs="*")
 
 
 def _add_track(parser: argparse.ArgumentParser) -> None:
-    meaning = "dstc7-ubuntu-1 and so on (default: what the name of the output says)"
+    meaning = "dstc7-ubuntu-1 and so on (default: detected from the name of the output)"
     parser.add_argument("--track", metavar="NAME", help=meaning)
 
 
 def _add_knowledge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--last-message", action="store_true", help="of the context, nothing else")
+    parser.add_argument(
+        "--last-message", action="store_true", help="use only the last message of the context"
+    )
     parser.add_argument(
         "--knowledge",
         type=InputFile,
@@ -148,7 +163,9 @@ def _train(arguments: argparse.Namespace) -> None:
     chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
     given = {name: value for name, value in chosen.items() if value is not None}
     if arguments.knowledge and arguments.track is None:
-        raise UsageError("--knowledge needs --track: man pages are Ubuntu's, courses Advising's")
+        raise UsageError(
+            "--knowledge needs --track: man pages belong to Ubuntu, courses to Advising"
+        )
     track = track_of(arguments.track) if arguments.knowledge else None
     print(" steps  examples    loss  Recall@1  Recall@10     MRR")
     train(

@@ -93,7 +93,7 @@ def stream_examples(path: str | Path, findings: Findings | None = None) -> Itera
             name = _identity(raw)
             example = _example(name, raw, notes)
             if name in seen:
-                raise _Malformed("duplicate-dialogue-example", "the example was given before")
+                raise _Malformed("duplicate-dialogue-example", "the example occurs twice")
         except _Malformed as problem:
             kind, message, *key = problem.args
             where = "" if name else f"item {number} of the array: "
@@ -115,14 +115,14 @@ def _expect(value: Any, kind: type, what: str, key: str | None = None) -> None:
 
 
 def _identity(raw: Any) -> str:
-    _expect(raw, dict, "an example is an object")
+    _expect(raw, dict, "an example must be an object")
     if ID not in raw:
         hint = did_you_mean(ID, raw).replace("did you mean", "was this meant:")
         raise _Malformed("missing-field", f"the example has no {ID}{hint}", ID)
     identity = example_id(raw[ID])
     if identity is None or not identity.lstrip("-").isdigit():
         shown = f'found "{shorten(raw[ID])}"' if type(raw[ID]) is str else found(raw[ID])
-        raise _Malformed("bad-type", f"an {ID} is a whole number, {shown}", ID)
+        raise _Malformed("bad-type", f"an {ID} must be a whole number, {shown}", ID)
     return identity
 
 
@@ -132,14 +132,14 @@ def _example(identity: str, raw: Mapping[str, Any], notes: Findings) -> Example:
     listed = raw[MESSAGES]
     if type(listed) is not list or not listed:
         what = "an empty list" if listed == [] else found(listed).removeprefix("found ")
-        message = f"expected a list of messages with one at least, found {what}"
+        message = f"expected a list of at least one message, found {what}"
         raise _Malformed("bad-type", message, MESSAGES)
     candidates, ambiguous = _candidates(raw, CANDIDATES)
     correct, more = _candidates(raw, ANSWERS)
     messages = tuple(_message(said, f"{MESSAGES}[{n}]") for n, said in enumerate(listed))
     profile, split, scenario = map(raw.get, ("profile", "data-split", "scenario"))
     if profile is not None:
-        _expect(profile, dict, "a profile is an object", "profile")
+        _expect(profile, dict, "a profile must be an object", "profile")
     for key, text in (ambiguous | more).items():
         notes.warning("ambiguous-option", text, example=identity, key=key)
     if type(scenario) is str and scenario.strip().isdecimal() and len(scenario) < 9:
@@ -157,7 +157,7 @@ def _example(identity: str, raw: Mapping[str, Any], notes: Findings) -> Example:
 
 
 def _message(raw: Any, where: str) -> Message:
-    _expect(raw, dict, "a message is an object", where)
+    _expect(raw, dict, "a message must be an object", where)
     speaker, utterance = _text(raw, "speaker", where), _text(raw, "utterance", where)
     extra = {k: v for k, v in raw.items() if k not in ("speaker", "utterance")}
     return Message(speaker, utterance, extra)
@@ -166,7 +166,7 @@ def _message(raw: Any, where: str) -> Message:
 def _text(raw: Mapping[str, Any], name: str, where: str) -> str:
     if name not in raw:
         raise _Malformed("missing-field", f"no {name}", where)
-    _expect(raw[name], str, f"{name} is text", where)
+    _expect(raw[name], str, f"{name} must be a string", where)
     text: str = raw[name]
     return text
 
@@ -180,13 +180,13 @@ def _candidates(raw: Mapping[str, Any], key: str) -> tuple[tuple[Candidate, ...]
     repeats: dict[str, str] = {}
     for index, option in enumerate(listed):
         where = f"{key}[{index}]"
-        _expect(option, dict, "a candidate is an object", where)
+        _expect(option, dict, "a candidate must be an object", where)
         if "candidate-id" not in option:
             raise _Malformed("missing-field", "the candidate has no candidate-id", where)
         raw_id, utterance = option["candidate-id"], _text(option, "utterance", where)
         identity = candidate_id(raw_id)
         if identity is None:
-            message = f"a candidate-id is text or a number, {found(raw_id)}"
+            message = f"a candidate-id must be a string or a number, {found(raw_id)}"
             raise _Malformed("bad-type", message, where)
         if identity in known:
             repeats[where] = _repeat(known[identity], raw_id)
@@ -223,12 +223,12 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
         elif identity in pool:
             first = raw_ids[identity]
             as_what = "" if first == raw else f' (there as "{shorten(first)}")'
-            message = f'line {number}: the candidate "{shorten(raw)}" was given before{as_what}'
+            message = f'line {number}: the candidate "{shorten(raw)}" occurs twice{as_what}'
             notes.error("duplicate-pool-candidate", message)
         else:
             pool[identity], raw_ids[identity] = utterance, raw
     if len(pool) != POOL_SIZE:
-        notes.warning("pool-size", f"{len(pool):,} candidates, where the official pool has 120,000")
+        notes.warning("pool-size", f"{len(pool):,} candidates; the official pool has 120,000")
     if findings is None:
         notes.check()
     return pool
@@ -276,19 +276,19 @@ def parse_targets(text: str, findings: Findings, *, repeats: bool = False) -> Ta
             what = "no example-id" if tab else "one column only"
             problem = f"{what}; expected example-id, tab, ids with commas between"
         elif not correct:
-            problem = "no answer (write NONE when no candidate is correct)"
+            problem = "no answer (write NONE if no candidate is correct)"
         elif NONE in correct and set(correct) != {NONE}:
-            problem = "NONE stands alone or not at all"
+            problem = "NONE cannot be combined with candidates"
         if problem or identity is None:
             example = identity if tab else None
             findings.error("malformed-targets", f"line {number}: {problem}", example=example)
             continue
         if identity in targets:
-            message = f"line {number}: the example was given before"
+            message = f"line {number}: the example occurs twice"
             findings.error("duplicate-target-example", message, example=identity)
         targets[identity] = correct
     if not text.strip():
-        findings.error("no-targets", "there are no targets in it")
+        findings.error("no-targets", "the file has no targets")
     return targets
 
 

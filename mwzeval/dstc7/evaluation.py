@@ -46,7 +46,7 @@ class ScoredSubmission(ScoredFile):
     warnings: tuple[Problem, ...]
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the scores with their signatures and rows, and intervals when it is said how."""
+        """Return the scores with their signatures and rows, and intervals if requested."""
         loaded, scores = self.loaded, self.scored_table.scores(resampling)
         options = asdict(loaded.options)
         if loaded.options.metric != "fscore":
@@ -178,6 +178,6 @@ def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[
     How the track combined subtasks is not known; this is ours. Raises `ValueError` for nothing.
     """
     if not evaluated:
-        raise ValueError("a mean needs one submission at least")
+        raise ValueError("a mean needs at least one submission")
     values = [plain_metrics(scored)["ranking"]["final"] for scored in evaluated.values()]
     return sum(values) / len(values), tuple(evaluated)

@@ -18,13 +18,13 @@ SHOWN = 10
 """How many candidates of a ranking are shown, besides the right ones."""
 
 MEANINGS = {
-    "ranked-below": "The right candidate stands below the first place, or the first ten.",
+    "ranked-below": "The right candidate is not ranked first, or not among the first ten.",
     "not-ranked": "The right candidate is not in the ranking.",
-    "none-first": "NONE stands first, but a candidate is right.",
-    "none-below": "NONE is right, and stands below.",
-    "no-none": "NONE is right, and is not ranked.",
-    "not-selected": "The right choice is not among those that the F-score counts as selected.",
-    "empty-ranking": "Nothing is ranked.",
+    "none-first": "NONE is ranked first, but a candidate is right.",
+    "none-below": "NONE is right, but is ranked lower.",
+    "no-none": "NONE is right, but is not ranked.",
+    "not-selected": "The right choice is not among the selected choices of the F-score.",
+    "empty-ranking": "The ranking is empty.",
     "not-submitted": "The example is not in the submission.",
 }
 """Why a hit was lost; behind `ranked-below` and `none-below` stands where the right answer is. The
@@ -63,7 +63,7 @@ def explain(loaded: Loaded, example: str) -> Explanation:
     def text(identity: str) -> str:
         if identity == NONE:
             return "(none of the candidates)"
-        unknown = "(text not known: no dialogues or pool)"
+        unknown = "(text unknown: no dialogues or pool)"
         return texts[identity] if identity in texts else pool.get(identity, unknown)
 
     goal = []
@@ -92,12 +92,12 @@ def explain(loaded: Loaded, example: str) -> Explanation:
         if not rank:
             code = "no-none" if right == NONE else "not-ranked"
             what = "NONE" if right == NONE else "the right answer"
-            return code, f"{what} is not among the {len(ids)} that are ranked"
+            return code, f"{what} is not among the {len(ids)} ranked candidates"
         above = f"{rank - 1} above it, first {ids[0]}: {text(ids[0])}"
         if is_fscore:
             return "not-selected", f"{right} is not among the {len(selected)} selected; {above}"
         if ids[0] == NONE:
-            return "none-first", f"NONE stands first, but {right} is right, ranked {rank}"
+            return "none-first", f"NONE is ranked first, but {right} is right, ranked {rank}"
         code = "none-below" if right == NONE else "ranked-below"
         return f"{code}:{_span(rank)}", f"{right} is ranked {rank}; {above}"
 

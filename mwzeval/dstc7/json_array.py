@@ -48,7 +48,7 @@ def items_of(path: str | Path) -> Iterator[Any]:
         raise text.not_json(text.at, detail)
     text.at += 1
     if text.next_character():
-        raise text.not_json(text.at, "something stands behind the array")
+        raise text.not_json(text.at, "there is text after the array")
 
 
 class _Text:

@@ -28,7 +28,7 @@ from mwzeval.scores.findings import Findings
 
 FOLDER = "dstc7"
 SPLITS = ("test", "dev", "train")
-SAMPLE_NOTE = "The sample's talks are invented: these are not scores on the data of DSTC7."
+SAMPLE_NOTE = "The sample's dialogues are invented: these are not scores on the data of DSTC7."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Gold:
     def __post_init__(self) -> None:
         if self.targets is None and self.dialogues is None:
             raise UsageError(
-                "scoring needs the right answers: a file of targets, or a dialogue file of train "
-                "or dev, which has them itself"
+                "scoring needs the right answers: give a file of targets, or a dialogue file of "
+                "train or dev, which contains them"
             )
 
 
@@ -109,7 +109,7 @@ def load(
         if dialogues and gold.targets is None:
             targets = dialogues.targets
             if not targets:
-                message = "no options-for-correct-answers in it: name a file of targets too"
+                message = "the file has no options-for-correct-answers: add a file of targets"
                 of_dialogues.error("no-targets", message)
     if targets:
         check_targets(targets, track, pool, notes.of_file(str(gold.targets or gold.dialogues)))
@@ -162,7 +162,7 @@ def _read_dialogues(
     checks.report(findings)
     for name in submission:
         if name not in dialogues.examples:
-            message = "examples were submitted that the dialogues lack: candidates unchecked"
+            message = "the dialogues lack some submitted examples, whose candidates are not checked"
             findings.warning("unchecked-example", message, example=name)
     return dialogues
 
@@ -177,7 +177,7 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
     there.
     """
     if split not in SPLITS:
-        raise UsageError(f"a split is one of {', '.join(SPLITS)}, not {split}")
+        raise UsageError(f"a split must be one of {', '.join(SPLITS)}, not {split}")
     dataset, is_test = track.dataset, split == "test"
     end = f"subtask_{1 if track.subtask == 5 else track.subtask}"
     end += f"_{track.case}" if track.case and is_test else ""
@@ -195,8 +195,8 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
     if not found.keys() & ({"targets"} if is_test else {"dialogues"}):
         missing = [name for what, name in names.items() if name and what not in found]
         raise DataError(
-            f"not found in {folder}: {', '.join(missing)}; these are not public files: put them "
-            "there under these names (.gz, .xz or .zst may follow), as docs/dstc7.md says, or name "
+            f"not found in {folder}: {', '.join(missing)}; these files are not public: put them "
+            "there under these names, optionally with .gz, .xz or .zst (docs/dstc7.md), or name "
             "the right answers with --targets",
             *sample_advice(f"leave out --data and unset {DATA_VARIABLE}"),
         )

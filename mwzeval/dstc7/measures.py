@@ -1,6 +1,6 @@
 """The scores of a submission: each example as a row, and scores as formulas of column sums, 0 to 1.
 
-With `compat="2018"` rows are those of the organisers' script, with its faults, for old tables only:
+With `compat="2018"` rows are those of the organizers' script, with its faults, for old tables only:
 Recall@100 counts a hit at any place, also behind 100; average precision takes the place of an
 answer in the targets file for its place among those found, so it can exceed 1; ids that are
 repeated in a ranking take up places, and repeated targets count again.

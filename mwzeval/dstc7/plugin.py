@@ -69,8 +69,7 @@ class SentenceSelection(Benchmark):
     def live(self, arguments: Namespace) -> NoReturn:
         """Raise `UsageError`: there is nobody to talk to."""
         raise UsageError(
-            "systems of DSTC7 choose among responses to a dialogue that is over: there is nobody "
-            "to talk to"
+            "DSTC7 has no live dialogues: its systems select a response to a given dialogue"
         )
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:

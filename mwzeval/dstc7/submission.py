@@ -30,7 +30,7 @@ class Ranking:
     """The ranking of one example, in the order of the file and with its repeats.
 
     `ids` are canonical; a confidence that is missing is None, one that is no number NaN.
-    `has_repeats` tells whether an id comes again.
+    `has_repeats` says whether an id comes again.
     """
 
     ids: tuple[str, ...]
@@ -131,7 +131,7 @@ def _read_member(path: str | Path, track: Track | None) -> str:
     ]
     if len(fitting) != 1:
         there = ", ".join(shorten(name) for names in known.values() for name in names) or "none"
-        what = "no track was named" if track is None else f"{track.file_name} is wanted"
+        what = "no track is given" if track is None else f"expected {track.file_name}"
         raise UsageError(f"{shorten(str(path))}: {what}; files with official names in it: {there}")
     return decoded(read_zip(path, fitting)[fitting[0]], f"{path}/{fitting[0]}")
 
@@ -172,7 +172,7 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
         if identity is None:
             continue
         if identity in submission:
-            message = f"item {number} of the array: given before; the last one counts"
+            message = f"item {number} of the array: the example occurs twice; the last entry counts"
             findings.doubt("duplicate-example", message, example=identity)
             del submission[identity]
         submission[identity] = _ranking(item, identity, findings)
@@ -185,11 +185,11 @@ def _identity(item: Any, number: int, findings: Findings) -> str | None:
         findings.error("bad-type", f"{where}: expected an object, {found(item)}")
     elif key not in item:
         old = "dialog-id"
-        hint = f' — was "{old}" meant to be it?' if old in item else _near(key, item)
+        hint = f' — did you mean "{old}"?' if old in item else _near(key, item)
         findings.error("missing-field", f"{where} has no {key}{hint}", key=key)
     elif (identity := example_id(item[key])) is None:
         what = "empty text" if type(item[key]) is str else found(item[key])
-        findings.error("bad-type", f"{where}: an {key} is a whole number, {what}", key=key)
+        findings.error("bad-type", f"{where}: an {key} must be a whole number, {what}", key=key)
     else:
         return identity
     return None
@@ -208,7 +208,7 @@ def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranki
         message = f"expected a list of entries, {found(entries)}"
         findings.error("bad-type", message, example=example, key=key)
     elif len(entries) > LONGEST_RANKING:
-        message = f"{len(entries):,} candidates, where no pool has more than {LONGEST_RANKING:,}"
+        message = f"{len(entries):,} candidates, but no pool has more than {LONGEST_RANKING:,}"
         place: dict[str, Any] = {"example": example, "position": LONGEST_RANKING + 1}
         findings.error("too-many-candidates", message, **place)
     else:
@@ -251,7 +251,7 @@ def _checked(entries: list[Any], example: str, findings: Findings) -> Entries:
             findings.error("missing-field", f"no {key}{_near(key, entry)}", **place, key=key)
         elif (known := candidate_id(entry[key])) is None:
             what = "empty text" if type(entry[key]) is str else found(entry[key])
-            message = f"a {key} is text or a whole number, {what}"
+            message = f"a {key} must be a string or a whole number, {what}"
             findings.error("bad-type", message, **place, key=key)
         else:
             identity = known
@@ -278,6 +278,6 @@ def _confidence(
         what = f"found {number}"
     else:
         what = f'found "{shorten(raw)}"' if type(raw) is str else found(raw)
-    message = f"a confidence is a finite number, {what}"
+    message = f"a confidence must be a finite number, {what}"
     findings.error("bad-confidence", message, **place, key="confidence")
     return math.nan

@@ -29,7 +29,7 @@ class Options:
     `metric` is `ranking` (the official scores) or `fscore` (F over the choices that cover
     `coverage` of the probability, from the task description). `strict` makes errors of what is
     otherwise scored with a warning. `order` says what ranks: the `list`, as the official scorer
-    has it, or the `confidence`. `compat="2018"` reproduces three faults of the organisers' script:
+    has it, or the `confidence`. `compat="2018"` reproduces three faults of the organizers' script:
     Recall@100 counts any place, MAP depends on the order of the targets, and repeats count.
 
     Raises `UsageError` for anything else.
@@ -47,11 +47,15 @@ class Options:
         if self.order not in ORDERS:
             raise UsageError(unknown("order", self.order, ORDERS))
         if self.compat not in (None, COMPATIBLE):
-            raise UsageError(f"compat is {COMPATIBLE} or nothing, not {shorten(str(self.compat))}")
+            raise UsageError(
+                f"compat must be {COMPATIBLE} or None, not {shorten(str(self.compat))}"
+            )
         if self.compat and self.metric != "ranking":
-            raise UsageError("no program of 2018 had the F-score: compat is for rankings")
+            raise UsageError(
+                "compat only applies to rankings: the scripts of 2018 did not compute the F-score"
+            )
         if not 0 < self.coverage <= 1:
-            raise UsageError(f"a coverage is above 0 and at most 1, not {self.coverage}")
+            raise UsageError(f"a coverage must be above 0 and at most 1, not {self.coverage}")
 
 
 NONE = "NONE"
@@ -203,7 +207,7 @@ def track_from(name: str | None, file: str) -> Track:
         reason = "it is a folder" if Path(file).is_dir() else "there is no such file"
         raise InputError([Problem("unreadable", f"cannot be read: {reason}", file=file)])
     raise UsageError(
-        f"{shorten(file)}: the name does not say which dataset and subtask it is of, as "
-        f"{Track('ubuntu', 1).file_name} does: name the track as --benchmark, one of "
+        f"{shorten(file)}: the name does not state the dataset and subtask, as in "
+        f"{Track('ubuntu', 1).file_name}: name the track with --benchmark, one of "
         f"{', '.join(TRACK_NAMES)} (--track of `mwzeval dstc7`)"
     )

@@ -65,7 +65,7 @@ def read_run(path: str | Path) -> list[Ranked]:
     for number, example, identity, score in _rows(path, 6, 4, "score", findings):
         known = scored.setdefault(example, {})
         if identity in known:
-            message = f'line {number}: "{shorten(identity)}" was ranked before'
+            message = f'line {number}: "{shorten(identity)}" is already ranked'
             findings.doubt("duplicate-candidate", message, example=example)
         known.setdefault(identity, score)
     findings.check()
@@ -89,7 +89,7 @@ def read_qrels(path: str | Path) -> Targets:
             known[identity] = None
     for example, ids in correct.items():
         if not ids:
-            message = "no candidate is relevant (NONE would say that none is right)"
+            message = "no candidate is relevant (write NONE if none is right)"
             findings.error("malformed-targets", message, example=example)
     findings.check()
     return {example: tuple(ids) for example, ids in correct.items()}
@@ -112,7 +112,7 @@ def _rows(
             number = float("nan")
         if not isfinite(number) or example is None or identity is None:
             found = shorten(columns[column])
-            message = f'line {line_number}: a {what} is a finite number, found "{found}"'
+            message = f'line {line_number}: a {what} must be a finite number, found "{found}"'
             findings.error("malformed-trec", message, example=example)
         else:
             yield line_number, example, identity, number
@@ -120,4 +120,6 @@ def _rows(
 
 def _check_blank(what: str, text: str) -> None:
     if not text or text.split() != [text]:
-        raise UsageError(f'the {what} "{shorten(text)}" has a blank in it, which TREC files lack')
+        raise UsageError(
+            f'the {what} "{shorten(text)}" contains a space, which TREC files do not allow'
+        )

@@ -42,8 +42,8 @@ def cache_directory() -> Path:
         expanded = os.path.expanduser(chosen)  # noqa: PTH111
         if expanded.startswith("~"):
             raise UsageError(
-                f'{CACHE_VARIABLE} is "{shorten(chosen)}", and there is no such user: name a '
-                "folder, which may begin with ./~"
+                f'{CACHE_VARIABLE} is "{shorten(chosen)}", but there is no such user: name a '
+                "folder; write ./~ for a name that begins with ~"
             )
         return Path(os.path.abspath(expanded))  # noqa: PTH100
     import platformdirs
@@ -149,7 +149,7 @@ def _write(place: Path, text: str) -> None:
         if _is_private(place.parent):
             write_atomically(place, compressor.compress(text.encode()))
     except (OSError, MwzevalError):
-        _warn(cache_directory(), "cannot be written, so every start reads all data again")
+        _warn(cache_directory(), "cannot be written, so every command reads all data again")
 
 
 def _is_private(folder: Path) -> bool:
@@ -159,12 +159,12 @@ def _is_private(folder: Path) -> bool:
     status = folder.stat()
     if status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return True
-    _warn(folder, "belongs to another user or can be written by others, so it is not used")
+    _warn(folder, "belongs to another user or is writable by others, so it is not used")
     return False
 
 
 @functools.cache
 def _warn(folder: Path, problem: str) -> None:
     logger.warning(
-        "the cache folder %s %s; %s can name another folder", folder, problem, CACHE_VARIABLE
+        "the cache folder %s %s; set %s to use another folder", folder, problem, CACHE_VARIABLE
     )

@@ -52,7 +52,7 @@ class PublicFile:
         return self.git_blob is not None or self.sha256 is not None
 
     def has(self, found: Checksums) -> bool:
-        """Tell whether content with these checksums is that of the file, as far as is known."""
+        """Return whether content with these checksums is that of the file, as far as is known."""
         return self.git_blob in (None, found.git_blob) and self.sha256 in (None, found.sha256)
 
     @property
@@ -123,7 +123,7 @@ class DataRoot:
         published = {self.path / file.local: file for file in self.published}
         files = {path: published[path] for path in paths if path in published}
         return tuple(
-            of.local for path, of in files.items() if not of.has(remembered_checksums(path))
+            file.local for path, file in files.items() if not file.has(remembered_checksums(path))
         )
 
     def matching(self, pattern: str) -> list[Path]:
@@ -159,8 +159,8 @@ class DataRoot:
         """
         if self.origin != "cache":
             raise UsageError(
-                f"{self.path} ({self.origin}) is used as it is; only the cache is downloaded to — "
-                f"leave out --data and unset {DATA_VARIABLE} to use the cache"
+                f"files are only downloaded into the cache, not into {self.path} "
+                f"({self.origin}): leave out --data and unset {DATA_VARIABLE}"
             )
         wanted = list(files)
         missing = [file for file in wanted if self.find(file.local) is None]
@@ -204,7 +204,12 @@ def file_states(
     `reread`.
     """
     published = {file.local: file for file in root.published}
-    found = (path for of in corpora.values() for pattern in of for path in root.files_at(pattern))
+    found = (
+        path
+        for patterns in corpora.values()
+        for pattern in patterns
+        for path in root.files_at(pattern)
+    )
     checksums_in = checksums_of if reread else remembered_checksums
     states = []
     for local in sorted({*published, *(path.relative_to(root.path).as_posix() for path in found)}):
@@ -297,12 +302,12 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
         found = checksums_of(received)
         if not file.is_verifiable:
             about = f"its checksums are not listed; sha256 {found.sha256}"
-            tell(f"{file.local} is not verified, {about}")
+            tell(f"{file.local} cannot be verified: {about}")
         if not file.has(found):
             size = received.stat().st_size
             received.unlink()
             raise ValueError(
-                f"the received file ({size} bytes) is not the published one, and was removed; "
+                f"the received file ({size} bytes) is not the published one and was removed; "
                 f"expected: git blob {file.git_blob}, sha256 {file.sha256}"
             )
         received.replace(output_file)
@@ -369,8 +374,11 @@ class MissingError(DataError):
         else:
             more = _advice(root.path, files, root.sample)
         if root.origin == "cache" and files:
-            message += f"; the network is forbidden ({OFFLINE_VARIABLE})"
-            more.append(f"With a network, `mwzeval data download {root.path.name}` fetches all.")
+            message += f"; downloads are disabled ({OFFLINE_VARIABLE})"
+            more.append(
+                f"With a network connection, `mwzeval data download {root.path.name}` "
+                "downloads all files."
+            )
         super().__init__(f"{about}: {message}" if about else message, *more)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -398,12 +406,12 @@ def all_there(*calls: Callable[[], Any]) -> list[Any]:
 def _advice(folder: Path, files: Sequence[PublicFile], sample: str) -> list[str]:
     return [
         *(f"  {file.local} is published at {file.url}" for file in files),
-        f"Put what is missing into {folder}, at the place named above, or name a folder that has "
-        f"the data: --data or {DATA_VARIABLE}.",
+        f"Put the missing files into {folder} under the names above, or name a folder that has "
+        f"the data with --data or {DATA_VARIABLE}.",
         *sample_advice(sample),
     ]
 
 
 def sample_advice(sample: str) -> list[str]:
     """Return the line of a message that says how to do without files; none without a sample."""
-    return [f"To just try the tool, use what is embedded: {sample}"] if sample else []
+    return [f"To try the tool without data, use the embedded sample: {sample}"] if sample else []

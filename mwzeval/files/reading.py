@@ -76,8 +76,8 @@ def too_large(name: str, what: str = "the file", limit: int | None = None) -> In
     """Return the error for what is larger than `limit` bytes (None: those of a file)."""
     most = (size_limit() if limit is None else limit) / 10**6
     message = (
-        f"{what} has more than {most:,.0f} MB (decompressed): is it another file? "
-        f"If it is meant, raise the limit: {SIZE_VARIABLE}=2GB"
+        f"{what} has more than {most:,.0f} MB (decompressed): if it is the right file, set "
+        f"{SIZE_VARIABLE}=2GB"
     )
     return InputError([Problem("too-large", message, file=shorten(name, 300))])
 
@@ -88,7 +88,7 @@ def unreadable(name: str, reason: str) -> InputError:
 
 
 def is_url(path: str) -> bool:
-    """Tell whether a path names its kind of place, as `s3://…` does."""
+    """Return whether a path names its kind of place, as `s3://…` does."""
     return "://" in path
 
 
@@ -212,7 +212,7 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def is_zip(path: str | Path) -> bool:
-    """Tell whether a file begins like a zip; standard input is never looked into."""
+    """Return whether a file begins like a zip; standard input is never looked into."""
     with suppress(OSError, ValueError):
         if str(path) != STANDARD_INPUT:
             with Path(path).open("rb") as stream:
@@ -253,7 +253,7 @@ def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
             with archive.open(stored) as stream:
                 content = b"".join(_bounded(decompressed(stream, place), limit, place))
             if is_zstd and zlib.crc32(content) != member.CRC:
-                raise unreadable(str(path), f"{shorten(name)} does not fit its checksum")
+                raise unreadable(str(path), f"{shorten(name)} does not match its checksum")
             limit -= len(content)
             contents[name] = content
         return contents
@@ -264,14 +264,14 @@ def _archive(path: str | Path) -> Iterator[ZipFile]:
     import zipfile  # not before it is needed: `--help` answers at once
 
     check_size(path)
-    damage = "not a complete zip archive, or of an unknown kind"
+    damage = "not a complete zip archive, or of an unsupported kind"
     with _readable(str(path), damage), zipfile.ZipFile(path) as archive:
         yield archive
 
 
 def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
     """Return the problem of a byte, counted from 1 in its line, that no UTF-8 text has."""
-    message = f"line {line}, byte {byte} of it is not UTF-8 — save the file as UTF-8"
+    message = f"line {line}, byte {byte}: not UTF-8 — save the file as UTF-8"
     return Problem("not-utf8", message, file=str(path))
 
 
@@ -373,7 +373,7 @@ memory, however short it is written."""
 FEW_CHARACTERS = 1_000_000
 """In a JSON text that is not longer, values are not counted."""
 VALUE_BYTES = 2**16
-"""How much of a file is read to recognise it: its header, or the first of its dialogues."""
+"""How much of a file is read to recognize it: its header, or the first of its dialogues."""
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -409,7 +409,7 @@ def data_bytes(path: Path) -> bytes:
     except InputError as error:
         raise DataError(str(error)) from None
     if name not in members:
-        raise DataError(f"{path}: there is no {name} inside")
+        raise DataError(f"{path} contains no {name}")
     return members[name]
 
 
@@ -453,14 +453,14 @@ def table_rows(path: Path, columns: int) -> Iterator[list[str]]:
         if line and not line.startswith("#"):
             row = line.split("\t")
             if len(row) != columns or not all(map(str.strip, row)):
-                raise DataError(f"{path}, line {number}: not {columns} columns with text")
+                raise DataError(f"{path}, line {number}: expected {columns} columns with text")
             yield row
 
 
 def decoded(raw: bytes, path: str | Path) -> str:
     """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
     if raw.startswith(ZIP_MAGIC):
-        message = "is a zip archive: unpack it, and name the file that is in it"
+        message = "is a zip archive: unpack it, and name the file inside"
         raise InputError([Problem("zip", message, file=str(path))])
     try:
         text = raw.decode("utf-8-sig")
@@ -494,7 +494,7 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
             message += " — the file may be cut off"
     except _NotANumberError as error:
         line = text.count("\n", 0, text.find(str(error))) + first_line
-        message = f"line {line}: {shorten(str(error))} is not a number that JSON can hold"
+        message = f"line {line}: {shorten(str(error))} is not a valid JSON number"
     except RecursionError:
         message = "nested too deeply to be read"
     except ValueError:
@@ -537,10 +537,7 @@ def check_values(text: str, name: str) -> None:
     """Raise `InputError` when a JSON text has too many values; they are told by the commas."""
     most = size_limit() // BYTES_PER_VALUE
     if len(text) > max(FEW_CHARACTERS, most) and text.count(",") > most:
-        message = (
-            f"has more than {most:,} values: is it another file? "
-            f"If it is meant, raise the limit: {SIZE_VARIABLE}=2GB"
-        )
+        message = f"has more than {most:,} values: if it is the right file, set {SIZE_VARIABLE}=2GB"
         raise InputError([Problem("too-many-values", message, file=name)])
 
 

@@ -70,21 +70,21 @@ def check_writable(path: str | Path) -> None:
     """Raise `MwzevalError` when a file cannot be written there, as far as is known in advance."""
     with named_where_unwritable(path):
         if "\0" in str(path):
-            raise OSError("no name of a file has a NUL in it")
+            raise OSError("a file name must not contain a NUL character")
         if not str(path):
-            raise OSError("an output needs a name")
+            raise OSError("the output has no name")
         place = Path(os.path.realpath(path))
         if place.is_dir() or str(path).endswith(os.sep):
             raise OSError("that is a directory")
         if place.is_file():
             # The superuser may write to every file, but read-only means what it says.
             if not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
-                raise OSError("the file is read-only; name another one, or use chmod u+w")
+                raise OSError("the file is read-only: name another file, or use chmod u+w")
         elif not place.exists():
             if not place.parent.is_dir():
                 raise OSError(f"there is no folder {shorten(str(Path(path).parent), 300)}")
             if not os.access(place.parent, os.W_OK | os.X_OK):
-                raise OSError("nothing may be written in its folder")
+                raise OSError("its folder is not writable")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Corpus BLEU as additive statistics, in two published variants.
 
-`Bleu` has one reference for each segment and equals sacreBLEU with its defaults: 13a tokenisation,
-mixed case, exponential smoothing. The package is imported only for texts that its tokeniser changes
+`Bleu` has one reference for each segment and equals sacreBLEU with its defaults: 13a tokenization,
+mixed case, exponential smoothing. The package is imported only for texts that its tokenizer changes
 beyond setting punctuation apart.
 
 `segment_statistics` and `closest_length_bleu` have many references for a segment and equal NLTK's
@@ -247,7 +247,7 @@ EPSILON = 0.1
 def segment_statistics(
     hypotheses: Iterable[Sequence[str]], references: Iterable[Sequence[str]]
 ) -> NDArray[np.int64]:
-    """Return the statistics of tokenised segments that share references: a row of `FIELDS` each.
+    """Return the statistics of tokenized segments that share references: a row of `FIELDS` each.
 
     Raises:
         ValueError: Without references.

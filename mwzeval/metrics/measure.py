@@ -51,7 +51,7 @@ class Resampling:
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
             raise UsageError(
-                f"a confidence is between 0 and 1, such as 0.95, not {self.confidence}"
+                f"a confidence must be between 0 and 1, such as 0.95: got {self.confidence}"
             )
         if not 1 <= self.samples <= MOST_SAMPLES or self.seed < 0:
             raise UsageError(

@@ -31,7 +31,7 @@ from mwzeval.multiwoz.schema import (
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the user wants of one domain, as annotated (values are not normalised).
+    """What the user wants of one domain, as annotated (values are not normalized).
 
     `booking` are the slots to book with (day, people, stay, time) and the values that are right:
     the one the user ends with, then the one tried first, where the goal has a booking fail.
@@ -64,9 +64,9 @@ class AnnotatedTurn(NamedTuple):
 class GoldDialogue:
     """Gold data of one dialogue; all but `goal` have one item a system turn.
 
-    `booked` are the domains booked by that turn, `references` the delexicalised responses with
-    natural spacing (and as sacreBLEU tokenises them), `user_utterances` what the user said before,
-    `states` the annotated states (not normalised) after that, `alternatives` what they do not say,
+    `booked` are the domains booked by that turn, `references` the delexicalized responses with
+    natural spacing (and as sacreBLEU tokenizes them), `user_utterances` what the user said before,
+    `states` the annotated states (not normalized) after that, `alternatives` what they do not say,
     and `system_utterances` the responses in words.
     """
 
@@ -80,7 +80,7 @@ class GoldDialogue:
     system_utterances: tuple[str, ...]
 
     def slot_values(self) -> Iterator[Alternatives]:
-        """Yield the annotated values of all slots, of which each is right; not normalised."""
+        """Yield the annotated values of all slots, of which each is right; not normalized."""
         for state, alternatives in zip(self.states, self.alternatives, strict=True):
             values: dict[str, dict[str, Sequence[str]]] = {
                 domain: {slot: (value,) for slot, value in slots.items()}
@@ -148,7 +148,7 @@ def booked_domains_of(log: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 AnnotatedValues = Iterator[tuple[str, str, str | None, list[str]]]
 """Domain, slot, the value that the state has, if any, and all values that are right."""
-VERSION_22 = 'a dialogue of MultiWOZ 2.2, with "dialogue_id" and "turns" whose values are texts'
+VERSION_22 = 'a dialogue of MultiWOZ 2.2, with "dialogue_id" and "turns" whose values are strings'
 
 
 def annotations_of_version_22(
@@ -178,7 +178,7 @@ def _values_22(user_turn: Mapping[str, Any]) -> AnnotatedValues:
     for frame in user_turn["frames"]:
         for name, values in frame.get("state", {}).get("slot_values", {}).items():
             if not (isinstance(values, list) and all(isinstance(value, str) for value in values)):
-                raise TypeError(f"the values of {name} are not a list of texts")
+                raise TypeError(f"the values of {name} are not a list of strings")
             domain, _, slot = name.partition("-")
             yield domain, slot, None if DONTCARE in values else next(iter(values), None), values
 
@@ -237,7 +237,7 @@ def _state(annotated: AnnotatedValues) -> tuple[State, Alternatives]:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("an utterance is not a text")
+        raise TypeError("an utterance is not a string")
     return value
 
 
@@ -251,7 +251,7 @@ class Span(NamedTuple):
 
 
 def delexicalize(utterance: str, spans: Iterable[Span]) -> str:
-    """Return the normalised response with every span replaced by the placeholder of its slot.
+    """Return the normalized response with every span replaced by the placeholder of its slot.
 
     Spans that begin before the end of the last one taken are left out, and so are those whose
     value is "dontcare", because there is no value in the text then.

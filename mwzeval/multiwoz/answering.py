@@ -57,7 +57,9 @@ class CorpusSetting(TextSetting):
 
     def __init__(self, options: LiveOptions, context: Context) -> None:
         if options.agent == HUMAN:
-            raise UsageError("people hold live dialogues: mwzeval play --as agent")
+            raise UsageError(
+                "a person can only talk in live dialogues: use mwzeval play --as agent"
+            )
         super().__init__(options)
         self._context = context
         source = parse_goal_source(options.goals)
@@ -91,8 +93,8 @@ class CorpusSetting(TextSetting):
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Let the agent answer each turn of a dialogue.
 
-        It ends with the first problem of the agent where there was one. What is nobody's fault, and
-        a dialogue that takes too long, end at once.
+        It ends with the first problem of the agent where there was one. What is an infrastructure
+        error, and a dialogue that takes too long, end at once.
         """
         record.note(Ending(AGENT_ERROR, 0))
         try:

@@ -34,7 +34,7 @@ def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] =
         "--input-format",
         default=AUTO,
         choices=choices,
-        help=f"how the input is written: {', '.join(choices)} (default: auto, told by its shape)",
+        help=f"input format: {', '.join(choices)} (default: auto, detected from the content)",
     )
     add_tools(parser)
 
@@ -45,8 +45,8 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
         "--tools",
         type=InputFile,
         metavar="FILE",
-        help="JSON: the names of your own functions and their arguments, in terms of those of "
-        "mwzeval tools-schema (docs/formats.md)",
+        help="JSON file that maps your own functions and their arguments to those of "
+        "`mwzeval tools-schema` (docs/formats.md)",
     )
 
 
@@ -57,9 +57,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--responses",
         default=AUTO,
         choices=RESPONSES,
-        help="lexicalized responses are delexicalised with the database before they are scored; "
-        "delexicalized ones have placeholders; auto (default): as most of the input "
-        "(docs/formats.md)",
+        help="kind of responses: lexicalized responses are delexicalized with the database "
+        "before they are scored; delexicalized responses have placeholders; auto "
+        "(default) takes the kind of most responses (docs/formats.md)",
     )
     add_unfilled(parser)
     add_corpus(parser)
@@ -83,8 +83,8 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
         "--corpus",
         default=AUTO,
         metavar="NAME",
-        help=f"{', '.join(CORPUS_NAMES)}, or auto (default): sample for the sample's dialogues, "
-        "else multiwoz-2.2",
+        help=f"{', '.join(CORPUS_NAMES)}, or auto (default): sample for dialogues of the "
+        "sample, else multiwoz-2.2",
     )
     parser.add_argument(
         "--fold", default="test", metavar="FOLD", help=f"{', '.join(FOLDS)} (default: test)"
@@ -93,7 +93,8 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
         "--rules",
         default="2021",
         metavar="YEAR",
-        help=f"normalisation rules, {' or '.join(RULES)} (default: 2021, those of the leaderboard)",
+        help=f"normalization rules, {' or '.join(RULES)} (default: 2021, the rules of the "
+        "leaderboard)",
     )
     add_data(parser)
 
@@ -115,10 +116,10 @@ def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None
         action="append",
         default=[],
         metavar="RULE,…",
-        help="state tracking as published elsewhere, with flexible goal accuracy (FGA): "
-        f"{', '.join(PRESETS)}, or one with changed "
-        f"choices, such as exact+dontcare=absent ({choices}; see docs/metrics.md#choices); "
-        f"{FUZZY95} is --dst{by_default}",
+        help="state tracking with published scoring rules, and flexible goal accuracy (FGA): "
+        f"{', '.join(PRESETS)}, or one of these with changed choices, such as "
+        f"exact+dontcare=absent ({choices}; see docs/metrics.md#choices); {FUZZY95} is "
+        f"--dst{by_default}",
     )
 
 
@@ -128,8 +129,8 @@ def add_unfilled(parser: argparse.ArgumentParser) -> None:
         "--unfilled",
         default=(),
         metavar="VALUE,…",
-        help="values of states that say that a slot is not filled, such as none,'not mentioned' "
-        "('' is the empty value); by default they are values like any other",
+        help="state values that mean \"not filled\", such as none,'not mentioned' ('' is the "
+        "empty value); by default they count as ordinary values",
     )
 
 
@@ -138,8 +139,9 @@ def add_compat(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compat",
         choices=(CONVLAB2,),
-        help="judge live dialogues by their acts, as the public evaluator of ConvLab-2 does "
-        "(default: by their words; those in acts alone by corrected rules)",
+        help="judge live dialogues by their acts, like the public evaluator of ConvLab-2 "
+        "(default: judge the text; dialogues without text are judged by their acts with "
+        "corrected rules)",
     )
 
 
@@ -149,8 +151,7 @@ def add_accounting(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude-user-faults",
         action="store_true",
-        help="beside the scores of all live dialogues also those of dialogues in which the user "
-        "makes no fault",
+        help="also print the scores of live dialogues in which the user makes no mistake",
     )
 
 
@@ -159,17 +160,21 @@ def add_references(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--references",
         metavar="NAMES",
-        help="reference sets for BLEU, with commas between (default: the corpus' own and every "
+        help="reference sets for BLEU, separated by commas (default: the corpus and every "
         "references/*.json in the data folder)",
     )
 
 
 METRICS = (
-    ("-b", "bleu", "BLEU against every reference set that is there"),
+    ("-b", "bleu", "BLEU against every available reference set"),
     ("-s", "success", "Inform and Success rates"),
     ("-r", "richness", "lexical richness: distinct n-grams, entropies, lengths, MSTTR"),
-    ("-d", "dst", "dialogue state tracking: joint accuracy, slot precision, recall, F1"),
-    ("-g", "grounded", "words held against the database; bookings (docs/metrics.md)"),
+    ("-d", "dst", "dialogue state tracking: joint accuracy, and precision, recall and F1 of slots"),
+    (
+        "-g",
+        "grounded",
+        "factual correctness of responses, compared with the database; bookings (docs/metrics.md)",
+    ),
 )
 SCORING = ("evaluate", "rows", "runs", "compare", "power", "report", "plot")
 """Verbs that score the metrics that are asked for."""
@@ -183,14 +188,14 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
     """Add metrics, how predictions are read, and what they are compared with."""
     if verb in SCORING:
         but = " but -g" if verb == "compare" else ""
-        add_dst_rules(add_metrics(parser, f"all that the input allows{but}"))
+        add_dst_rules(add_metrics(parser, f"all metrics that the input allows{but}"))
     if verb == "explain":
         tracking = parser.add_argument_group("state tracking (docs/explaining.md)")
         tracking.add_argument(
             "-d",
             "--dst",
             action="store_true",
-            help="explain states instead of responses: what is missing, spurious or wrong in "
+            help="explain states instead of responses: missing, spurious and wrong slots in "
             "each turn",
         )
         add_dst_rules(tracking)
@@ -199,15 +204,15 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
             "-d",
             "--dst",
             action="store_true",
-            help="check for state tracking alone: without responses",
+            help="check only what state tracking needs; responses may be missing",
         )
     if verb == "leaderboard":
         parser.add_argument(
             "--table",
             metavar="NAME",
             help="print only this table: end_to_end, policy_optimization, state_tracking or "
-            "zero_shot (default: all, or with a system the first two, your system in the one "
-            "whose systems have states as it has, predicted or gold)",
+            "zero_shot (default: all; with a system the first two, and the system is in "
+            "the table that matches its states, predicted or gold)",
         )
     if verb in SCORING:
         add_references(parser)
@@ -268,12 +273,15 @@ def scorer_of(arguments: Namespace) -> MultiWozScorer:
 def _refusal_of_live(arguments: Namespace) -> str | None:
     """Return why live dialogues cannot be scored as a command asks for it; None when they can."""
     if arguments.verb == "leaderboard":
-        return "the published tables are of responses to dialogues of the corpus"
+        return "the published tables score responses to dialogues of the corpus"
     if arguments.verb == "ceiling":
-        return "there are no gold data of them"
+        return "they have no gold data"
     of_corpus = [name for _, name, _ in METRICS if name != "grounded"]
     asked = [f"--{name}" for name in of_corpus if getattr(arguments, name, False)]
     asked += ["--dst-rule"] if getattr(arguments, "dst_rule", []) else []
     if asked:
-        return f"{asked[0]} needs responses to dialogues of the corpus; live runs accept only -g"
+        return (
+            f"{asked[0]} needs responses to dialogues of the corpus; for live runs, only -g "
+            "can be used"
+        )
     return None

@@ -59,7 +59,7 @@ def gold_predictions(
 
 
 def with_placeholders(reference: str) -> str:
-    """Return a normalised response with a placeholder for each canonical name: NAME → [name]."""
+    """Return a normalized response with a placeholder for each canonical name: NAME → [name]."""
     return _CANONICAL_NAME.sub(lambda match: f"[{CANONICAL[match[0]][0]}]", reference)
 
 

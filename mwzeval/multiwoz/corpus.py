@@ -1,7 +1,7 @@
 """The corpora: their files, the gold data of a fold, and reference sets.
 
 Accepted, in this order, for a corpus folder `F` of `data.json`: ready-made fold files
-(`F/test.json` or `F/test.json.zip`), `F/data.json` or `F/data.json.zip` with the fold lists beside
+(`F/test.json` or `F/test.json.zip`), `F/data.json` or `F/data.json.zip` with the fold lists next to
 it, and the archive `F.zip` as it is published, with the lists inside. 2.3 is published without fold
 lists, and takes those of 2.1. What is derived from the files is kept in the user's cache, because
 the files are large. Training makes many conversations from one goal: a rollout of a dialogue has
@@ -145,7 +145,7 @@ def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = 
 
 @lru_cache(maxsize=16)
 def _warn_of_unread(data: str) -> None:
-    logger.warning("--data %s is not read: the sample corpus is part of mwzeval", shorten(data))
+    logger.warning("--data %s is ignored: the sample corpus is part of mwzeval", shorten(data))
 
 
 def places(layout: CorpusFormat) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def _table(domain: str, path: Path) -> list[dict[str, Any]]:
         return isinstance(called, str) and any(map(str.isalnum, called))
 
     if not (isinstance(rows, list) and rows and all(map(is_venue, rows))):
-        keys = f'"{identifier}"' + (f' and a text as "{name}"' if name else "")
+        keys = f'"{identifier}"' + (f' and a string as "{name}"' if name else "")
         raise DataError(f"{path}: expected a list of venues, each an object with {keys}")
     return rows
 
@@ -259,8 +259,8 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
 
 
 def derived_revision() -> str:
-    """Return what the derived gold data depend on beside their sources."""
-    # References are kept as Moses spaces and sacreBLEU tokenises them.
+    """Return what the derived gold data depend on besides their sources."""
+    # References are kept as Moses spaces and sacreBLEU tokenizes them.
     libraries = [f"{name} {library_version(name)}" for name in ("sacremoses", "sacrebleu")]
     return " ".join([str(DERIVED_REVISION), *libraries])
 
@@ -340,7 +340,7 @@ _ENDS = ("", ".zip")
 
 
 def fold_sources(root: DataRoot, layout: CorpusFormat, fold: Fold) -> list[Path]:
-    """Return the files that `read_fold` reads: one, or `data.json` and the fold lists beside it.
+    """Return the files that `read_fold` reads: one, or `data.json` and the fold lists next to it.
 
     Raises `DataError` when the root has none of the accepted forms and none can be downloaded.
     """
@@ -378,7 +378,7 @@ def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
     ready_made = [name for name in FOLD_FILES[fold] if name in contents]
     name = next(iter(ready_made), "data.json")
     if name not in contents:
-        raise DataError(f"{whole}: there is no data.json inside")
+        raise DataError(f"{whole} contains no data.json")
     with expecting("an object of dialogues, in the format of data.json", str(whole)):
         plain = parse_data(contents[name], whole)
         dialogues = {dialogue_id(name): dialogue for name, dialogue in plain.items()}
@@ -410,7 +410,7 @@ def _listed(contents: Mapping[str, bytes], fold: Fold, path: Path) -> set[str]:
                 names = json.loads(text) if text.lstrip().startswith("[") else text.split()
                 return {dialogue_id(name) for name in names}
     names = " or ".join(FOLD_LISTS[fold])
-    raise DataError(f"{path}: {names} is needed beside it, or inside, to tell the folds apart")
+    raise DataError(f"{path}: {names} is needed next to it, or inside, to determine the folds")
 
 
 # Reference sets
@@ -421,7 +421,7 @@ NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """A reference set: by dialogue id, normalised responses as sacreBLEU tokenises them.
+    """A reference set: by dialogue id, normalized responses as sacreBLEU tokenizes them.
 
     `checksum` are 8 hexadecimal digits over the files they come from.
     """
@@ -441,7 +441,8 @@ def load_references(name: str, fold: Fold, root: DataRoot) -> References:
     """
     if not NAME.fullmatch(name):
         raise UsageError(
-            f'"{shorten(name)}" is no name of a reference set: letters, digits, ".", "-" and "_"'
+            f'"{shorten(name)}" is not a valid name of a reference set: use letters, digits, '
+            '".", "-" and "_"'
         )
     local = f"references/{name}.json"
     path = root.find(local)
@@ -481,7 +482,7 @@ def _tokenized(path: Path) -> dict[str, list[str]]:
     with expecting("an object of dialogue id → list of turns", str(path)):
         dialogues = dict(read_data(path))
     for name, turns in dialogues.items():
-        expected = 'a list of turns, each a text or an object with a "response"'
+        expected = 'a list of turns, each a string or an object with a "response"'
         with expecting(expected, f'{path}: dialogue "{shorten(name)}"'):
             if not isinstance(turns, list):
                 raise TypeError

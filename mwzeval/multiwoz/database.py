@@ -51,7 +51,7 @@ from fuzzywuzzy.StringMatcher import StringMatcher
 
 if fuzz.SequenceMatcher is not StringMatcher:
     raise DependencyError(
-        "fuzzywuzzy was imported before python-Levenshtein was there: restart the program"
+        "fuzzywuzzy was imported before python-Levenshtein was installed: restart the program"
     )
 
 
@@ -122,7 +122,7 @@ def chosen(rows: int, count: int) -> NDArray[np.bool_]:
 
 
 class _Column:
-    """The rows that satisfy a (normalised) value asked for: with the same value or nearly so, or
+    """The rows that satisfy a (normalized) value asked for: with the same value or nearly so, or
     times that are no later (`arrive`) or no earlier (`leave`)."""
 
     def __init__(self, domain: str, name: str, values: Sequence[str]) -> None:
@@ -160,7 +160,7 @@ class _Column:
 
 
 class Database:
-    """All venues; answers queries in the normalised spelling of one rule set."""
+    """All venues; answers queries in the normalized spelling of one rule set."""
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
@@ -297,7 +297,7 @@ class VenueFacts:
         return tuple(sorted(map(str, self._values.get((domain, venue), {}).get(slot, ()))))
 
     def called(self, domain: str, name: str) -> tuple[str, ...]:
-        """Return the venues with exactly this name, once both are normalised."""
+        """Return the venues with exactly this name, once both are normalized."""
         return tuple(self._named.get((domain, normalize_name(name, self.rules)), ()))
 
     def name(self, domain: str, venue: str) -> str:

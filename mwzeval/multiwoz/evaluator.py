@@ -1,8 +1,8 @@
-"""Predictions in, report out: what the command line runs and what a training loop imports.
+"""Evaluate predictions: the class that the command line uses and that a training loop imports.
 
-An input may also come in parts, over time or over processes: update, merge, compute, as in
-torchmetrics. What is kept are sums, so memory does not grow with the number of dialogues, and the
-result is that of `Evaluator.evaluate` on all of it, to the last bit.
+An input can also come in parts, over time or over processes: update, merge, compute, as in
+torchmetrics. Only sums are stored, so memory does not grow with the number of dialogues. The result
+equals that of `Evaluator.evaluate` on the whole input, to the last bit.
 """
 
 from __future__ import annotations
@@ -75,25 +75,25 @@ Turns = Sequence[PredictedTurn] | Sequence[Mapping[str, Any]]
 class Evaluator:
     """Scores predictions of a MultiWOZ system.
 
-    `bleu`, `success`, `richness`, `dst` choose the metrics, and `dst_rules` state tracking under
-    further rules, each a preset or a changed one, as `mwzeval.multiwoz.tracking.states` spells
-    them: `trade`, or with commas or as a list `exact,exact+dontcare=absent`. `corpus` is one of
-    `mwzeval.multiwoz.choices.CORPUS_NAMES`, or `auto`: the sample when all dialogues are the
-    sample's, else MultiWOZ 2.2. `rules` are the normalisation rules, `data` a folder with the
-    public files (default: `MWZEVAL_DATA`, else the user's cache, filled on first use unless
-    `offline`).
-    `references` names the reference sets for BLEU, a list or with commas between (default: the
-    corpus' own and every `references/*.json` in the data folder). With a `confidence` such as 0.95
-    every score has an interval, resampled ones from `samples` samples drawn with `seed`. With
+    `bleu`, `success`, `richness`, `dst` choose the metrics, and `dst_rules` adds state tracking
+    with published rules: a preset such as `trade`, a changed preset, or several of them separated
+    by commas or in a list, such as `exact,exact+dontcare=absent` (docs/metrics.md#choices).
+    `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES`, or `auto`: the sample when all
+    dialogues are the sample's, else MultiWOZ 2.2. `rules` are the normalization rules, `data` a
+    folder with the public files (default: `MWZEVAL_DATA`, else the user's cache, filled on first
+    use unless `offline`).
+    `references` names the reference sets for BLEU, in a list or separated by commas (default: the
+    corpus and every `references/*.json` in the data folder). With a `confidence` such as 0.95
+    every score has an interval; resampled intervals use `samples` samples and `seed`. With
     `rollouts`, ids may be numbered (`sng0073#12`) to predict a dialogue more than once.
-    `input_format` is how predictions are written, one of `mwzeval.multiwoz.choices.INPUT_FORMATS`
-    (docs/formats.md); `auto`: told by their shape. `tools` maps a system's own functions and
-    arguments to those of the schema: a JSON file, or what is in it. `responses` says whether
-    responses are `lexicalized`, and so to be delexicalised with the database before they are
-    scored, or `delexicalized`; `auto`: what most is (docs/formats.md). `unfilled`
-    are values of states that say that a slot is not filled, such as `none,not mentioned`; by
-    default they are values like any other, and warned about. `grounded` adds what words say, held
-    against the database, and bookings (docs/metrics.md).
+    `input_format` is the format of predictions, one of `mwzeval.multiwoz.choices.INPUT_FORMATS`
+    (docs/formats.md); `auto` detects it. `tools` maps a system's own functions and arguments to
+    those of the schema: a JSON file or its content. `responses` says whether
+    responses are `lexicalized`, and are delexicalized with the database before they are scored, or
+    `delexicalized`; `auto` takes the kind of most responses (docs/formats.md).
+    `unfilled` lists state values that mean "not filled", such as `none,not mentioned`; by default
+    they count as ordinary values, and a warning is printed. `grounded` adds factual correctness,
+    compared with the database, and bookings (docs/metrics.md).
 
     Gold data are read when first needed and prepared once. An evaluator never changes its
     arguments, can be used again and again and by several threads, and pickles.
@@ -154,19 +154,19 @@ class Evaluator:
         self.rollouts = rollouts
         if rollouts and confidence is not None:
             raise UsageError(
-                "intervals take dialogues to be independent, and rollouts of one dialogue are not: "
-                "choose a confidence or rollouts"
+                "intervals assume independent dialogues, but rollouts of the same dialogue are "
+                "dependent: choose either a confidence or rollouts"
             )
         self._scorers: dict[str, Scorer] = {}
 
     def evaluate(
         self, predictions: Predictions, *, file: str | None = None, progress: bool = False
     ) -> Report:
-        """Return the scores of predictions, dialogue id → list of turns, or another known format.
+        """Return the scores of predictions: dialogue id → list of turns, or another known format.
 
-        The metrics of the report are `bleu`, `success`, `richness`, `dst` (None when not asked
-        for), `meta`, and `grounded` when asked for. Beside them it has the scores with their
-        signatures and intervals, the rows behind them, and warnings.
+        The metrics of the report are `bleu`, `success`, `richness`, `dst` (None if not selected),
+        `meta`, and `grounded` if selected. The report also has the scores with their signatures and
+        intervals, the rows behind them, and warnings.
 
         `file` names the input in messages; `progress` shows a line on a terminal's standard error.
         """
@@ -186,10 +186,10 @@ class Evaluator:
             return checked.with_rows(rows)
 
     def check_metrics(self) -> None:
-        """Raise `UsageError` when no metric was asked for."""
+        """Raise `UsageError` if no metric is selected."""
         if self.metrics == Metrics():
             names = ", ".join(metric.name for metric in fields(Metrics))
-            raise UsageError(f"no metric was asked for: choose among {names}")
+            raise UsageError(f"no metric was selected: choose from {names}")
 
     def checked(self, predictions: Predictions, *, file: str | None = None) -> ScoredPredictions:
         """Return predictions that can be scored, with what scores them when they are asked to.
@@ -205,7 +205,7 @@ class Evaluator:
     def validate(self, predictions: Predictions, *, file: str | None = None) -> list[Problem]:
         """Return every problem of the predictions, errors first, instead of raising.
 
-        Where responses are of both kinds, the turns that are not as the others are listed, too.
+        If an input has both kinds of responses, turns that differ from the rest are listed, too.
         """
         findings = Findings(file)
         checked = self._check(predictions, findings)
@@ -215,7 +215,7 @@ class Evaluator:
         return [*findings.problems, *check_each_turn(checked.dialogues, lexicalized, findings)]
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
-        """Return Inform and Success of one dialogue, whichever metrics were chosen.
+        """Return Inform and Success of one dialogue, whichever metrics are selected.
 
         Fast enough to be a reward: no BLEU, no richness. Raises `InputError`.
         """
@@ -227,8 +227,8 @@ class Evaluator:
     ) -> Reward:
         """Return the reward of one dialogue, or of its first turns: value, outcome, credit by turn.
 
-        Stateless, whichever metrics were chosen; `mwzeval.multiwoz.scoring.reward` defines credits
-        and weights. Raises `InputError`, and `UsageError` for weights of grounded scores where
+        The selected metrics do not matter; `mwzeval.multiwoz.scoring.reward` defines credits and
+        weights. Raises `InputError`, and `UsageError` for weights of grounded scores where
         `responses` is not "lexicalized".
         """
         self.check_weights(weights)
@@ -252,8 +252,8 @@ class Evaluator:
             if not isinstance(rollout, list | tuple) or len(rollout) != 2:
                 findings.of_file(place).error(
                     "shape",
-                    f"expected a pair (dialogue id, turns), not {shorten(repr(rollout))} (of "
-                    "predictions, dialogue id → turns, take the `.items()`)",
+                    f"expected a pair (dialogue id, turns), not {shorten(repr(rollout))} (for "
+                    "predictions, dialogue id → turns, pass `.items()`)",
                 )
                 continue
             with findings.collecting():
@@ -263,11 +263,11 @@ class Evaluator:
         return rewards
 
     def check_weights(self, weights: RewardWeights) -> None:
-        """Raise `UsageError` for weights that the said kind of responses has nothing for."""
+        """Raise `UsageError` for weights of scores that this kind of responses does not have."""
         if weights.grounded and self.responses != LEXICALIZED:
             raise UsageError(
-                "weights of grounded_success, hallucination and consistency are for responses in "
-                'words: say Evaluator(responses="lexicalized")'
+                "weights of grounded_success, hallucination and consistency need lexicalized "
+                'responses: use Evaluator(responses="lexicalized")'
             )
 
     def scorer(self, corpus: str) -> Scorer:
@@ -303,8 +303,8 @@ class Evaluator:
     ) -> IncrementalEvaluator:
         """Return an evaluator for an input that comes in parts: `update`, `merge`, `compute`.
 
-        `states` ("predicted" or "gold") and `active_domains` ("predicted" or "estimated") tell
-        beforehand what an input shows at its end, which saves scoring a part for either case.
+        `states` ("predicted" or "gold") and `active_domains` ("predicted" or "estimated") declare
+        what the whole input has, so that a part need not be scored for both cases.
         """
         declared = {}
         for name, what, source, other in (
@@ -370,17 +370,15 @@ OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses", "bookin
 class IncrementalEvaluator:
     """Scores an input part by part.
 
-    Parts are told apart by their dialogues: a repeated dialogue is an error, also when it comes
-    from another process. `Evaluator.incremental` makes it; `merge` adds another one's parts as if
-    they had come after the own ones. It pickles without gold data.
+    `Evaluator.incremental` creates it. `merge` adds the parts of another evaluator after its own. A
+    dialogue that is in two parts is an error. It pickles without gold data.
 
-    Where states and domains come from, and whether responses are taken to be lexicalised, depends
-    on every turn of an input. So rows are summed under all sources that may still turn out to be
-    those of the input: with gold states, in case a turn without a state comes, as well as with
-    predicted ones as long as none has come; in words and with placeholders, unless the evaluator's
-    options state what responses are. That is up to eight times the work where all turns have
-    states and domains. A declaration (see `Evaluator.incremental`) avoids it; `sources` are
-    then the only ones, whatever the turns have.
+    The source of states and domains, and the kind of responses, depend on all turns of an input.
+    Rows are therefore summed for every source that is still possible: with gold states in case a
+    later turn has no state, and with predicted states until then; as lexicalized and as
+    delexicalized responses, unless `responses` is set. This takes up to eight times the work if all
+    turns have states and domains. A declaration (see `Evaluator.incremental`) avoids it; then only
+    `sources` are used, whatever the turns have.
     """
 
     def __init__(
@@ -392,8 +390,8 @@ class IncrementalEvaluator:
     ) -> None:
         if evaluator.resampling is not None:
             raise UsageError(
-                "intervals need the numbers of each dialogue, and only sums are kept: leave out "
-                "the confidence, or evaluate the whole input at once"
+                "intervals need the numbers of each dialogue, but only sums are stored: leave "
+                "out the confidence, or evaluate the whole input at once"
             )
         evaluator.check_metrics()
         self._evaluator = evaluator
@@ -410,7 +408,7 @@ class IncrementalEvaluator:
         self._signed: dict[tuple[str, str], str] = {}
 
     def blank(self) -> IncrementalEvaluator:
-        """Return one that scores alike and has no part yet."""
+        """Return an evaluator with the same settings and without parts."""
         return IncrementalEvaluator(self._evaluator, self._declared, sources=self._sources)
 
     def update(self, predictions: Predictions, *, file: str | None = None) -> None:
@@ -440,7 +438,7 @@ class IncrementalEvaluator:
             self._add(later)
 
     def merge(self, later: IncrementalEvaluator) -> None:
-        """Add the parts of another one, as if they had come after those of this one.
+        """Add the parts of another evaluator after the parts of this one.
 
         Raises `InputError` for dialogues that are in both, `UsageError` when the two score
         differently (another corpus, other metrics, rules or versions).
@@ -457,7 +455,7 @@ class IncrementalEvaluator:
         is not what was declared.
         """
         if self._corpus is None:
-            raise InputError([Problem("empty", "there is no dialogue in it")])
+            raise InputError([Problem("empty", "the input has no dialogue")])
         scorer = self._evaluator.scorer(self._corpus)
         findings = Findings(file)
         findings.merge(self._findings)
@@ -500,7 +498,7 @@ class IncrementalEvaluator:
                 for key, number in there.items()
                 if number < census.turns
             )
-            message = f"{lacking}, which was declared to be predicted"
+            message = f"{lacking}, but it was declared as predicted"
             raise InputError([Problem("undeclared", message, file=self._findings.file)])
         return possible
 
@@ -517,16 +515,15 @@ class IncrementalEvaluator:
                 different.setdefault(key, f"{own} and {value}")
         if different:
             listed = "; ".join(f"{key}: {values}" for key, values in different.items())
-            raise UsageError(f"parts that are scored differently do not add up ({listed})")
+            raise UsageError(f"parts with different settings cannot be added ({listed})")
         if repeated := [*self.census.seen.common(later.census.seen)]:
-            message, file = "the dialogue was given before", later._findings.file
+            message, file = "the dialogue occurs twice", later._findings.file
             raise InputError(
                 Problem("repeated-dialogue", message, file=file, dialogue=name) for name in repeated
             )
         if self._rows.keys().isdisjoint(sources):
             raise UsageError(
-                "parts that were declared to have predicted states or domains do not add up with "
-                "parts that were declared to have none"
+                "parts with predicted states or domains cannot be added to parts without"
             )
 
     def _add(self, later: IncrementalEvaluator) -> None:

@@ -88,7 +88,7 @@ class MultiWozScorer(FileScorer):
             if self.live_options.get(name):
                 option = name.replace("_", "-")
                 raise UsageError(
-                    f"--{option} is about live dialogues, and {file} is of predictions"
+                    f"--{option} only applies to live dialogues, but {file} contains predictions"
                 )
         return self._score_predictions(decoded(raw, file), file, progress=progress)
 
@@ -121,13 +121,15 @@ class MultiWozScorer(FileScorer):
         with suppress(InputError):  # of a bad shard, which is listed later
             if self._is_live(first_line(shards[0])):
                 raise UsageError(
-                    f"{shards[0]} is of live dialogues, and shards are for predictions: join the "
-                    "files of a run (`cat part-*.jsonl > run.jsonl`), and evaluate that file"
+                    f"{shards[0]} contains live dialogues, but shards must contain predictions: "
+                    "join the files of a run (`cat part-*.jsonl > run.jsonl`), and evaluate "
+                    "that file"
                 )
             if other := recognised(beginning_value(shards[0]), but=NAME):
                 raise UsageError(
-                    f"{shards[0]} is of {other.info.title}, and shards are for predictions of "
-                    f"{TITLE}: put the dialogues or examples into one file, and evaluate that file"
+                    f"{shards[0]} is a file of {other.info.title}, but shards must contain "
+                    f"predictions of {TITLE}: put the dialogues or examples into one file, and "
+                    "evaluate that file"
                 )
         metrics = self.metrics
         if not (metrics or self.arguments["dst_rules"]):
@@ -163,8 +165,8 @@ class MultiWozScorer(FileScorer):
             scored = self.evaluator(*metrics).score(predictions, file=file, progress=progress)
         if self.need_states and not scored.rows.sources.predicted_states:
             raise UsageError(
-                f"state tracking needs a state in every turn; not so in {file}: leave it out, or "
-                "leave out --dst"
+                f"state tracking needs a state in every turn, but {file} lacks some: leave out "
+                "this file or --dst"
             )
         return scored
 

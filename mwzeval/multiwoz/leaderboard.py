@@ -2,7 +2,7 @@
 
 The file of the tables says under which conditions its figures hold, in the keys of signatures; a
 system that was scored under other conditions is refused. Tables of state tracking and of language
-models stand beside them: of these it says what may not be compared, and no system is placed there.
+models are next to them: of these it says what may not be compared, and no system is placed there.
 """
 
 from __future__ import annotations
@@ -132,8 +132,9 @@ def standings(
 ) -> Standings:
     """Return the tables (or one), with the system in those whose systems have states as it has.
 
-    Those beside have a place for none. Raises `UsageError` for an unknown table, or when the system
-    cannot be compared with any, or the table is one beside.
+    Tables of models next to them have no place for a system. Raises `UsageError` for an unknown
+    table, for a table without a place for systems, and for a system that no table is comparable
+    with.
     """
     tables, beside = leaderboard.tables, leaderboard.beside
     if table is not None:
@@ -142,7 +143,7 @@ def standings(
             raise UsageError(unknown("table", table, known))
         if name in beside and entry is not None:
             reasons = " ".join(beside[name].not_comparable)
-            raise UsageError(f"{entry.name} has no place in {name}: {reasons}")
+            raise UsageError(f"{entry.name} is left out of {name}: {reasons}")
         tables = {name: tables[name]} if name in tables else {}
         beside = {name: beside[name]} if name in beside else {}
     if entry is None:
@@ -160,20 +161,20 @@ def standings(
         if key in choices and choices[key] != leaderboard.conditions[key]:
             cautions.append(
                 f"{own.system}: {what} scored are {choices[key]}, of the published systems "
-                f"{leaderboard.conditions[key]}; figures of other dialogues or turns do not quite "
-                "compare"
+                f"{leaderboard.conditions[key]}; scores over different dialogues or turns are "
+                "not strictly comparable"
             )
     if table is not None:
         cautions += [
-            f"{own.system} has no place in {name}: its states are {state}, those of the systems "
-            f"there are {leaderboard.states[name]}"
+            f"{own.system} is left out of {name}: its states are {state}, but the table is for "
+            f"{leaderboard.states[name]} states"
             for name in tables
             if leaderboard.states[name] != state
         ]
     if lacking := [name for name in COMPARED if own.figures[name].interval is None]:
         cautions.append(
-            f"{own.system}: no interval is known of {', '.join(lacking)}, so no published one "
-            "is called similar; evaluate with --ci"
+            f"{own.system}: {', '.join(lacking)} have no interval, so no published score can be "
+            "marked as similar; evaluate with --ci"
         )
     return Standings(placed, own, tuple(cautions))
 
@@ -189,8 +190,8 @@ def published_document(entry: ScoredSystem | None, table: str | None = None) -> 
     listed = (*shown.tables.values(), *(each.table for each in shown.beside.values()))
     own = shown.own
     conditions = (
-        "published figures: {corpus}, {fold} fold, rules {rules}, BLEU against {references}, "
-        "{n} dialogues".format_map(leaderboard.conditions)
+        "published scores: {corpus}, {fold} fold, rules {rules}, BLEU against {references}, {n} "
+        "dialogues".format_map(leaderboard.conditions)
     )
     return Document(
         heading=(conditions,) if shown.tables else (),
@@ -231,15 +232,16 @@ def _notes(leaderboard: Leaderboard, shown: Standings) -> Iterator[str]:
     if shown.tables:
         yield f"source: {leaderboard.source}"
         yield (
-            "Combined is computed: (Inform + Success) / 2 + BLEU. Published figures are taken to "
-            f"be of rules {leaderboard.conditions['rules']}; those added later may not be, the "
-            "source does not say."
+            "Combined is computed as (Inform + Success) / 2 + BLEU. The published scores are "
+            f"assumed to use rules {leaderboard.conditions['rules']}; the source does not say this "
+            "for scores that were added later."
         )
     if shown.tables and shown.own is not None:
         yield (
-            f"{OURS}{shown.own.system}. {SIMILAR} behind a figure: not significantly different "
-            f"from it ({100 * (shown.own.confidence or CONFIDENCE):g} %, both sampling errors; "
-            f"unpaired, hence conservative); {SIMILAR} behind a name: in none of the four figures."
+            f"{OURS}{shown.own.system}. {SIMILAR} after a score: not significantly different "
+            f"from yours ({100 * (shown.own.confidence or CONFIDENCE):g} %, with the sampling "
+            f"errors of both; unpaired, hence conservative); {SIMILAR} after a name: no "
+            "significant difference in any of the four scores."
         )
     yield from shown.cautions
     for other in shown.beside.values():
@@ -293,19 +295,18 @@ def own_row(
         choices |= scores[names[name]].signature.choices
     bare = {key: choice.partition("@")[0] for key, choice in choices.items()}  # without checksums
     different = [
-        f"{key} is {bare[key]}, there {expected}"
+        f"{key} is {bare[key]} instead of {expected}"
         for key, expected in conditions.items()
         if key not in COVERAGE and bare.get(key, expected) != expected
     ]
     if different:
         raise UsageError(
-            f"{entry.name} cannot stand among the published systems, whose figures were made "
-            f"otherwise: {'; '.join(different)}"
+            f"{entry.name} is not comparable with the published systems: {'; '.join(different)}"
         )
     if lacking := [name for name in COMPARED if name not in figures]:
         raise UsageError(
-            f"{entry.name}: a place among the published systems needs {', '.join(lacking)} as "
-            "well; evaluate with --bleu --success"
+            f"{entry.name}: a place among the published systems also requires "
+            f"{', '.join(lacking)}; evaluate with --bleu --success"
         )
     return replace(row, figures=figures), choices
 

@@ -108,7 +108,7 @@ def normalize_slot(slot: str) -> str:
 
 @lru_cache(maxsize=2**15)
 def normalize_value(slot: str, value: str, rules: Rules) -> str:
-    """Return the value of a normalised slot in the one spelling that is compared; never raises."""
+    """Return the value of a normalized slot in the one spelling that is compared; never raises."""
     if slot in NAME_SLOTS:
         return normalize_name(value, rules)
     if slot == "type":
@@ -133,7 +133,7 @@ def normalize_name(name: str, rules: Rules) -> str:
 
 
 def normalize_slots(slots: Mapping[str, str], rules: Rules) -> dict[str, str]:
-    """Return a domain's slots and values normalised."""
+    """Return a domain's slots and values normalized."""
     return dict([_normal_pair(slot, value, rules) for slot, value in slots.items()])
 
 
@@ -144,7 +144,7 @@ def _normal_pair(slot: str, value: str, rules: Rules) -> tuple[str, str]:
 
 
 def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
-    """Return the states of consecutive turns with slots and values normalised.
+    """Return the states of consecutive turns with slots and values normalized.
 
     Domains stay as they are. What a turn leaves as it was is the same object as before.
     """

@@ -1,8 +1,8 @@
-"""Delexicalised responses in one spelling: canonical placeholders, and natural spacing.
+"""Delexicalized responses in one spelling: canonical placeholders, and natural spacing.
 
 `data/words/placeholders.tsv` has the names of placeholders.
 
-Natural spacing is Moses tokenisation and detokenisation, one after the other: all systems come out
+Natural spacing is Moses tokenization and detokenization, one after the other: all systems come out
 alike, whatever spaces they put around punctuation. Source: the Moses scripts in their Python port,
 `sacremoses`, with library defaults for English. The library takes 0.4 seconds to import and a
 millisecond for a few texts, and on nearly all texts its hundred rules come to four: punctuation
@@ -39,7 +39,7 @@ class Placeholders(NamedTuple):
     """A response by its placeholders.
 
     `text` is the response in lower case with canonical placeholders, without the endings of old
-    delexicalisers, and `names` are those that are in it. `known` are the same without texts of
+    delexicalizers, and `names` are those that are in it. `known` are the same without texts of
     Markdown links, `unknown` the names that nobody knows, without these too. `unknown` includes
     known names with other separators (`[hotel-name]`), which stay in the text.
     """
@@ -77,7 +77,7 @@ def placeholders_of(response: str) -> Placeholders:
         if "[" in text:
             odd = _OTHER_SPELLING.findall(text)
             unknown += (name for name in odd if re.sub("\\W", "_", name) in PLACEHOLDERS)
-    # (odd) Plural and adverb endings of old delexicalisers (`hotel -s`, `[pricerange] -ly`) go,
+    # (odd) Plural and adverb endings of old delexicalizers (`hotel -s`, `[pricerange] -ly`) go,
     # wherever else these letters stand too.
     if "-" in text:
         text = text.replace("-s", "").replace("-ly", "")
@@ -103,7 +103,7 @@ _OPENING = re.compile(r"(?<![^ ])([(\[{$]) ")
 
 @lru_cache(maxsize=2**14)
 def natural_spacing(text: str) -> str:
-    """Return the text as Moses tokenises and then detokenises it."""
+    """Return the text as Moses tokenizes and then detokenizes it."""
     if not _is_plain(text):
         tokenizer, detokenizer = _moses()
         return str(detokenizer.detokenize(tokenizer.tokenize(text)))
@@ -112,7 +112,7 @@ def natural_spacing(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether the rules of this module are all there is to a text.
+    """Return whether the rules of this module are all there is to a text.
 
     Not where a comma follows another, which is then looked at once only, or begins the text; where
     letters look like the library's sign for several full stops; or where several words begin with
@@ -129,7 +129,7 @@ def _is_plain(text: str) -> bool:
 
 @cache
 def _moses() -> tuple[Any, Any]:
-    """Return the library's tokeniser, asking ready sets of characters, and its detokeniser.
+    """Return the library's tokenizer, asking ready sets of characters, and its detokenizer.
 
     The library builds a set of all lower-case letters of Unicode for every full stop it meets,
     which takes as long as everything else together. Raises `DependencyError` without the library.
@@ -144,10 +144,10 @@ def _moses() -> tuple[Any, Any]:
 
 
 def canonical_response(response: str) -> str:
-    """Return a delexicalised response with canonical placeholders, spaced as it came."""
+    """Return a delexicalized response with canonical placeholders, spaced as it came."""
     return placeholders_of(response).text
 
 
 def normalize_response(response: str) -> str:
-    """Return a delexicalised response with canonical placeholders and natural spacing."""
+    """Return a delexicalized response with canonical placeholders and natural spacing."""
     return natural_spacing(canonical_response(response))

@@ -34,42 +34,50 @@ class MultiWoz(Benchmark):
     verbs: Mapping[str, OwnVerb] = {
         verb: OwnVerb(summary, f"mwzeval.multiwoz.commands.{verb.replace('-', '_')}", group)
         for verb, group, summary in (
-            ("add-slot-domains", "files", "fill active_domains from the domains of placeholders"),
+            (
+                "add-slot-domains",
+                "files",
+                "add active_domains, derived from the domains of placeholders",
+            ),
             (
                 "delexicalize",
                 "files",
-                "put placeholders for what responses say in words, by the database",
+                "replace values in responses with placeholders, using the database",
             ),
-            ("tools-schema", "agents", "print the JSON tool schema for systems that call tools"),
+            (
+                "tools-schema",
+                "agents",
+                "print the JSON schema of the tools, for systems that call tools",
+            ),
             (
                 "predict",
                 "agents",
-                "let an agent answer the corpus' own users, and write predictions",
+                "let an agent answer the user turns of the corpus, and write predictions",
             ),
             (
                 "tools-serve",
                 "agents",
-                "serve the functions of the database over MCP, for agents with a client of their "
-                "own",
+                "serve the tools over MCP, for agents with their own client",
             ),
-            ("ceiling", "score", "score the gold data: how high the scores of a system can be"),
-            ("claims", "score", "list what responses in words claim, and whether it is so"),
+            ("ceiling", "score", "score the gold data, the ceiling of a system's scores"),
+            ("claims", "score", "list the facts that responses claim, and whether they are true"),
             (
                 "dst-errors",
                 "score",
-                "count how often each slot of the state is missing, spurious or wrong",
+                "count how often each slot of the state is correct, missing, spurious or wrong",
             ),
             (
                 "judge",
                 "agents",
-                "score live dialogues like ConvLab-2, with prices, or without faults of the user",
+                "score live dialogues with other settings: ConvLab-2's rules, prices, user "
+                "mistakes",
             ),
             (
                 "shards",
                 "score",
-                "score predictions in many files as one input, here or on a Dask cluster",
+                "score predictions in many files as one input, locally or on a Dask cluster",
             ),
-            ("baseline", "files", "run a baseline system over a fold and write its predictions"),
+            ("baseline", "files", "run a baseline system on a fold and write its predictions"),
         )
     }
 

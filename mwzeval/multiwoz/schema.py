@@ -26,7 +26,7 @@ SEARCH_SLOTS: Mapping[str, tuple[str, ...]] = {
     "police": ("name",),
     "bus": ("arrive", "day", "departure", "destination", "leave"),
 }
-"""Domain → slots of its search in normalised states."""
+"""Domain → slots of its search in normalized states."""
 BOOKING_SLOTS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("people", "day", "time"),
     "hotel": ("people", "day", "stay"),
@@ -59,7 +59,7 @@ BOOKED_BY = {domain: NAMED_BY[domain] for domain in BOOKING_SLOTS}
 """The slot that identifies what is booked."""
 
 SHORT_SLOTS = {"leaveat": "leave", "arriveby": "arrive"}
-"""Slot as placeholders and states call it → as normalised states and columns do."""
+"""Slot as placeholders and states call it → as normalized states and columns do."""
 GOAL_SLOT_OF_ACT = {
     "addr": "address",
     "arrive": "arriveBy",

@@ -158,7 +158,7 @@ def _with_skipped(report: Report, shards: Sequence[str], bad: dict[str, list[Pro
     ]
     warnings = list(report.warnings)
     for shard, problems in bad.items():
-        message = f"left out, because {problems[0].message}"
+        message = f"left out: {problems[0].message}"
         warnings.append(Problem("skipped-shard", message, severity="warning", file=shard))
     meta = {**report.meta, "skipped_shards": skipped}
     return replace(report, warnings=tuple(warnings), meta=meta)
@@ -204,8 +204,8 @@ def on_cluster(
                     if kind == "KilledWorker":
                         shard = shards[int(str(error.args[0]).rpartition("-")[2])]
                         message = (
-                            f"{shard}: every worker that took it died, perhaps because it ran out "
-                            "of memory: write one dialogue a line (.jsonl), or smaller shards"
+                            f"{shard}: every worker that read it died, perhaps out of memory: "
+                            "write one dialogue per line (.jsonl), or smaller shards"
                         )
                     raise MwzevalError(message) from error
                 update(len(shards[first : first + SHARDS_TOGETHER]))
@@ -217,7 +217,7 @@ def _scored(settings: bytes, sources: Sources, shard: str) -> MergedShards:
     try:
         return score_shard(_loaded(settings), sources, shard)
     except ImportError as error:
-        message = f"{shard}: the workers lack what this process has: {error}"
+        message = f"{shard}: the workers lack a module or file of this process: {error}"
         raise DependencyError(message) from error
 
 

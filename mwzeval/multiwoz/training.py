@@ -76,8 +76,8 @@ def compute_metrics(
         )
         if len(predicted) != len(rows):
             raise UsageError(
-                f"{len(predicted)} predictions for {len(rows)} examples: compute_metrics was made "
-                "for another evaluation data set"
+                f"got {len(predicted)} predictions for {len(rows)} examples: compute_metrics "
+                "belongs to another evaluation data set"
             )
         dialogues: dict[str, list[TurnDict]] = {name: [{}] * len(of) for name, of in turns.items()}
         texts = decoded_responses(tokenizer, predicted)
@@ -154,8 +154,8 @@ def generated_ids(
         labels = np.asarray(labels[0] if isinstance(labels, tuple) else labels)
         if labels.shape != best.shape:
             raise UsageError(
-                f"labels have the shape {labels.shape} and predictions {best.shape}: they must be "
-                "padded alike"
+                f"labels have the shape {labels.shape} and predictions {best.shape}: they must "
+                "be padded in the same way"
             )
         counts = labels != IGNORED_LABEL
     if shift_labels:

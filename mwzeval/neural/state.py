@@ -74,7 +74,7 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
         why = shorten(f"{type(error).__name__}: {error}", 300)
         raise refused(
             path,
-            f"not a safetensors file that training here has written ({why}). Pickles and PyTorch "
+            f"not a safetensors file written by mwzeval's training ({why}). Pickles and PyTorch "
             "archives, which can run code, are not opened",
         ) from None
     if found != (FORMAT, kind) or found[0] is True:
@@ -144,7 +144,7 @@ def set_weights(weights: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]
 
     expected = {name: tuple(weight.shape) for name, weight in weights.items()}
     if {name: array.shape for name, array in arrays.items()} != expected:
-        raise ValueError("weights are missing, unknown or of another shape")
+        raise ValueError("weights are missing, unknown or have a different shape")
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise ValueError("weights that are not finite")
     with torch.no_grad():
@@ -192,5 +192,5 @@ def restore(
             for key in MOMENTS:
                 state[key] = weight.detach().new_tensor(arrays[f"{key}:{name}"])
                 if state[key].shape != weight.shape:
-                    raise ValueError(f'{key} of "{name}" has another shape')
+                    raise ValueError(f'{key} of "{name}" has a different shape')
     generator.set_state(torch.from_numpy(arrays[GENERATOR].copy()))

@@ -211,8 +211,8 @@ class _Run:
         loss = learner.loss(chosen)
         if not math.isfinite(value := float(loss.item())):
             raise MwzevalError(
-                f"the loss of a batch is {value}: training ended. A lower learning rate may help, "
-                "if the weights that it began with are sound"
+                f"the loss of a batch is {value}, so training stopped: try a lower learning "
+                "rate, and check the initial weights"
             )
         for optimizer in learner.optimizers:
             optimizer.zero_grad()
@@ -261,18 +261,18 @@ class _Run:
         model = folder / self._learner.model_file
         if not file.exists():
             if model.exists():
-                raise UsageError(f"{folder} holds a finished model: choose another folder")
+                raise UsageError(f"{folder} contains a finished model: choose another folder")
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise UsageError(f"{folder} cannot be made: {error.strerror}") from None
+                raise UsageError(f"cannot create {folder}: {error.strerror}") from None
             self._write()  # marks the folder as that of this run before a model is there
             return
         arrays, about = read_arrays(file, KIND)
         if not isinstance(about, dict) or not self._identity.items() <= about.items():
             raise UsageError(
-                f"{folder} holds a training run with other settings or data: choose another "
-                "folder, or call it again as it was called"
+                f"{folder} contains a training run with other settings or data: choose another "
+                "folder, or use the settings and data of that run"
             )
         try:
             self.curve = [Point(**point) for point in about["curve"]]
@@ -282,7 +282,8 @@ class _Run:
             raise refused(file, f"the state is damaged ({error})") from None
         if has_model and not model.exists():
             raise UsageError(
-                f"{folder} holds a training run whose {model.name} is gone: choose another folder"
+                f"{folder} holds a training run whose {model.name} is missing: choose another "
+                "folder"
             )
 
 

@@ -69,7 +69,8 @@ def play_tests(
     """
     if seed < 0 or dialogues < 1:
         raise UsageError(
-            f"a seed is 0 or more, and a test has at least one dialogue, not {seed} and {dialogues}"
+            f"a seed is 0 or more, and a test needs at least one dialogue, not {seed} and "
+            f"{dialogues}"
         )
     domain, task = domain_and_task(task, domain=domain, data=data)
     who = goodbye_of(goodbye, legacy=legacy)
@@ -112,7 +113,7 @@ def _dialogue_callback() -> Any:
         def __init__(self, *, window: int = EVERY, progress: bool = False) -> None:
             super().__init__()
             if window < 1:
-                raise UsageError(f"means are of 1 or more dialogues, not {window}")
+                raise UsageError(f"the window must be 1 or more dialogues, not {window}")
             self.dialogues = 0
             self._outcomes: deque[Outcome] = deque(maxlen=window)
             self._rewards = np.zeros(0)
@@ -148,7 +149,9 @@ def _dialogue_callback() -> Any:
 
         def _count(self, info: dict[str, Any], reward: float) -> None:
             if "exchange" not in info:
-                raise UsageError("these are no dialogues: train in an environment of mwzeval")
+                raise UsageError(
+                    "the environment is not one of mwzeval: train in an environment of mwzeval"
+                )
             self.dialogues += 1
             self._outcomes.append((bool(info["success"]), int(info["exchange"]), reward))
 

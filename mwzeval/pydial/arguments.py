@@ -30,61 +30,70 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         type=names,
         default="all",
         metavar="NAMES",
-        help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all (default): the paper's 18, "
-        "or with --ontology the 6 of that domain",
+        help="tasks: CR-1,SFR-3,…, Demo-CR-1,… (these need no data), or all (default): the "
+        "18 tasks of the paper, or with --ontology the 6 tasks of that domain",
     )
     parser.add_argument(
         "--policies",
         type=names,
         default="all",
         metavar="NAMES",
-        help=f"some of {POLICIES}, with commas between, or all (default)",
+        help=f"policies: some of {POLICIES}, separated by commas, or all (default)",
     )
     parser.add_argument(
         "--dialogues",
         type=numbers,
         default=(1000, 4000, 10_000),
         metavar="N,…",
-        help="after how many training dialogues policies are tested (default: 1000,4000,10000)",
+        help="numbers of training dialogues after which policies are tested (default: "
+        "1000,4000,10000)",
     )
     parser.add_argument(
         "--seeds",
         type=seeds_named,
         default=10,
         metavar="SEEDS",
-        help="how many, from seed 0 on, or which: 101-110 or 3,7,101-110 (default: %(default)s)",
+        help="number of seeds, from 0 on, or the seeds themselves: 101-110 or 3,7,101-110 "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--tests",
         type=int,
         default=500,
         metavar="N",
-        help="dialogues a test (default: %(default)s)",
+        help="number of dialogues of a test (default: %(default)s)",
     )
-    parser.add_argument("--legacy", action="store_true", help="with the quirks of the original")
+    parser.add_argument(
+        "--legacy", action="store_true", help="reproduce the errors of the original code"
+    )
     parser.add_argument(
         "--goodbye",
         choices=GOODBYES,
-        help="who ends dialogues where no mask tells when, in environments 2 and 4 (default: "
-        "policy with --legacy, otherwise user)",
+        help="who may end dialogues in environments 2 and 4, which have no action masks "
+        "(default: policy with --legacy, else user)",
     )
     add_domain(parser)
 
 
 def add_domain(parser: argparse.ArgumentParser) -> None:
     """Add where the files of domains are, and those of a domain of one's own."""
-    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    parser.add_argument(
+        "--data", metavar="DIR", help="folder with PyDial's files (default: MWZEVAL_DATA)"
+    )
     add_own(parser)
 
 
 def add_own(parser: argparse.ArgumentParser) -> None:
     """Add the files of a domain of one's own."""
-    own = "of a domain of your own, whose tasks are Own-NAME-1 to -6"
+    own = "ontology of your own domain; its tasks are Own-NAME-1 to Own-NAME-6"
     parser.add_argument(
         "--ontology", type=InputFile, metavar="FILE", help=f"NAME.json or NAME-rules.json, {own}"
     )
     parser.add_argument(
-        "--entities", type=InputFile, metavar="FILE", help="its entities, JSON or SQLite"
+        "--entities",
+        type=InputFile,
+        metavar="FILE",
+        help="entities of your own domain, as JSON or SQLite",
     )
 
 
@@ -99,7 +108,7 @@ def numbers(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f'expected numbers with commas between, such as 1000,4000, not "{text}"'
+            f'expected numbers separated by commas, such as 1000,4000, not "{text}"'
         ) from None
 
 
@@ -116,12 +125,12 @@ def seeds_named(text: str) -> int | tuple[int, ...]:
         numbered = first.isdecimal() and (last.isdecimal() or not dash)
         if not numbered or max(len(first), len(last)) > LONGEST_NUMBER:
             raise argparse.ArgumentTypeError(
-                "expected how many seeds or which, such as 10, 101-110 or 3,7, not "
+                "expected a number of seeds or a list of seeds, such as 10, 101-110 or 3,7, not "
                 f"{shorten(repr(text))}"
             )
         start, stop = int(first), int(last or first)
         if not start <= stop < start + MOST_SEEDS:
-            raise argparse.ArgumentTypeError(f"{part} is no range of 1 to {MOST_SEEDS} seeds")
+            raise argparse.ArgumentTypeError(f"{part} is not a range of 1 to {MOST_SEEDS} seeds")
         seeds += range(start, stop + 1)
     return tuple(dict.fromkeys(seeds))
 

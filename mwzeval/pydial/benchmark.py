@@ -34,15 +34,17 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
         parser.add_argument(
             "--goals",
             metavar="TASK[:N]",
-            help="whose users, and how many (default: 500), those that a run tests with: "
-            "CR-1 to LAP-6, Demo-CR-1 to Demo-LAP-6, which need no data, or Own-NAME-1 to -6",
+            help="task and number of dialogues (default: 500), with the users that a run "
+            "tests with: CR-1 to LAP-6, Demo-CR-1 to Demo-LAP-6 (these need no data), "
+            "or Own-NAME-1 to Own-NAME-6",
         )
         parser.add_argument(
             "--user",
             default="agenda",
             metavar="NAME",
-            help="agenda (default), the simulated user of the task, or another one with its "
-            "goals: openai:MODEL (behind an endpoint), package.module:Name, file.py:Name",
+            help="user: agenda (default), the simulated user of the task, or another user "
+            "with its goals: openai:MODEL (a model behind an endpoint), "
+            "package.module:Name or file.py:Name",
         )
         add_model_options(parser, "user")
         add_request_options(parser)
@@ -51,19 +53,21 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
         return
     group = parser.add_argument_group(
         "episodes",
-        "a file of episodes (JSON Lines), or a folder of a run: runs, runs/CR-1/dqn, …",
+        "a file of episodes (JSON Lines), or a folder of a run, such as runs or runs/CR-1/dqn",
     )
-    group.add_argument("--policy", metavar="NAME", help="which, where a folder has several")
+    group.add_argument(
+        "--policy", metavar="NAME", help="policy to score, if the folder has several"
+    )
     group.add_argument(
         "--dialogues",
         type=int,
         metavar="N",
-        help="tests after N training dialogues (default: the last of a folder)",
+        help="score the tests after N training dialogues (default: the last tests of a folder)",
     )
     group.add_argument(
         "--independent",
         action="store_true",
-        help="resample dialogues, not seeds, even if there are several seeds",
+        help="resample dialogues instead of seeds, even if there are several seeds",
     )
 
 

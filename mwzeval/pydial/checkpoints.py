@@ -17,7 +17,7 @@ from mwzeval.neural.state import model_content, read_arrays, refused
 from mwzeval.pydial.policies.learner import Arrays, DivergedError, Learner
 
 KIND = "pydial-policy"
-ADVICE = "Take another file, or train the policy again (`mwzeval pydial run`)"
+ADVICE = "Use another file, or train the policy again (`mwzeval pydial run`)"
 
 
 @dataclass(frozen=True, slots=True)

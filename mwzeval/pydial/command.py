@@ -1,15 +1,15 @@
-"""PyDial's dialogue management: train and test policies, and what came of it.
+"""Dialogue management with PyDial's tasks: train, test and compare policies.
 
-play   be the user in a task, against a policy: type acts, or choose from a menu
-run    train and test policies in tasks; called again, it continues with the jobs not done
-table  print the paper's tables beside those of a run
+play   be the user in a task and talk to a policy: type acts, or choose from a menu
+run    train and test policies in tasks; repeat the command to resume
+table  print the tables of a run next to the paper's
 plot   draw the learning curves of a run, with bands
-retest test what a run has learned under other conditions: environments (the paper's Table 8),
+retest test the policies of a run under other conditions: environments (the paper's Table 8),
        error rates and users
 record write the dialogues of a policy as a data set in Minari's format
 
-Scoring of episode files is `mwzeval evaluate --benchmark pydial`; validate, compare, explain,
-report and leaderboard likewise.
+`mwzeval evaluate --benchmark pydial` scores episode files; validate, compare, explain,
+report and leaderboard also read them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ FORMER = {
     "sweep": "now `pydial retest --errors 0,10,20,30,40,50`",
     "cross-users": "now `pydial retest --users`",
     "transfer": "now `pydial retest --in`",
-    "estimate": "gone: scikit-learn calibrates and scores estimates "
-    "(sklearn.calibration, brier_score_loss)",
+    "estimate": "removed: use scikit-learn to calibrate and score estimates (sklearn.calibration, "
+    "brier_score_loss)",
 }
 """Former names of actions, and what is there instead."""
 
@@ -63,13 +63,22 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
         type=InputFile,
         default="handcrafted",
         metavar="NAME",
-        help="handcrafted (default), random, or the checkpoint file of one that has learned",
+        help="policy: handcrafted (default), random, or the checkpoint file of a trained policy",
     )
-    parser.add_argument("--beliefs", action="store_true", help="show what is heard and believed")
-    parser.add_argument("--seed", type=int, metavar="N", help="default: drawn, and shown")
-    parser.add_argument("--legacy", action="store_true", help="with the quirks of the original")
     parser.add_argument(
-        "-o", "--output", metavar="FILE.jsonl", help="an episode file, to which this is added"
+        "--beliefs", action="store_true", help="show the recognized acts and the belief state"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed (default: a random one, which is printed)"
+    )
+    parser.add_argument(
+        "--legacy", action="store_true", help="reproduce the errors of the original code"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE.jsonl",
+        help="episode file to which the dialogue is appended",
     )
     add_domain(parser)
 
@@ -112,7 +121,8 @@ def _play(arguments: argparse.Namespace) -> int:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(
-        interrupted="the same call continues with the jobs that are not done", writes_folder=True
+        interrupted="repeat the same command to resume; finished jobs are skipped",
+        writes_folder=True,
     )
     add_plan(parser)
     parser.add_argument(
@@ -122,12 +132,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--processes",
         type=int,
         metavar="N",
-        help="default: one a core; 0: none but this one; they change no result",
+        help="number of worker processes (default: one per core; 0: run in this process); "
+        "does not change results",
     )
     parser.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="do it on a Dask cluster: the address of its scheduler, or local",
+        help="run on a Dask cluster: the address of its scheduler, or local",
     )
     parser.add_argument(
         "--compiled",
@@ -138,14 +149,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log",
         metavar="FILE.csv",
-        help="add how training goes to a CSV file",
+        help="append the progress of training to a CSV file",
     )
     parser.add_argument(
         "--log-every",
         type=int,
         default=100,
         metavar="N",
-        help="the means of N training dialogues (default: %(default)s)",
+        help="average over N training dialogues (default: %(default)s)",
     )
 
 
@@ -168,18 +179,23 @@ def _run(arguments: argparse.Namespace) -> int:
 def _add_table(parser: argparse.ArgumentParser) -> None:
     add_files(
         parser,
-        "the folder of a run; several stand side by side, headed by what they differ in",
+        "the folder of a run; several runs are shown side by side, with their differences as "
+        "headings",
         "DIR",
     )
     parser.add_argument(
-        "--dialogues", type=numbers, metavar="N,…", help="after so many only (default: all)"
+        "--dialogues",
+        type=numbers,
+        metavar="N,…",
+        help="only tests after N training dialogues (default: all)",
     )
     parser.add_argument(
         "--seeds",
         type=seeds_named,
         action="append",
         metavar="SEEDS",
-        help="of these seeds only, such as 101-110; given again, those stand beside",
+        help="only these seeds, such as 101-110; repeat the option to compare sets of seeds "
+        "side by side",
     )
     add_format(parser)
 
@@ -213,21 +229,25 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         "--panels",
         choices=("tasks", "means"),
         default="tasks",
-        help="a panel for each task (default), or for the mean of each domain and of all",
+        help="a panel for each task (default), or for the mean of each domain and of all tasks",
     )
     parser.add_argument(
         "--band",
         choices=("interval", "range"),
         default="interval",
-        help="the 95 %% interval over seeds (default), or from the lowest seed to the highest",
+        help="bands: the 95 %% interval over seeds (default), or the range from the lowest "
+        "to the highest seed",
     )
     parser.add_argument(
         "--aggregate",
         choices=("mean", "iqm"),
         default="mean",
-        help="of tasks and seeds: their mean (default) or, with --panels means, interquartile mean",
+        help="average over tasks and seeds: mean (default) or, with --panels means, "
+        "interquartile mean",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".png, .svg or .pdf")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="output file: .png, .svg or .pdf"
+    )
 
 
 def _plot(arguments: argparse.Namespace) -> int:
@@ -253,18 +273,20 @@ def _add_retest(parser: argparse.ArgumentParser) -> None:
     from mwzeval.conversation.models import add_model_options, add_request_options
     from mwzeval.conversation.pool import add_pool_options
 
-    parser.set_defaults(interrupted="the same call continues after the last test that was done")
+    parser.set_defaults(
+        interrupted="repeat the same command to resume after the last finished test"
+    )
     add_files(parser, "the folder of a run", "DIR", several=False)
     for option in ("--tasks", "--policies"):
-        parser.add_argument(option, type=names, metavar="NAMES", help="default: those of the run")
+        parser.add_argument(option, type=names, metavar="NAMES", help="default: as in the run")
     parser.add_argument(
         "--dialogues",
         type=numbers,
         metavar="N,…",
-        help="what was learned after the last of these (default: those of the run)",
+        help="what was learned after the last of these (default: as in the run)",
     )
     parser.add_argument(
-        "--seeds", type=seeds_named, metavar="SEEDS", help="as of `run`; default: those of the run"
+        "--seeds", type=seeds_named, metavar="SEEDS", help="as of `run`; default: as in the run"
     )
     parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
     add_domain(parser)
@@ -274,23 +296,23 @@ def _add_retest(parser: argparse.ArgumentParser) -> None:
         dest="tested_in",
         type=names,
         metavar="NAMES",
-        help="test in these tasks of the domain (default without other conditions: environments "
-        "1, 3 and 6)",
+        help="test in these tasks of the domain (default, unless other conditions are given: "
+        "environments 1, 3 and 6)",
     )
     conditions.add_argument(
         "--errors",
         type=_rates,
         default=(),
         metavar="PERCENT,…",
-        help="how often the best hypothesis is wrong, such as 0,15,30 (default: as in training)",
+        help="semantic error rates in %%, such as 0,15,30 (default: as in training)",
     )
     conditions.add_argument(
         "--users",
         type=names,
         default=[],
         metavar="NAMES",
-        help=f"some of {', '.join(USERS)}, or all; agenda, openai:MODEL, package.module:Name or "
-        "file.py:Name (default: those of training)",
+        help=f"some of {', '.join(USERS)}, or all; agenda, openai:MODEL, package.module:Name "
+        "or file.py:Name (default: as in training)",
     )
     conditions.add_argument(
         "--user-parameters",
@@ -298,11 +320,14 @@ def _add_retest(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="also users of your own: ranges of their parameters, and their patience (JSON)",
+        help="also test with your own user parameters: ranges and patience (JSON)",
     )
     parser.add_argument("--figure", choices=("success", "reward"), default="success")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="a picture of --figure over errors: .png, .svg, .pdf"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="figure of --figure by error rate: .png, .svg or .pdf",
     )
     add_pool_options(parser)
     add_model_options(parser, "user", named_by="--users")
@@ -315,7 +340,7 @@ def _rates(text: str) -> tuple[float, ...]:
         return tuple(float(part) / 100 for part in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f'expected percentages with commas between, such as 0,15,30, not "{text}"'
+            f'expected percentages separated by commas, such as 0,15,30, not "{text}"'
         ) from None
 
 
@@ -370,17 +395,17 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
         type=InputFile,
         default="mixed",
         metavar="NAME",
-        help="random, handcrafted, mixed (default: the two in turn, dialogue by dialogue), or the "
-        "checkpoint file of one that has learned",
+        help="policy: random, handcrafted, mixed (default: both, in alternate dialogues), or "
+        "the checkpoint file of a trained policy",
     )
     parser.add_argument(
         "--dialogues", type=int, default=1000, metavar="N", help="default: %(default)s"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
+        "--seed", type=int, default=0, metavar="N", help="seed of all that is random (default: 0)"
     )
     parser.add_argument(
-        "-o", "--output", required=True, metavar="DIR", help="the folder of data sets"
+        "-o", "--output", required=True, metavar="DIR", help="folder for the data sets"
     )
     add_domain(parser)
 
@@ -414,43 +439,43 @@ Add = Callable[[argparse.ArgumentParser], None]
 Run = Callable[[argparse.Namespace], int]
 ACTIONS: Mapping[str, tuple[str, str, Add, Run]] = {
     "play": (
-        "be the user in a task, against a policy",
-        "Be the user in a task, against a policy: type acts, or choose from a menu.",
+        "be the user in a task and talk to a policy",
+        "Be the user in a task and talk to a policy: type acts, or choose from a menu.",
         _add_play,
         _play,
     ),
     "run": (
         "train and test policies",
-        "Train every policy in every task with every seed, and test it at checkpoints. Called "
-        "again, it continues with the jobs that are not done.",
+        "Train every policy in every task with every seed, and test it at checkpoints. Repeat "
+        "the command to resume: finished jobs are skipped.",
         _add_run,
         _run,
     ),
     "table": (
-        "the paper's tables beside those of a run",
-        "Print success and reward of a run, and the paper's Tables 4, 6 and 7 beside them; of "
-        "several runs, each policy's side by side.",
+        "the paper's tables next to those of a run",
+        "Print success and reward of a run next to the paper's Tables 4, 6 and 7; with several "
+        "runs, show each policy's results side by side.",
         _add_table,
         _table,
     ),
     "plot": (
         "learning curves with bands",
-        "Draw learning curves: lines are training, points the tests, and the dashed line is "
-        "the handcrafted policy.",
+        "Draw learning curves: lines show training, points show tests, and the dashed line "
+        "shows the handcrafted policy.",
         _add_plot,
         _plot,
     ),
     "retest": (
-        "what was learned, under other conditions",
+        "test trained policies under other conditions",
         "Test the policies of a run in other environments (by default 1, 3 and 6: Table 8 of "
-        "the paper), at other error rates, and with other users. Tests are kept in the run's "
-        "folder, and not repeated: after a change of the code of a user remove its tests in "
+        "the paper), at other error rates, and with other users. Tests are saved in the run's "
+        "folder and not repeated: after changing the code of a user, remove its tests in "
         "DIR/users.",
         _add_retest,
         _retest,
     ),
     "record": (
-        "dialogues of a policy as a data set",
+        "write dialogues of a policy as a data set",
         "Write the dialogues of a policy with the simulated user as a data set in Minari's "
         "format, DIR/POLICY/TASK-v0, for learning without an environment.",
         _add_record,

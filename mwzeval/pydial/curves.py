@@ -42,7 +42,10 @@ from mwzeval.statistics.runs import interquartile_mean
 Panels = Literal["tasks", "means"]
 Band = Literal["interval", "range"]
 Aggregate = Literal["mean", "iqm"]
-NOTE_ON_FEW = f"bands of fewer than {FEWEST_SEEDS} seeds reach from the lowest to the highest"
+NOTE_ON_FEW = (
+    f"with fewer than {FEWEST_SEEDS} seeds, bands show the range from the lowest to the "
+    "highest seed"
+)
 WINDOW, LEAST_WINDOW, POINTS = 100, 10, 10
 """Training dialogues that one point of a curve is the mean of; fewer in short runs, for 10 points.
 """
@@ -118,7 +121,7 @@ def _panels_of(results: Results, panels: Panels) -> Groups:
     """Return the panels of a picture with their tasks. Raises `UsageError` when there are none."""
     groups = [group for group in results.groups() if (len(group[1]) > 1) == (panels == "means")]
     if not groups:
-        raise UsageError("means are over several tasks, and the run has one")
+        raise UsageError("means need several tasks, but the run has only one")
     return groups
 
 
@@ -179,7 +182,7 @@ def plot_curves(
     """
     check_format(format_name)
     if aggregate == "iqm" and panels == "tasks":
-        raise UsageError("an interquartile mean is one of tasks: it needs the panels of means")
+        raise UsageError("an interquartile mean is computed over tasks: use it with --panels means")
     results = read_results(output, findings)
     if window is None:
         window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
@@ -233,7 +236,7 @@ def plot_curves(
             axes.set_xlim(left=0)
         plain = {"color": COLOURS[-1], "linewidth": 0.8}
         shown[f"training, mean of {window} dialogues"] = key(**plain)
-        shown["test without exploring"] = key(color=COLOURS[-1], marker="o", linestyle="")
+        shown["test without exploration"] = key(color=COLOURS[-1], marker="o", linestyle="")
         if seeds >= 2:
             method = "bootstrap" if aggregate == "iqm" else "t"
             is_range = band == "range" or seeds < FEWEST_SEEDS
@@ -296,7 +299,7 @@ def plot_retests(
     users = tuple(dict.fromkeys(r["user"] for r in kept))
     panels = [(task, user) for task in in_order(r["trained"] for r in kept) for user in users]
     if not panels:
-        raise UsageError("a picture is of tests in the task of training: name --errors or --users")
+        raise UsageError("a figure needs tests in the task of training: use --errors or --users")
     policies = [name for name in PRESETS if any(r["policy"] == name for r in kept)]
     columns, across = min(COLUMNS["tasks"], len(panels)), "wrong first hypotheses (%)"
     with _picture(len(panels), columns, figure, across, format_name) as (places, end):
@@ -322,7 +325,7 @@ def plot_retests(
                 axes.plot(rates, mean, markersize=3.0, **style)
                 shown[PRESETS[policy].label] = key(**style)
             axes.set_xlim(left=0)
-        shown["errors of training"] = key(**ERRORS_OF_TRAINING)
+        shown["error rate in training"] = key(**ERRORS_OF_TRAINING)
         seeds = max(r["seeds"] for r in kept)
         if seeds >= FEWEST_SEEDS:
             shown[f"95 % interval over {seeds} seeds (t)"] = band_key()

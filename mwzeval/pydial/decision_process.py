@@ -181,13 +181,16 @@ class DecisionProcess:
             known = False
         if not known:
             raise UsageError(
-                f"an action is a number from 0 to {len(names) - 1}, not {shorten(repr(action))}"
+                f"an action must be a number from 0 to {len(names) - 1}, not "
+                f"{shorten(repr(action))}"
             )
         if self.strict_masks and not self.mask[number]:
             allowed = ", ".join(
                 f"{index} {name}" for index, name in enumerate(names) if self.mask[index]
             )
-            raise UsageError(f"action {number} ({names[number]}) is masked now; allowed: {allowed}")
+            raise UsageError(
+                f"action {number} ({names[number]}) is masked in this turn; allowed: {allowed}"
+            )
         return number
 
     def _given_act(self, action: Any) -> Act:
@@ -196,7 +199,7 @@ class DecisionProcess:
         act = parse_act(action) if isinstance(action, str) else None
         if act is None or (self.strict_masks and act.name not in SYSTEM_ACTS):
             raise UsageError(
-                f'an action is an act such as "request(area)", not {shorten(repr(action))}; '
+                f'an action must be an act such as "request(area)", not {shorten(repr(action))}; '
                 f"acts: {', '.join(sorted(SYSTEM_ACTS))}"
             )
         return act

@@ -94,7 +94,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
 
     def tell_repeated(texts: Iterable[str], key: str | None) -> None:
         if repeated := ", ".join(shorten(text) for text in sorted(texts)):
-            wrong(f"given more than once: {repeated}", key)
+            wrong(f"repeated: {repeated}", key)
 
     def tell_unfit(texts: Collection[str], key: str | None) -> None:
         for text in filter(has_controls, texts):
@@ -305,7 +305,7 @@ def checked_rows(
     if repeated:
         shown = ", ".join(f'"{shorten(name)}"' for name in sorted(repeated)[:5])
         more = f" and {len(repeated) - 5} more" if len(repeated) > 5 else ""
-        message = f"names given more than once (looked up, the first row counts): {shown}{more}"
+        message = f"names repeated (looked up, the first row counts): {shown}{more}"
         problems.append(Problem(KIND, message, "warning", file=file, count=len(repeated)))
     if ontology is not None:
         problems += _unlisted(good, ontology, file)
@@ -323,7 +323,7 @@ def _row_problems(
         return Problem(KIND, f"row {number}: {message}", file=file, key=slot)
 
     if isinstance(row, RepeatedKeys):
-        yield wrong("a slot is given more than once")
+        yield wrong("a slot is repeated")
     for slot in dict.fromkeys((NAME, *requestable)):
         if slot not in row:
             yield wrong(f"the slot is missing{did_you_mean(slot, map(str, row))}", slot)

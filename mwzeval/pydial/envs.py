@@ -105,7 +105,7 @@ def make_environment(
     `action_masks()` tell which actions are allowed. The reward is -1 for an exchange, and 20 more
     at the end of a dialogue that succeeds. `domain` is one's own, otherwise it is loaded from
     `data`. What sounds alike is drawn from `confusion_seed` and the same for all dialogues.
-    `legacy` has the quirks of the published program. `goodbye` tells who ends dialogues where no
+    `legacy` has the errors of the published program. `goodbye` says who ends dialogues where no
     mask does (environments 2 and 4): with "user", the default, "bye" is masked there, as for the
     learned policies of a run; with "policy", the default of `legacy`, it is allowed at any time.
     With `strict_masks` a masked action raises `UsageError`; `render_mode` is "ansi"
@@ -146,7 +146,7 @@ def make_process(
     Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
     """
     if goodbye == "user" and options.get("level") == "act":
-        raise UsageError('at level "act" nothing is masked: leave out goodbye="user"')
+        raise UsageError('at level "act" there are no action masks: leave out goodbye="user"')
     options |= {"legacy": legacy, "goodbye": goodbye_of(goodbye, legacy=legacy)}
     domain, task = domain_and_task(task, domain=domain, data=data)
     return DecisionProcess(domain, task, **options)
@@ -296,7 +296,7 @@ def _mask_in_observation() -> Any:
             super().__init__(env)
             actions = env.action_space
             if not isinstance(actions, spaces.Discrete):
-                raise UsageError('masks are for summary actions, not for level "act"')
+                raise UsageError('only summary actions have masks, not level "act"')
             self.observation_space = spaces.Dict(
                 {OBSERVATIONS: env.observation_space, MASK: spaces.MultiBinary(int(actions.n))}
             )

@@ -131,14 +131,14 @@ def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
         tasks = dict.fromkeys(place.task for _, place in found)
         if tasks and chosen.task not in tasks:
             held = ", ".join(tasks)
-            raise UsageError(f"{shorten(path, 300)} has no tests of {chosen.task} (but of {held})")
+            raise UsageError(f"{shorten(path, 300)} has no tests of {chosen.task} (only of {held})")
         found = [(file, place) for file, place in found if place.task == chosen.task]
     if not found:
         raise UsageError(f"{shorten(path, 300)} has no tests of a run (TASK/POLICY/{TESTS})")
     policies = tuple(dict.fromkeys(place.policy for _, place in found))
     policy = chosen.policy or (policies[0] if len(policies) == 1 else None)
     if policy not in policies:
-        say = "name one with --policy" if policy is None else f'no policy "{shorten(policy)}"'
+        say = "choose one with --policy" if policy is None else f'no policy "{shorten(policy)}"'
         hint = "" if policy is None else did_you_mean(policy, policies)
         raise UsageError(f"{shorten(path, 300)}: {say}{hint} ({', '.join(policies)})")
     found = [(file, place) for file, place in found if place.policy == policy]
@@ -232,7 +232,7 @@ def check_records(
         reader = _Reader(name, findings, said, settings, seen, task=chosen.task)
         records += reader.read(text, of_run=place is not None and place.policy in PRESETS)
     if not records and not findings.errors:
-        findings.of_file(path).error("no-episodes", "there is no episode in it")
+        findings.of_file(path).error("no-episodes", "the file has no episode")
     _check_environments(records, findings.of_file(path))
     order = {name: number for number, name in enumerate(in_order(r.episode.task for r in records))}
 
@@ -250,7 +250,7 @@ def _check_environments(records: Iterable[Record], findings: Findings) -> None:
         found = ", ".join(
             f"{played[kind]} {name}" for kind, name in ENVIRONMENTS.items() if kind in played
         )
-        message = f"environments that differ are scored together ({found}): score each by itself"
+        message = f"the file mixes different environments ({found}): score each separately"
         findings.warning("several-environments", message)
 
 
@@ -298,10 +298,10 @@ def _live_episodes(text: str, findings: Findings) -> Iterator[dict[str, Any]]:
         of_all["user"] = str(user.get("spec"))
     for name, trajectory in live.dialogues.items():
         if trajectory.end == INFRASTRUCTURE:
-            message = "the dialogue failed for infrastructure, which is nobody's fault: not scored"
+            message = "the dialogue failed with an infrastructure error and is not scored"
             findings.warning("infrastructure", message, dialogue=name)
         elif (match := ITEM.fullmatch(trajectory.item)) is None:
-            message = 'a dialogue is called TASK/SEED/NUMBER, such as "CR-1/0/000003"'
+            message = 'the name of a dialogue must be TASK/SEED/NUMBER, such as "CR-1/0/000003"'
             findings.error("shape", message, dialogue=name)
         else:
             more = trajectory.more
@@ -378,7 +378,7 @@ class _Reader:
             if is_first:
                 self._header(place, line[META])
             else:
-                message = f"{META} belongs to the first line: several files in one are not read"
+                message = f"{META} must be in the first line: concatenated files cannot be read"
                 self._error(place, message, key=META)
             return None
         record = self._record(place, {**self._said, **line})
@@ -386,7 +386,7 @@ class _Reader:
             return None
         unit = record.episode.unit
         if unit in self._seen:
-            self._error(place, "the episode was given before", "repeated", dialogue=unit)
+            self._error(place, "the episode occurs twice", "repeated", dialogue=unit)
             return None
         self._seen.add(unit)
         self._numbers.setdefault(record.episode.task, []).append(record.episode.index)
@@ -419,7 +419,7 @@ class _Reader:
 
         A test of a run has those numbered 0, 1, 2 …, as many as the settings of the run say.
         """
-        remedy = ". Remove it, and let `mwzeval pydial` make it anew with the same call as before"
+        remedy = ". Remove it, and repeat the `mwzeval pydial` command that wrote it"
         lacks = []
         for numbers in self._numbers.values() if of_run else ():
             due = len(numbers) if self._tests is None else self._tests
@@ -427,11 +427,11 @@ class _Reader:
             if len(numbers) != due or any(map(ne, sorted(numbers), range(due))):
                 expected = f"the {due} of the run's tests"
                 expected = "numbered from 0 on" if self._tests is None else expected
-                lacks.append(f"{len(numbers)} dialogues, which are not {expected}")
+                lacks.append(f"{len(numbers)} dialogues instead of {expected}")
         total = sum(map(len, self._numbers.values()))
         if self._counted not in (None, total) and not lacks:
             counted = f"the {self._counted} that its first line says"
-            lacks.append(f"{total} dialogues, which are not {counted}")
+            lacks.append(f"{total} dialogues instead of {counted}")
         for lack in lacks:
             message = f"{lack}: the file was cut or changed{remedy * of_run}"
             self._findings.error("incomplete", message)
@@ -470,12 +470,14 @@ class _Reader:
         for key, said in self._place.items():
             if raw.get(key) != said:
                 given = shorten(json.dumps(raw[key]))
-                message = f"the folder of the file says {json.dumps(said)}, the line {given}"
+                message = (
+                    f"the folder of the file says {json.dumps(said)}, but the line says {given}"
+                )
                 self._error(where, message, "other-place", key=key)
         goal = self._goal(where, raw.get("goal"))
         turns = raw.get("turns", [])
         if not isinstance(turns, list) or not all(map(_is_turn, turns)):
-            self._error(where, f"expected a list of exchanges such as {TURN}", key="turns")
+            self._error(where, f"expected a list of turns such as {TURN}", key="turns")
         if task is None or self._errors > before:
             return None
         assert isinstance(index, int)
@@ -498,24 +500,24 @@ class _Reader:
 
     def _check(self, episode: Episode, task: Task) -> None:
         if episode.exchanges > task.max_exchanges:
-            message = f"a dialogue of the benchmark ends after {task.max_exchanges} exchanges"
+            message = f"a dialogue of the benchmark ends after {task.max_exchanges} turns"
             self._findings.warning("too-long", message, dialogue=episode.unit)
         due = task.success_reward * episode.success + task.exchange_reward * episode.exchanges
         if abs(episode.reward - due) > 1e-6:
-            message = "the reward is not that of the benchmark (20 for success, -1 an exchange)"
+            message = "the reward is not the one of the benchmark (20 for success, -1 per turn)"
             self._findings.warning("other-reward", message, dialogue=episode.unit)
 
     def _task(self, where: str, raw: Mapping[str, Any]) -> Task | None:
         named = self._named
         name = raw.get("task", named)
         if name is None:
-            message = "of which task? Say it in the line, or --benchmark pydial-CR-1"
+            message = "the task is unknown: add it to the line, or use --benchmark pydial-CR-1"
             self._error(where, message, key="task")
         elif not isinstance(name, str) or (task := find_task(name)) is None:
             hint = did_you_mean(str(name), TASKS)
             self._error(where, f'unknown task "{shorten(str(name))}"{hint}', key="task")
         elif named is not None and name != named:
-            message = f"an episode of {name}, not of {named}"
+            message = f"the episode is of {name}, not of {named}"
             self._error(where, message, "other-task", key="task")
         else:
             return task
@@ -610,8 +612,8 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     file = Path(path)
     if str(path) == "-" or file.suffix in COMPRESSED or file.is_dir() or not file.parent.is_dir():
         raise UsageError(
-            f"episodes cannot be added to {shorten(str(path), 300)}: name a file that is not "
-            "compressed, in a folder that there is"
+            f"episodes cannot be added to {shorten(str(path), 300)}: name an uncompressed file "
+            "in an existing folder"
         )
     if not file.exists() or not file.stat().st_size:
         return ()
@@ -621,8 +623,8 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     findings.check()
     if not all(map(_holds_trajectories, texts.values())):
         raise UsageError(
-            f"{shorten(str(path), 300)} holds episodes without what was said in them: they can be "
-            "scored, and not added to; name another file"
+            f"{shorten(str(path), 300)} contains episodes without dialogue acts, so no episodes "
+            "can be added: name another file"
         )
     return tuple(record.episode for record in records)
 

@@ -76,7 +76,7 @@ def check_seeds(*seeds: int) -> None:
     """Raise `UsageError` for what is no seed: they are 0 or more and have 18 digits at most."""
     for seed in seeds:
         if not 0 <= seed <= LARGEST_SEED:
-            raise UsageError(f"a seed is from 0 to {LARGEST_SEED}, not {shorten(str(seed))}")
+            raise UsageError(f"a seed must be from 0 to {LARGEST_SEED}, not {shorten(str(seed))}")
 
 
 class ActPolicy(Protocol):

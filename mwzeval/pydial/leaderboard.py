@@ -74,9 +74,9 @@ POLICIES = ("Handcrafted", "GP-SARSA", "DQN", "A2C", "eNAC")
 FIGURES = {"success": "success rate (%)", "reward": "reward"}
 MEAN = "mean"
 NOTE = (
-    "Casanueva et al. (2017), means of 10 seeds × 500 dialogues. The handcrafted policy learns "
-    "nothing and is the same in all tables. Your system is, too: of a run's folder --dialogues N "
-    "takes the tests after N training dialogues, instead of the last ones."
+    "Casanueva et al. (2017), means of 10 seeds × 500 dialogues. The handcrafted policy does "
+    "not learn and is the same in all tables. So is your system: for a run's folder, "
+    "--dialogues N selects the tests after N training dialogues instead of the last tests."
 )
 
 
@@ -90,7 +90,9 @@ def published_document(task: str | None, entry: ScoredSystem | None) -> Document
     asked = {task} if task is not None else scored
     tasks = [name for name in PUBLISHED_TASKS if name in asked or not asked]
     if not tasks or not asked.issubset(tasks):
-        raise UsageError("nothing is published about the embedded domains: leave Demo tasks out")
+        raise UsageError(
+            "there are no published results for the embedded domains: leave out Demo tasks"
+        )
     tables = [
         _table(tasks, dialogues, figure, own.get(figure))
         for dialogues in TABLES

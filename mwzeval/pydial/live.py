@@ -42,7 +42,7 @@ from mwzeval.pydial.users import AGENDA, RunUsers, checked_act
 
 DIALOGUES = 500
 OFFERED = ("domain", "task", "seed", "dialogue")
-A_POLICY = "a policy is a class whose objects have act(belief, rng) or answer(hypotheses)"
+A_POLICY = "a policy must be a class whose objects have act(belief, rng) or answer(hypotheses)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,16 @@ def goals_named(goals: str | None, task: str | None) -> tuple[str, int]:
     """
     name, _, number = (goals or task or "").partition(":")
     if not name:
-        raise UsageError("which task? Say --goals CR-1:100 (Demo-CR-1 needs no data)")
+        raise UsageError("name a task: --goals CR-1:100 (Demo-CR-1 needs no data)")
     if task is not None and name != task:
-        raise UsageError(f"--goals is about {shorten(name)}, and --benchmark about {task}")
+        raise UsageError(f"--goals names {shorten(name)}, but --benchmark names {task}")
     if number and not (number.isdecimal() and 0 < len(number) < 8 and int(number) > 0):
         raise UsageError(f'--goals TASK:NUMBER, such as CR-1:100, not "{shorten(goals or "")}"')
     return task_named(name).name, int(number) if number else DIALOGUES
 
 
 class _Stage:
-    """Where one dialogue after the other is held; threads beside each other need one each.
+    """Where one dialogue after the other is held; threads in parallel need one each.
 
     `adapter` has a policy that is nobody's own code.
     """
@@ -193,7 +193,7 @@ class LiveSetting:
         return ending
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return whether the user got what was wanted."""
+        """Return whether the goal of the user was met."""
         return bool(trajectory.more["success"])
 
     def _answer_of(self, planned: Planned, stage: _Stage) -> Answer:

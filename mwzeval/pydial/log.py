@@ -65,7 +65,7 @@ class LogFile:
     def __init__(self, file: str | Path) -> None:
         if str(file).startswith(FORMER) or not str(file).endswith(".csv"):
             raise UsageError(
-                f'training is logged to a CSV file, FILE.csv, not "{shorten(str(file))}"'
+                f'the training log must be a CSV file, FILE.csv, not "{shorten(str(file))}"'
             )
         self._path, self._failed = Path(file), False
         self._written: set[tuple[str, ...]] = set()
@@ -88,7 +88,9 @@ class LogFile:
         known = {row[0] for row in self._written}
         for run in runs:
             if run in known:
-                message = f'the file has rows of another run "{shorten(run)}": name another file'
+                message = (
+                    f'the file contains rows of another run "{shorten(run)}": name another file'
+                )
                 raise InputError([Problem("other-run", message, file=str(self._path))])
 
     def add(self, rows: Iterable[Row]) -> None:
@@ -105,7 +107,7 @@ class LogFile:
             self._written.update(row[:3] for row in new)
         except OSError as error:
             self._failed = True
-            tell(f"{self._path} is not written any more ({error.strerror}); training goes on")
+            tell(f"{self._path} can no longer be written ({error.strerror}); training continues")
 
 
 class Played(Protocol):
@@ -151,9 +153,9 @@ class TrainingLog:
         if self._file is not None and not dialogues:
             self._file.check_new(name)
         if every < 1:
-            raise UsageError(f"training is logged every 1 or more dialogues, not {every}")
+            raise UsageError(f"the logging interval must be 1 or more dialogues, not {every}")
         if dialogues < 0:
-            raise UsageError(f"the number of dialogues is 0 or more, not {dialogues}")
+            raise UsageError(f"the number of dialogues must be 0 or more, not {dialogues}")
         self.rows: list[Row] = []
         self._name, self._every, self._dialogues = name, every, dialogues
         self._outcomes: list[Outcome] = []
@@ -183,7 +185,7 @@ class TrainingLog:
         """
         outcomes = [(each.success, each.exchanges, each.reward) for each in played]
         if not outcomes:
-            raise UsageError("a test has at least one dialogue")
+            raise UsageError("a test needs at least one dialogue")
         self._add(means_of("test", outcomes))
 
     def _add(self, numbers: Mapping[str, float]) -> None:

@@ -120,15 +120,14 @@ def adapter_for(
         return ActionPolicyAdapter(runner_with("neural", None), RandomPolicy())
     if not Path(name).exists():
         raise UsageError(
-            f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, or '
-            "the checkpoint of one that has learned: runs/CR-3/dqn/seed-0/model-004000.safetensors)"
+            f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, '
+            "or the checkpoint of a trained policy: "
+            "runs/CR-3/dqn/seed-0/model-004000.safetensors)"
         )
     origin, weights = read_checkpoint(name)
     preset = preset_named(origin.policy)
     if task_named(origin.task).domain != task.domain:
-        message = (
-            f"a checkpoint of task {origin.task}, which is not about the domain of {task.name}"
-        )
+        message = f"a checkpoint of task {origin.task}, which has another domain than {task.name}"
         raise InputError([Problem("other-checkpoint", message, file=name)])
     said = _goodbye_of(origin, name)
     runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)
@@ -147,7 +146,7 @@ def _goodbye_of(origin: Origin, file: str) -> str:
 
 
 PROMPT = "you> "
-HOW = "`?` explains what can be said; `bye` ends the dialogue, Ctrl-D leaves it uncounted."
+HOW = "Type `?` for help, `bye` to end the dialogue, Ctrl-D to leave without counting it."
 LONGEST_NUMBER = 10
 IN_A_ROW = 3
 """How many items of the menu stand in a line."""
@@ -220,7 +219,7 @@ def play_with_human(
         ending = hold_dialogue(user, lambda: system.answer, record, failures=())
     except (_UserLeftError, KeyboardInterrupt):
         simulation.d.ended = True
-        show("\nyou left; the dialogue does not count")
+        show("\nyou left; the dialogue is not counted")
         return None
     finally:
         simulation.make_user = None
@@ -270,7 +269,7 @@ def _understood(simulation: Simulation) -> str:
     """Return what the system has most probably heard, and how probably."""
     act, score = max(simulation.view.hypotheses, key=lambda pair: pair[1], default=(NULL, 1.0))
     if act == NULL:
-        return "   (nothing was understood)"
+        return "   (no act was recognized)"
     return f"   understood as {act} ({score:.2f})"
 
 
@@ -291,13 +290,13 @@ def _menu_text(options: tuple[Act, ...]) -> str:
 
 def _outcome_text(episode: Episode, goal: Goal, out_of_time: bool) -> str:
     many = "s" if episode.exchanges != 1 else ""
-    said = f"{episode.exchanges} exchange{many}, reward {episode.reward:g}"
+    said = f"{episode.exchanges} turn{many}, reward {episode.reward:g}"
     if episode.success:
-        return f"success: {goal.recommended} is what you wanted; {said}"
+        return f"success: {goal.recommended} satisfies your goal; {said}"
     if goal.recommended is None:
         why = "nothing was offered"
     elif missing := goal.unfilled():
-        why = f"you were not told: {', '.join(missing)}"
+        why = f"you did not get: {', '.join(missing)}"
     else:
-        why = f"{goal.recommended} is not what you wanted"
+        why = f"{goal.recommended} does not satisfy your goal"
     return f"no success, {why}{' in time' * out_of_time}; {said}"

@@ -34,8 +34,8 @@ class PyDial(Benchmark):
         words=Words("dialogue", "dialogues", "task"),
         headline=("success", "reward"),
         gates="success=90,reward=10",
-        no_runs="the runs of a policy are its seeds, which compare finds in a folder and resamples "
-        "together with their dialogues: give the folder of each policy, such as runs/CR-3/dqn",
+        no_runs="name the folder of each policy, such as runs/CR-3/dqn, instead of runs: "
+        "compare finds the seeds in it and resamples them together with their dialogues",
     )
     verbs: Mapping[str, OwnVerb] = {
         "pydial": OwnVerb(
@@ -77,7 +77,7 @@ class PyDial(Benchmark):
         from mwzeval.pydial.benchmark import live_setting
 
         if arguments.verb == "play":
-            raise UsageError("in PyDial you are the user with `mwzeval pydial play TASK`")
+            raise UsageError("use `mwzeval pydial play TASK` to be the user in PyDial")
         return live_setting(arguments)
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:

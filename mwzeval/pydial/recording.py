@@ -175,7 +175,7 @@ NOT_IN_IDS = re.compile(r"[^\w-]")
 
 
 def dataset_name(task: str) -> str:
-    """Return what the data set of a task is called in the folder of a behaviour: `CR-3-v0`."""
+    """Return what the data set of a task is called in the folder of a behavior: `CR-3-v0`."""
     return f"{NOT_IN_IDS.sub('-', task)}-v{VERSION}"
 
 
@@ -187,7 +187,7 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
     `DependencyError` without Minari, `MwzevalError` where it cannot be written.
     """
     if dialogues < 1:
-        raise UsageError(f"the number of dialogues is 1 or more, not {dialogues}")
+        raise UsageError(f"the number of dialogues must be 1 or more, not {dialogues}")
     required("h5py", EXTRA, "data sets need h5py")
     required("minari", EXTRA, "data sets need Minari")
     from minari.dataset.minari_storage import MinariStorage
@@ -236,13 +236,13 @@ def _reserve(file: Path, size: int) -> None:
 
 
 def check_new(output: str | Path, behaviours: Iterable[Behaviour]) -> None:
-    """Raise `UsageError` that names all data sets of these behaviours that are there already."""
+    """Raise `UsageError` that names all data sets of these behaviors that are there already."""
     folders = [Path(output, behaviour.dataset) for behaviour in behaviours]
     there = [str(folder) for folder in folders if folder.exists()]
     if there:
-        verb, them = ("is", "it") if len(there) == 1 else ("are", "them")
+        verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
         raise UsageError(
-            f"{', '.join(there)} {verb} there already: remove {them}, or name another folder"
+            f"{', '.join(there)} {verb} already: remove {them}, or name another folder"
         )
 
 
@@ -265,7 +265,7 @@ def _specification(task: Task, behaviour: Behaviour, seed: int) -> Any:
 
 
 def _metadata(name: str, task: Task, behaviour: Behaviour, seed: int) -> dict[str, Any]:
-    turns = " (dialogue by dialogue in turn: handcrafted, random)" * (behaviour.name == MIXED)
+    turns = " (handcrafted and random, in alternate dialogues)" * (behaviour.name == MIXED)
     return {
         "dataset_id": name,
         "minari_version": READABLE_FROM,
@@ -273,7 +273,7 @@ def _metadata(name: str, task: Task, behaviour: Behaviour, seed: int) -> dict[st
         "author": {"mwzeval"},
         "description": (
             f"Dialogues in PyDial's task {task.name} with the policy {behaviour.name}{turns}, "
-            f"recorded with seed {seed}; infos have the masks."
+            f"recorded with seed {seed}; infos contain the masks."
         ),
         "requirements": [f"mwzeval>={__version__}", "gymnasium>=1.1"],
         OWN_KEY: {

@@ -171,11 +171,11 @@ def read_results(
         if not folder.is_dir():
             raise UsageError(f"there is no folder {output}")
         of = "" if seeds is None else " with these seeds"
-        raise UsageError(f"{output} holds no tests of a benchmark run{of} (`mwzeval pydial run`)")
+        raise UsageError(f"{output} contains no tests of a run{of} (`mwzeval pydial run`)")
     findings.check()
     for (task, policy, dialogues), of_seed in episodes.items():
         if len(set(map(len, of_seed.values()))) > 1:
-            message = f"the tests after {dialogues} dialogues are not of the same size in all seeds"
+            message = f"the tests after {dialogues} dialogues have different sizes across seeds"
             findings.of_file(str(folder / task / policy)).warning("unequal-seeds", message)
     tests = {key: tests_of_seeds(key, of_seed) for key, of_seed in episodes.items()}
     return Results(tests, settings, folder, times)

@@ -273,7 +273,7 @@ def plan_of_run(output: str | Path) -> dict[str, Any]:
         former = any(folder.glob("*/*/seed-*/model-*.npz"))
         raise UsageError(
             f"{output} has no policies of a run (`mwzeval pydial run`)"
-            + "; those of an earlier version, model-*.npz, are not read" * former
+            + "; models of an earlier version, model-*.npz, cannot be read" * former
         )
     if dialogues:
         plan["dialogues"] = dialogues

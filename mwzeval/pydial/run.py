@@ -74,9 +74,9 @@ def run(
     """
     jobs = planned(tasks, policies, **plan)
     if log_every < 1:
-        raise UsageError(f"training is logged every 1 or more dialogues, not {log_every}")
+        raise UsageError(f"the logging interval must be 1 or more dialogues, not {log_every}")
     if processes is not None and processes < 0:
-        raise UsageError(f"the number of processes is 0 or more, not {processes}")
+        raise UsageError(f"the number of processes must be 0 or more, not {processes}")
     if client is None:
         # Errors in the data are raised before there are any files.
         for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
@@ -244,7 +244,7 @@ def planned(
 
     `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `dialogues`
     are the numbers of training dialogues after which `tests` dialogues are played. `seeds` is a
-    number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program.
+    number of seeds, from 0 on, or the seeds. `legacy` has the errors of the published program.
     `goodbye` is who ends dialogues where no mask allows it (environments 2 and 4): "policy" (as the
     published program, default with `legacy`) or "user" (default without). `data` is the folder of
     the domains' files; `ontology` and `entities` are those of a domain of one's own, whose tasks
@@ -255,7 +255,7 @@ def planned(
     """
     if isinstance(seeds, int) and seeds > MOST_SEEDS:
         raise UsageError(
-            f"the number of seeds is {MOST_SEEDS:,} at most, not {shorten(str(seeds))}"
+            f"the number of seeds must be at most {MOST_SEEDS:,}, not {shorten(str(seeds))}"
         )
     checkpoints = tuple(sorted(set(dialogues)))
     chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
@@ -272,12 +272,12 @@ def planned(
         raise UsageError(*problems)
     if not checkpoints or checkpoints[0] < 1:
         given = f", not {checkpoints[0]}" if checkpoints else ""
-        raise UsageError(f"the numbers of training dialogues are 1 or more{given}")
+        raise UsageError(f"the numbers of training dialogues must be 1 or more{given}")
     if not chosen_seeds:
-        raise UsageError("the number of seeds is 1 or more")
+        raise UsageError("the number of seeds must be 1 or more")
     check_seeds(*chosen_seeds)
     if tests < 1:
-        raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
+        raise UsageError(f"the number of test dialogues must be 1 or more, not {tests}")
     place = None if data is None else str(data)
     who = goodbye_of(goodbye, legacy=legacy)
     return tuple(
@@ -294,7 +294,7 @@ def _plan_text(jobs: Sequence[Job], done: int, folder: Path) -> str:
     text = f"{len(jobs):,} job{'s' * (len(jobs) != 1)} "
     text += f"(tasks × policies × seeds: {' × '.join(map(str, sizes))}), "
     text += f"{sum(job.work for job in jobs):,} dialogues"
-    return text + f"; {done:,} jobs are done already in {folder}" * (done > 0)
+    return text + f"; {done:,} jobs are already done in {folder}" * (done > 0)
 
 
 def _unknown(name: str, find: Callable[[str], object]) -> list[str]:
@@ -334,7 +334,7 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     problems = [
         Problem(
             "other-run",
-            f"the folder holds a run with {_noted(found, key)}, this one has "
+            f"the folder contains a run with {_noted(found, key)}, but this run has "
             f"{_noted(settings, key)}: use another folder",
             file=str(place),
         )

@@ -38,11 +38,12 @@ OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"
 NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"
 FAILED = {AGENT_ERROR: "agent-error", USER_ERROR: "user-error"}
 MEANINGS = {
-    OUT_OF_TIME: "The exchanges ran out.",
-    NO_OFFER: "No entity was named in the end.",
-    UNANSWERED: "The slot was asked for and never told.",
-    WRONG_OFFER: "All was told, of an entity that does not fit.",
-    ENDED: "Somebody said goodbye, and the goal is not known.",
+    OUT_OF_TIME: "The dialogue reached the maximum number of turns.",
+    NO_OFFER: "The system offered no entity at the end.",
+    UNANSWERED: "The system never gave a requested slot.",
+    WRONG_OFFER: "The system gave all requested slots, but for an entity that does not satisfy the "
+    "goal.",
+    ENDED: "The dialogue was ended before the goal was met.",
     FAILED[AGENT_ERROR]: "The agent of a live dialogue failed.",
     FAILED[USER_ERROR]: "The user of a live dialogue failed.",
 }
@@ -159,7 +160,7 @@ class ScoredEpisodes:
     few_seeds: bool = False
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the scores with their signatures and rows, and intervals when it is said how."""
+        """Return the scores with their signatures and rows, and intervals if requested."""
         scores = self.scored_table.scores(None if self.few_seeds else resampling)
         return Report(
             metrics={BENCHMARK: _plain(scores)},
@@ -275,18 +276,20 @@ def _block(records: Sequence[Record], notes: Findings) -> int:
     if not others:
         return 1
     if any(other != first for other in others):
-        message = "seeds differ in tasks or dialogues: intervals take dialogues as independent"
+        message = "seeds differ in tasks or dialogues, so intervals assume independent dialogues"
         notes.warning("unequal-seeds", message)
         return 1
     block = sum(first.values())
     if block > 1 and len(sizes) < FEW_SEEDS:
         message = (
-            f"{len(sizes)} seeds say little about others, so no interval is shown (--independent "
-            "has those of other dialogues of the same seeds)"
+            f"{len(sizes)} seeds are too few for an interval (--independent shows intervals over "
+            "dialogues of the same seeds)"
             if len(sizes) < FEWEST_RUNS
-            else f"intervals and tests resample {len(sizes)} seeds, which is few: intervals are "
-            "somewhat too narrow, and small p values out of reach (`mwzeval pydial table` has t "
-            "intervals)"
+            else (
+                f"intervals and tests resample only {len(sizes)} seeds: intervals are "
+                "slightly too narrow, and small p values cannot be reached (`mwzeval pydial "
+                "table` prints t intervals)"
+            )
         )
         notes.warning("few-seeds", message)
     return block
@@ -335,22 +338,20 @@ def _reasons(record: Record) -> Iterator[Reason]:
     requests = record.requests
     if record.failed is not None:
         side = "the agent" if record.failed == AGENT_ERROR else "the user"
-        yield reason(
-            FAILED[record.failed], f"{side} failed: {record.problem or 'it did not say how'}"
-        )
+        yield reason(FAILED[record.failed], f"{side} failed: {record.problem or 'no reason given'}")
         return
     late = record.out_of_time or exchanges >= record.task.max_exchanges
     if late:
-        yield reason(OUT_OF_TIME, f"it was not reached within {exchanges} exchanges")
+        yield reason(OUT_OF_TIME, f"the goal was not met within {exchanges} turns")
     if requests is None:
         if not late:
-            yield reason(ENDED, f"somebody said goodbye after {exchanges} exchanges")
+            yield reason(ENDED, f"the dialogue was ended after {exchanges} turns")
     elif requests.get(NAME) is None:
-        yield reason(NO_OFFER, "nothing was offered, or the last offer was taken back")
+        yield reason(NO_OFFER, "nothing was offered, or the last offer was withdrawn")
     else:
         missing = [slot for slot, answer in requests.items() if answer is None]
         for slot in missing:
-            yield reason(f"{UNANSWERED}:{slot}", f"{slot} was never told")
+            yield reason(f"{UNANSWERED}:{slot}", f"{slot} was never given")
         if not missing:
             name = requests[NAME]
-            yield reason(WRONG_OFFER, f"{name} does not satisfy what was wanted in the end")
+            yield reason(WRONG_OFFER, f"{name} does not satisfy the final goal")

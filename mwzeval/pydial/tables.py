@@ -1,4 +1,4 @@
-"""Tables of runs beside the paper's: policies of one run, each policy in several runs, retests.
+"""Tables of runs next to the paper's: policies of one run, each policy in several runs, retests.
 
 Tests are corrected by Holm's method over a whole table, which is one figure after one number of
 training dialogues: those against the paper by themselves, and those against the best learned policy
@@ -49,30 +49,34 @@ TRAINED = "*"
 REWARD_OF_A_PERCENT = 0.2
 """What a success rate that is higher by 1 % adds to the mean reward, at least."""
 NOTE_ON_SEEDS = (
-    "± reaches to the ends of the 95 % interval over seeds: Student's t, and in rows of IQM, the "
-    "interquartile mean over tasks and seeds, the stratified bootstrap (Agarwal et al., 2021)."
+    "±: half the width of the 95 % interval over seeds (Student's t; in rows of IQM, the "
+    "interquartile mean over tasks and seeds, the larger half of the stratified bootstrap "
+    "interval of Agarwal et al., 2021)."
 )
-NOTE_ON_LEARNED = "The best of a row is the best learned policy."
+NOTE_ON_LEARNED = "Bold or *: the best learned policy of a row."
 NOTE_ON_BEST = (
-    f"{ALIKE} does not differ significantly from the best learned policy of the row (paired t test "
-    "over seeds, Holm's correction over the table)."
+    f"{ALIKE}: not significantly different from the best learned policy of the row (paired t "
+    "test over seeds, Holm's correction over the table)."
 )
 NOTE_ON_PAPER = (
-    "▲ ▼: significantly above, below the paper's figure, which stands behind the policy's own "
-    "(t test of two means with Holm's correction over the table; the paper's is over 10 seeds, "
-    "whose spread is not published and taken to be that of ours)."
+    "▲ ▼: significantly above or below the paper's score, which follows the policy's own (t "
+    "test of two means, Holm's correction over the table; the paper's scores are means of 10 "
+    "seeds, and their unpublished standard deviation is assumed to equal ours)."
 )
 NOTE_ON_FEW = (
-    f"{FEW} fewer than {FEWEST_SEEDS} seeds: no interval and no tests, differences may be luck."
+    f"{FEW} fewer than {FEWEST_SEEDS} seeds: no intervals and no tests; differences may be due "
+    "to chance."
 )
-NOTE_ON_NUMBERS = "(n): the number of seeds, where it differs."
+NOTE_ON_NUMBERS = "(n): the number of seeds, if it differs."
 NOTES_ON_GOODBYES: Mapping[Goodbye, str] = {
-    "user": "In environments 2 and 4 learned policies leave goodbyes to the user (`--goodbye`).",
-    "policy": "In environments 2 and 4 learned policies may say goodbye at any time (`--goodbye`).",
+    "user": "In environments 2 and 4 only the user ends dialogues of learned policies "
+    "(`--goodbye`).",
+    "policy": "In environments 2 and 4 learned policies may end the dialogue at any time "
+    "(`--goodbye`).",
 }
-NOTE_ON_RUNS = "Columns are not ranked: what they differ in changes the tasks, too."
-NOTE_ON_TABLE_8 = "In brackets the paper's Table 8."
-NOTE_ON_MEANS = "Mean over seeds ± the reach of the 95 % t interval."
+NOTE_ON_RUNS = "Columns are not ranked, because their settings also change the tasks."
+NOTE_ON_TABLE_8 = "In brackets: the paper's Table 8."
+NOTE_ON_MEANS = "Mean over seeds ± half the width of the 95 % t interval."
 NOTE_ON_TRAINED = f"{TRAINED} in the task of training, with its errors and users."
 
 

@@ -123,9 +123,7 @@ def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
     for known in GOODBYES:
         if said == known:
             return known
-    raise UsageError(
-        f'who says goodbye? "{shorten(str(said))}" is not one of {", ".join(GOODBYES)}'
-    )
+    raise UsageError(f'goodbye: "{shorten(str(said))}" is not one of {", ".join(GOODBYES)}')
 
 
 OWN = "Own-"
@@ -183,7 +181,7 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
     rate = task.error_rate if errors is None else round(errors, 4)
     who = task.user_model if user is None else user
     if not 0 <= rate <= 1:
-        raise UsageError(f"the rate of errors is from 0 to 100 %, not {100 * rate:g} %")
+        raise UsageError(f"the error rate must be from 0 to 100 %, not {100 * rate:g} %")
     if who not in USERS and not who.startswith(OWN_USER):
         raise UsageError(unknown("users", who, USERS, f", or {OWN_USER}…"))
     name = base.name

@@ -1,4 +1,4 @@
-"""The behaviour of simulated users: 26 probabilities, drawn for every dialogue from ranges.
+"""The behavior of simulated users: 26 probabilities, drawn for every dialogue from ranges.
 
 The ranges are those of the benchmark or of a JSON file.
 
@@ -197,7 +197,7 @@ def _problems(plain: Any, file: str) -> Iterator[Problem]:
         yield wrong('expected an object of ranges, such as {"greeting": [0.3, 0.7]}')
         return
     for key in plain.repeated if isinstance(plain, RepeatedKeys) else ():
-        yield wrong("given more than once", key)
+        yield wrong("repeated", key)
     known = (*STANDARD, PATIENCE_KEY)
     right = set()
     for key, pair in plain.items():
@@ -205,7 +205,7 @@ def _problems(plain: Any, file: str) -> Iterator[Problem]:
         least = 1 if key == PATIENCE_KEY else 0
         what = f"whole numbers from 1 to {most}" if key == PATIENCE_KEY else "probabilities"
         if key not in known:
-            yield wrong(f"no parameter of users{did_you_mean(key, known)}", key)
+            yield wrong(f"unknown user parameter{did_you_mean(key, known)}", key)
         elif (
             not isinstance(pair, list)
             or len(pair) != 2
@@ -221,7 +221,7 @@ def _problems(plain: Any, file: str) -> Iterator[Problem]:
             highest = sum((plain[key] if key in right else STANDARD[key])[1] for key in pair)
             if highest > 1:
                 yield wrong(
-                    f"of {' and '.join(pair)} one may happen: together they are up to "
-                    f"{highest:g}, which is more than 1",
+                    f"of {' and '.join(pair)} exclude each other, but their sum can reach "
+                    f"{highest:g}, more than 1",
                     pair[0],
                 )

@@ -81,7 +81,7 @@ def checked_act(answer: Any, example: str = "request(area)") -> Act:
         or not _are_texts((act.name,))
     ):
         raise AnswerError(
-            f"an act has a name and at most {MOST_ITEMS} items of slot and value, found "
+            f"an act must have a name and at most {MOST_ITEMS} pairs of slot and value, found "
             f"{shorten(repr(answer))}"
         )
     return act
@@ -201,9 +201,9 @@ def spoken_act(act: Act, ontology: Ontology) -> Act:
     _check_name(act.name)
     items = tuple(Item("", DONTCARE) if item == Item(DONTCARE) else item for item in act.items)
     if act.name in NEEDS_ITEMS and not items:
-        raise UsageError(f"{act.name}() says nothing without a slot: {_examples(ontology)}")
+        raise UsageError(f"{act.name}() needs a slot: {_examples(ontology)}")
     if items and act.name not in WITH_VALUES | {"request"}:
-        raise UsageError(f"{act.name}() has nothing in its brackets")
+        raise UsageError(f"{act.name}() takes no arguments")
     for item in items:
         _check_item(act.name, item, ontology)
     return Act(act.name, items)
@@ -211,7 +211,7 @@ def spoken_act(act: Act, ontology: Ontology) -> Act:
 
 def _examples(ontology: Ontology) -> str:
     slot, value = _constraint(ontology)
-    return f'acts look like inform({slot}="{value}"), request({_fact(ontology)}) or bye()'
+    return f'acts have the form inform({slot}="{value}"), request({_fact(ontology)}) or bye()'
 
 
 def _constraint(ontology: Ontology) -> tuple[str, str]:
@@ -243,12 +243,12 @@ def _check_item(name: str, item: Item, ontology: Ontology) -> None:
     if value is None:
         if name not in ("request", "hello"):
             raise UsageError(
-                f'{name}({slot}) lacks a value: {name}({slot}="…"); `? {slot}` lists them'
+                f'{name}({slot}) needs a value: {name}({slot}="…"); `? {slot}` lists the values'
             )
         return
     values = (ontology.entity_type,) if slot == TYPE else ontology.informable.get(slot)
     if values is None:
-        raise UsageError(f"{slot} has no values to say; ask for it: request({slot})")
+        raise UsageError(f"{slot} has no values to inform; request it: request({slot})")
     if value not in (*values, DONTCARE):
         hint = did_you_mean(value, values)
         raise UsageError(f'{slot} is never "{shorten(value)}"{hint}; `? {slot}` lists its values')
@@ -262,7 +262,7 @@ def values_text(slot: str, ontology: Ontology) -> str:
             f'unknown slot "{shorten(slot)}"{did_you_mean(slot, known)} ({_row(known)})'
         )
     if slot not in ontology.informable:
-        return f"{slot} has no list of values; ask for it: request({slot})"
+        return f"{slot} has no list of values; request it: request({slot})"
     return f"{slot}: {_row((*ontology.informable[slot], DONTCARE))}"
 
 
@@ -271,12 +271,14 @@ def help_text(ontology: Ontology) -> str:
     slot, value = _constraint(ontology)
     return "\n".join(
         (
-            f"say a number of the menu, or an act: {_row(SPOKEN)} (or yes, no)",
+            f"type a number of the menu, or an act: {_row(SPOKEN)} (or yes, no)",
             f"constraints: {_row(ontology.constraint_slots)}; `? SLOT` lists the values",
-            f"to ask for: {_row(ontology.only_requestable)}",
-            f'inform({slot}="{value}"): this is wanted; inform({slot}!="{value}"): anything else',
-            "inform(dontcare): no preference about what was just asked",
-            f"request({_fact(ontology)}): ask; bye: end it; Ctrl-D: leave, and it does not count",
+            f"slots to request: {_row(ontology.only_requestable)}",
+            f'inform({slot}="{value}"): require this value; inform({slot}!="{value}"): any other '
+            "value",
+            "inform(dontcare): no preference for the slot that was just requested",
+            f"request({_fact(ontology)}): request a slot; bye: end the dialogue; Ctrl-D: leave "
+            "without counting it",
         )
     )
 
@@ -288,7 +290,7 @@ def _row(words: tuple[str, ...]) -> str:
 Make = Callable[[UserState, Task, Planned, Record], User]
 OFFERED = ("goal", "domain", "task", "rng", "seed", "dialogue")
 ANSWER = "answer"
-A_USER = "a user is a class whose objects have answer(act), or a function respond(acts)"
+A_USER = "a user must be a class whose objects have answer(act), or a function respond(acts)"
 EXAMPLE = "inform(area=north)"
 
 
@@ -375,7 +377,8 @@ def _checked(goal: Goal) -> Goal:
     )
     if not fine:
         raise AnswerError(
-            f"the goal of a user has constraints, a list of items, and requests, among them {NAME}"
+            "the goal of a user must have constraints (a list of items) and requests (including "
+            f"{NAME})"
         )
     return Goal(list(constraints), dict(requests))
 
@@ -482,7 +485,7 @@ KNOWN = f"{AGENDA}, openai:MODEL, or package.module:Name, file.py:Name"
 class RunUsers:
     """The users of all dialogues of a run, by their name.
 
-    `options` are those of a model. `trusts` tells whether they are nobody's own code, `waits`
+    `options` are those of a model. `trusts` says whether they are nobody's own code, `waits`
     whether a server is asked. Raises `UsageError` for an unknown name, `MwzevalError` for a prompt.
     """
 

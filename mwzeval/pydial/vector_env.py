@@ -143,7 +143,7 @@ def vector_class() -> Any:
             over = batch.flags("ended")
             if over.any() and (self.autoreset_mode == AutoresetMode.DISABLED or not self._begun):
                 raise UsageError(
-                    f"dialogue {np.flatnonzero(over)[0]} is over, or was never begun: call `reset` "
+                    f"dialogue {np.flatnonzero(over)[0]} is over or has not begun: call `reset` "
                     f'first (in mode DISABLED with `options["{RESET_MASK}"]`)'
                 )
             batch.step(self._checked(actions, over), over)
@@ -192,7 +192,7 @@ def vector_class() -> Any:
             return checked
 
         def _info(self, shown: Mask) -> Info:
-            """Return what is known beside vectors, and (`_key`) in which environments."""
+            """Return what is known next to vectors, and (`_key`) in which environments."""
             batch = self.batch
             info: Info = {
                 "exchange": np.where(shown, batch.dialogues["exchange"], 0),
@@ -232,9 +232,9 @@ def _reset_mask(options: dict[str, Any] | None, number: int) -> Mask:
         return np.ones(number, dtype=np.bool_)
     which = options[RESET_MASK]
     if not isinstance(which, np.ndarray) or which.dtype != np.bool_ or which.shape != (number,):
-        raise UsageError(f'"{RESET_MASK}" must be an array of {number} truth values')
+        raise UsageError(f'"{RESET_MASK}" must be an array of {number} booleans')
     if not which.any():
-        raise UsageError(f'"{RESET_MASK}" names no environment')
+        raise UsageError(f'"{RESET_MASK}" selects no environment')
     return which
 
 

@@ -115,17 +115,19 @@ def new_figure(
                 warnings.simplefilter("always")
                 figure.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
             missing = set()
-            for of in caught:
-                if match := re.match(r"Glyph (\d+) .*missing from", str(of.message)):
+            for warning in caught:
+                if match := re.match(r"Glyph (\d+) .*missing from", str(warning.message)):
                     missing.add(chr(int(match[1])))
                 else:
-                    warnings.warn_explicit(of.message, of.category, of.filename, of.lineno)
+                    warnings.warn_explicit(
+                        warning.message, warning.category, warning.filename, warning.lineno
+                    )
             if missing:
                 message = (
-                    "the figure has characters that no font here can draw "
-                    f"({shorten(''.join(sorted(missing)), 12)}): install one that has them (for "
-                    "Chinese, Noto Sans CJK: on Debian the package fonts-noto-cjk), and draw it "
-                    "again"
+                    "no installed font has the characters "
+                    f"{shorten(''.join(sorted(missing)), 12)}: install a font that has them (for "
+                    "Chinese, Noto Sans CJK: on Debian the package fonts-noto-cjk) and draw the "
+                    "figure again"
                 )
                 warnings.warn(MwzevalWarning(message), stacklevel=2)
             return content.getvalue()
@@ -158,7 +160,7 @@ def whole_range(values: Iterable[float], unit: str) -> tuple[float, float]:
 
 
 def _axis_label(unit: str, lower_is_better: bool) -> str:
-    return ", ".join(filter(None, (unit, "less is better" * lower_is_better)))
+    return ", ".join(filter(None, (unit, "lower is better" * lower_is_better)))
 
 
 def _title(label: str, setting: str, between: str) -> str:
@@ -171,7 +173,7 @@ def _number(value: float, places: int) -> str:
 
 INCHES_A_LETTER = 0.055
 ROOMY = 2.3
-"""Inches that panels need, beside the names, for a third label on their axes."""
+"""Inches that panels need, next to the names, for a third label on their axes."""
 
 POINT: Mapping[str, Any] = {
     "color": COLOURS[0],
@@ -267,8 +269,8 @@ def _draw_scores(
     for row, score in scores.items():
         if limits != (None, None) and not low <= score.value <= high:
             raise UsageError(
-                f"{score.label} {texts[row]} is not between {low:g} and {high:g}: choose "
-                "other ends of the axis (--from, --to), or other scores (--scores)"
+                f"{score.label} {texts[row]} is not between {low:g} and {high:g}: change the "
+                "ends of the axis (--from, --to) or select other scores (--scores)"
             )
     axes.set_xlim((high, low) if first.lower_is_better else (low, high))
     axes.set_xlabel(_axis_label(first.unit, first.lower_is_better))
@@ -318,13 +320,13 @@ def plot_parts(
             first = next(s for system in compared for s in system.scores if s.name == name)
             rows = []
             for system in compared:
-                values = {of.scope: of.value for of in system.scores if of.name == name}
+                values = {score.scope: score.value for score in system.scores if score.name == name}
                 rows.append((system.name, [values.get(scope, math.nan) for scope in scopes]))
             title = _title(first.label, group.setting, ", ")
             look = (first.places, first.unit, first.lower_is_better)
             maps.append(_HeatMap(title, columns, rows, *look))
     if not maps:
-        raise UsageError(f"no score was computed by {words.scope}: there is nothing to draw")
+        raise UsageError(f"no score has values by {words.scope}: there is nothing to draw")
     return _plot_maps(maps, format_name=format_name, width=width)
 
 
@@ -353,7 +355,10 @@ def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> b
         n_rows = [len(map_.rows) for map_ in maps]
         panels = list(figure.subplots(len(maps), 1, squeeze=False, height_ratios=n_rows).flat)
         for unit, lower_is_better in kinds:
-            like = [(of.unit, of.lower_is_better) == (unit, lower_is_better) for of in maps]
+            like = [
+                (heat_map.unit, heat_map.lower_is_better) == (unit, lower_is_better)
+                for heat_map in maps
+            ]
             shown = list(compress(zip(panels, maps, strict=True), like))
             numbers = (number for _, map_ in shown for _, row in map_.rows for number in row)
             ends = whole_range(numbers, unit)
@@ -402,7 +407,7 @@ def plot_reasons(
     """
     kinds = kinds_of(systems)
     if not kinds:
-        raise UsageError("nothing was lost for a reason: there is nothing to draw")
+        raise UsageError("no failure has a reason: there is nothing to draw")
     labels = labels_of(systems)
     rows: dict[str, list[tuple[str, list[float]]]] = {}
     for kind in kinds:
@@ -412,7 +417,7 @@ def plot_reasons(
                 for system, count in zip(systems, kind.counts, strict=True)
             ]
             if any(count > 0 for count in counts):
-                title = f"{labels.get(kind.outcome, kind.outcome)} lost"
+                title = f"{labels.get(kind.outcome, kind.outcome)} failed"
                 rows.setdefault(_title(title, group.setting, "\n"), []).append((kind.code, counts))
     for lines in rows.values():
         lines.sort(key=lambda line: -sum(count for count in line[1] if count > 0))

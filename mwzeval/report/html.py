@@ -47,7 +47,7 @@ SCRIPTS = ("page", "elements", "data", "list", "item", "main")
 
 COMPRESSION = 6
 """The level of gzip; 9 takes half as much time again for 2 % of the size."""
-PLAIN_KEYS = {"said": "as requested", "taken_as": "read as"}
+PLAIN_KEYS = {"said": "as specified", "taken_as": "read as"}
 """Keys of `meta` → words for people, where the key itself would be misread."""
 FOLDER = Path(__file__).parent / "page"
 
@@ -72,15 +72,17 @@ def to_html(
     words = words or Words()
     kinds = kinds_of(systems)
     intervals = [s.interval for system in systems for s in system.scores if s.interval]
-    methods = dict.fromkeys(f"{100 * of.confidence:g} % {of.method}" for of in intervals)
-    alone = ", of each system by itself" * (len(systems) > 1)
+    methods = dict.fromkeys(
+        f"{100 * interval.confidence:g} % {interval.method}" for interval in intervals
+    )
+    alone = ", computed for each system separately" * (len(systems) > 1)
     comparison = compared if isinstance(compared, Comparison) else None
     sentences: list[str] = []
     if comparison is not None:
         sentences += [*about_units(comparison), *about_tests(comparison)]
         if any(measure.is_alike(entry, comparison.level) for measure, entry in comparison.entries):
             pairs = " (all pairs of a table, Holm's correction)" * (comparison.pairs > 1)
-            sentences.append(f"{ALIKE}: does not differ significantly from the best{pairs}")
+            sentences.append(f"{ALIKE}: not significantly different from the best{pairs}")
     alerts: dict[str, list[int]] = {}
     for at, system in enumerate(systems):
         for text in conditions(system.warnings):
@@ -382,7 +384,10 @@ def _signatures_of(systems: Sequence[ScoredSystem]) -> dict[str, dict[str, None]
         for score in system.scores:
             found.setdefault(score.signature, {})[_letter_of(place)] = None
     metrics = list(dict.fromkeys(signature.metric for signature in found))
-    return {str(of): found[of] for of in sorted(found, key=lambda of: metrics.index(of.metric))}
+    return {
+        str(signature): found[signature]
+        for signature in sorted(found, key=lambda signature: metrics.index(signature.metric))
+    }
 
 
 def _histograms(

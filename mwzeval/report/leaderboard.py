@@ -111,7 +111,9 @@ class LeaderboardTable:
         """Return the figures of systems with their names, line by line as they are shown."""
         order = [column.name for column in self.columns]
         systems = [row for row in self.rows if row.kind != "reference"]
-        found = [(row, n, of) for row in systems for n, of in row.figures.items() if n in order]
+        found = [
+            (row, n, figure) for row in systems for n, figure in row.figures.items() if n in order
+        ]
         return sorted(found, key=lambda item: order.index(item[1])) if self.transposed else found
 
     def record(self, row: LeaderboardRow, name: str, figure: Figure) -> dict[str, Any]:

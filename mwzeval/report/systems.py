@@ -18,8 +18,8 @@ class ScoredSystem:
     """A system with its scores.
 
     `meta` says what was scored and how, in any nesting of mappings; a key `note` is a sentence for
-    the top of the page. `figures` are tables of totals beside the scores, and `references` names
-    what is scored beside the system, as in a `Report`.
+    the top of the page. `figures` are tables of totals next to the scores, and `references` names
+    what is scored next to the system, as in a `Report`.
     """
 
     name: str
@@ -81,7 +81,9 @@ def labels_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
 
 def comparable_in(systems: Sequence[ScoredSystem], name: str) -> Sequence[Group]:
     """Return the groups of systems that can be compared in a score; all systems where it is one."""
-    found = ((of.name, [s.signature for s in of.scores if s.name == name]) for of in systems)
+    found = (
+        (system.name, [s.signature for s in system.scores if s.name == name]) for system in systems
+    )
     signed = {system: signatures[0] for system, signatures in found if signatures}
     groups = groups_of(signed) if signed else ()
     return groups if len(groups) > 1 else [Group(tuple(system.name for system in systems))]
@@ -101,7 +103,7 @@ class Kind:
     details: tuple[Kind, ...] = ()
 
     def occurs_in(self, places: Collection[int]) -> bool:
-        """Tell whether it occurs in a system at one of the places."""
+        """Return whether it occurs in a system at one of the places."""
         return any(self.counts[place] for place in places)
 
 

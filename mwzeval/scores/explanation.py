@@ -1,6 +1,6 @@
-"""Why a unit scored as it did: what a benchmark says of a unit, and how a terminal shows it.
+"""Explanations of scored units: what a benchmark reports about a unit, and how a terminal shows it.
 
-Nothing here knows a benchmark. Each turns a scored unit into an `Explanation`; texts are plain and
+This module knows no benchmark. A benchmark returns an `Explanation` of a unit; texts are plain and
 may come from anybody, so whoever shows them (here and in the page) escapes them.
 """
 
@@ -37,12 +37,12 @@ USER, SYSTEM = "user", "system"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a 0/1 outcome was lost.
+    """Why a 0/1 outcome failed.
 
-    `code` is a kind, perhaps with a detail behind a colon (`never-gave:phone`); `outcome` what was
-    lost (`inform`); `scope` the part of the unit concerned (a domain); `turn` where it was lost,
-    from 0, None when no single turn did it; `text` says it in a sentence. `evidence` is the label
-    of the facts with which a turn shows that it was not lost; empty for any fact.
+    `code` is a kind, perhaps with a detail behind a colon (`never-gave:phone`); `outcome` is
+    the failed outcome (`inform`); `scope` is the part of the unit (a domain); `turn` is the turn of
+    the failure, from 0, None if no single turn caused it; `text` is the reason as a sentence.
+    `evidence` is the label of the facts that show in a turn that it passed; empty for any fact.
     """
 
     code: str
@@ -59,8 +59,7 @@ class Reason:
 
 
 MISSING, SPURIOUS, WRONG = "missing", "spurious", "wrong"
-"""Labels of facts that tell what is wrong with a prediction, or what such labels end in: `user
-acts, missing`."""
+"""Labels of facts about errors in a prediction, or ends of such labels: `user acts, missing`."""
 
 
 class Fact(NamedTuple):
@@ -86,7 +85,7 @@ class Claim:
     verdict: str
 
     def note(self) -> str:
-        """Return what is to be read beside the words."""
+        """Return what is to be read next to the words."""
         raise NotImplementedError
 
 
@@ -110,17 +109,17 @@ class TurnView(NamedTuple):
 
 
 CANNOT_BE = -2
-"""In place of a turn: a line of the goal that could not be met, so that nothing is lost by it."""
+"""In place of a turn: a line of the goal that could not be met, which is not a failure."""
 NOT_JUDGED = -3
 """In place of a turn: a line of the goal for which the system did nothing that can be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A unit with its outcomes, `outcomes[scope][name]`, and why the lost ones were lost.
+    """A unit with its outcomes, `outcomes[scope][name]`, and the reasons of the failed ones.
 
-    The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None where it
-    was not asked for (Success of a domain when Inform has failed). `reached` has the turn from
+    The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it
+    does not apply (Success of a domain when Inform has failed). `reached` has the turn from
     which on each line of the `goal` is met, None for one that never is, `CANNOT_BE` for one that
     nobody could meet, `NOT_JUDGED` for one without anything to judge. It is None where nobody
     knows.
@@ -174,7 +173,7 @@ Pair = tuple[Explanation, Explanation]
 
 
 class OutcomeCounts(NamedTuple):
-    """How many units two systems kept or lost: only the first lost it (`lost`), only the second."""
+    """The number of units that failed with only the first of two systems (`lost`), and so on."""
 
     outcome: str
     lost: int
@@ -197,7 +196,7 @@ class TurnOfOther(NamedTuple):
 
 
 class LostToOther(NamedTuple):
-    """A unit of which a system lost an outcome that another one kept.
+    """A unit in which a system failed an outcome that another system passed.
 
     `reasons` are those of the outcome, or all where it has none of its own; `instead` is what the
     other system did there.
@@ -222,14 +221,21 @@ def with_reason(
     known = {reason.code for explanation in explanations for reason in explanation.reasons}
     if code not in {*kinds, *known, *(each.partition(":")[0] for each in known)}:
         raise UsageError(unknown("reason", code, [*sorted(known), *kinds]))
-    return [of for of in explanations if any(code in (r.code, r.kind) for r in of.reasons)]
+    return [
+        explanation
+        for explanation in explanations
+        if any(code in (r.code, r.kind) for r in explanation.reasons)
+    ]
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
-    """Return units in the order of how many scopes, and how much in these, they lost."""
+    """Return units, the worst first: by the number of failed scopes, then of reasons."""
     return sorted(
         explanations,
-        key=lambda of: (len({reason.scope for reason in of.reasons}), len(of.reasons)),
+        key=lambda explanation: (
+            len({reason.scope for reason in explanation.reasons}),
+            len(explanation.reasons),
+        ),
         reverse=True,
     )
 
@@ -253,7 +259,7 @@ def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> 
 
 
 def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
-    """Return the counts of each outcome of whole units that both systems were asked for."""
+    """Return the counts of each outcome of whole units that applies to both systems."""
     counts: dict[str, Counter[tuple[bool, bool]]] = {}
     for pair in pairs:
         for outcome, kept in _outcomes_of(pair).items():
@@ -263,7 +269,7 @@ def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
 
 
 def lost_to_other(pairs: Iterable[Pair]) -> list[LostToOther]:
-    """Return what the first system lost and the second one kept, in the order of the pairs."""
+    """Return where the first system failed and the second passed, in the order of the pairs."""
     found = ((pair, _outcomes_of(pair)) for pair in pairs)
     return [_lost(n, *pair) for pair, of in found for n in of if of[n] == (False, True)]
 
@@ -355,16 +361,18 @@ class _Line(NamedTuple):
 
 
 def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look = PLAIN) -> str:
-    """Return a unit in full: outcomes, `goal`, turns with a mark where something was lost, reasons.
+    """Return a unit in full: outcomes, `goal`, turns with a mark at failures, and reasons.
 
-    Facts that are as in the turn before are left out, except where something was lost.
+    Facts that are unchanged since the previous turn are left out, except at failures.
     """
     scopes = explanation.outcomes
     rows: list[list[Cell | str]] = []
     for name in dict.fromkeys(name for results in scopes.values() for name in results):
         won = (results.get(name) for results in scopes.values())
         rows.append([f"  {name}", *(Cell(MARKS[each], tone=TONES[each]) for each in won)])
-    about = "Turns, counted from 0 (what is as in the turn before is not repeated)"
+    about = (
+        "Turns, counted from 0 (facts that are unchanged since the previous turn are not repeated)"
+    )
     parts: list[Sequence[_Line] | Sheet] = [
         sheet("", [explanation.unit, *scopes], rows),
         [_Line(goal, style=BOLD), *_goal(explanation)],
@@ -372,7 +380,7 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
         *_turns(explanation),
     ]
     if explanation.reasons:
-        parts.append([_Line("Why it was lost", style=BOLD), *_reasons(explanation.reasons)])
+        parts.append([_Line("Why it failed", style=BOLD), *_reasons(explanation.reasons)])
     return _text(parts, look)
 
 
@@ -396,17 +404,17 @@ def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str
 def histogram_text(
     explanations: Sequence[Explanation], meanings: Mapping[str, str], look: Look = PLAIN
 ) -> str:
-    """Return in how many units something was lost, for which reasons in which scopes.
+    """Return how many units failed, for which reasons and in which scopes.
 
     `meanings` are sentences about kinds of reasons. The total of a reason is the number of units
     that have it in any scope, its share is of those that lost anything.
     """
     lost = sum(bool(explanation.reasons) for explanation in explanations)
-    heading = f"{lost} of {len(explanations)} were lost"
+    heading = f"{lost} of {len(explanations)} failed"
     if not lost:
         return f"{heading}\n"
     outcomes = count_reasons(explanations, lambda reason: [(reason.outcome,)])
-    losses = ", ".join(f"{count} for {outcome}" for (outcome,), count in sorted(outcomes.items()))
+    losses = ", ".join(f"{count} in {outcome}" for (outcome,), count in sorted(outcomes.items()))
     head, *rows = _histogram(explanations, lost)
     kinds = dict.fromkeys(row[0].partition(":")[0] for row in rows)
     known = (kind for kind in kinds if kind in meanings)
@@ -422,14 +430,14 @@ def against_text(
     found: Sequence[LostToOther],
     look: Look = PLAIN,
 ) -> str:
-    """Return the outcomes of two systems, and what the first lost and the second did instead.
+    """Return the outcomes of two systems, failures of the first, and what the second did instead.
 
     `common` says how many units are in both: `62 dialogues`. What is lost because of another
     outcome that is above is one line.
     """
     first, second = map(printable, names)
-    labels = [f"{a} lost, {b} won" for a, b in ((first, second), (second, first))]
-    labels = [f"{common} in common", *labels, "both lost", "both won"]
+    labels = [f"{a} failed, {b} passed" for a, b in ((first, second), (second, first))]
+    labels = [f"{common} in common", *labels, "both failed", "both passed"]
     head, *rows = zip(labels, *(map(str, of) for of in counts), strict=True)
     parts: list[Sequence[_Line] | Sheet] = [sheet("", head, rows)]
     shown: set[tuple[str, str]] = set()
@@ -438,7 +446,7 @@ def against_text(
         if not chosen:
             continue
         share = str(of.lost) if len(chosen) == of.lost else f"{len(chosen)} of {of.lost}"
-        heading = f"{of.outcome}: lost by {first}, won by {second} ({share})"
+        heading = f"{of.outcome}: {first} failed, {second} passed ({share})"
         parts.append([_Line(heading, then="  ", style=BOLD)])
         above = []
         for lost in chosen:
@@ -448,7 +456,7 @@ def against_text(
             else:
                 parts.append([*_compared(lost, first, second)])
         if above:
-            parts.append([_Line(f"and with what is told above: {', '.join(above)}")])
+            parts.append([_Line(f"for reasons that are listed above: {', '.join(above)}")])
         shown |= {(lost.unit, lost.outcome) for lost in chosen}
     return _text(parts, look)
 
@@ -470,7 +478,7 @@ def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]
         cells = [str(counts.get((code, scope), NOTHING)) for scope in (*scopes, WHOLE)]
         return [name, *cells, f"{100 * counts[code, WHOLE] / lost:.1f} %"]
 
-    lines = [["reason", *scopes, WHOLE, "of lost"]]
+    lines = [["reason", *scopes, WHOLE, "of failed"]]
     for kind, details in codes.items():
         if len(details) == 1 and counts[details[0], WHOLE] == counts[kind, WHOLE]:
             lines.append(line(details[0], details[0]))
@@ -526,7 +534,7 @@ def _reasons(reasons: Iterable[Reason]) -> Iterator[_Line]:
 
 
 def _compared(lost: LostToOther, own: str, other: str) -> Iterator[_Line]:
-    """Yield what one system lost, what was said then, and what the `other` did instead."""
+    """Yield the failures of a system, the utterances there, and what the `other` did instead."""
     yield _Line(lost.unit, style=BOLD)
     yield from _reasons(lost.reasons)
     for instead in lost.instead:

@@ -11,7 +11,7 @@ from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.files.reading import RepeatedKeys
 
 OBJECT = (dict, Mapping)
-"""What a JSON object may come as; a dict is recognised faster than a mapping in general."""
+"""What a JSON object may come as; a dict is recognized faster than a mapping in general."""
 LIST = (list, tuple)
 
 MOST_ERRORS = 10_000
@@ -20,7 +20,7 @@ MOST_WARNINGS = 10_000
 
 SHOWN_PLACES = 3
 
-MORE = "there are more than {:,} {}; the others are only counted"
+MORE = "there are more than {:,} {}; the rest are only counted"
 MORE_ERRORS = Problem("too-many-errors", MORE.format(MOST_ERRORS, "errors"))
 MORE_WARNINGS = Problem(
     "more-warnings", MORE.format(MOST_WARNINGS, "different warnings"), severity="warning"
@@ -86,9 +86,9 @@ class Findings:
             more = f" and {len(places) - SHOWN_PLACES} more" if len(places) > SHOWN_PLACES else ""
             self.warning(
                 "other-corpus-files",
-                f"{', '.join(places[:SHOWN_PLACES])}{more}: not the published content, so scores "
-                f"compare only with those of the same files (corpus:{corpus}@{checksum} in "
-                "signatures)",
+                f"{', '.join(places[:SHOWN_PLACES])}{more}: the content is not the published "
+                "one, so scores are only comparable with scores on the same files "
+                f"(corpus:{corpus}@{checksum} in signatures)",
             )
 
     def position(self, dialogue: str, turn: int) -> int:
@@ -225,7 +225,7 @@ def check_repeated(raw: object, place: Place) -> None:
 def repeated(raw: RepeatedKeys) -> str:
     """Return what to say about an object's repeated keys."""
     names = ", ".join(f'"{shorten(key)}"' for key in raw.repeated)
-    return f"given more than once in one object: {names}"
+    return f"repeated in one object: {names}"
 
 
 def found(value: Any) -> str:

@@ -56,8 +56,8 @@ class Report:
     computed; `scores` are the same numbers unrounded, each with its signature; `table` has the rows
     (one per dialogue) behind the additive ones; `meta` says what was scored, how, and with which
     versions. `benchmark` is the name of the benchmark, as after `--benchmark`; `figures` are tables
-    of totals, of which some numbers are scores. `references` names what is no system but scored
-    next to it, by what stands before the dot in the names of its scores (`gold`). `aliases` are
+    of totals, of which some numbers are scores. `references` describes what is scored
+    next to the system, by the prefix of the names of its scores (`gold`). `aliases` are
     short names of scores for gates, such as `bleu`.
 
     >>> from mwzeval import Evaluator
@@ -95,7 +95,7 @@ class Report:
     def __getitem__(self, key: object) -> NoReturn:
         """Raise `TypeError`, which names `to_dict`: a report was a dict until version 0.2."""
         raise TypeError(
-            f"a Report is no dict any more: use report.to_dict()[{key!r}] or report.metrics"
+            f"a Report is no longer a dict: use report.to_dict()[{key!r}] or report.metrics"
         )
 
     def to_frame(self) -> pandas.DataFrame:
@@ -112,7 +112,7 @@ class Report:
         """Return a score by its name, over everything or over a part such as a domain.
 
         Raises:
-            KeyError: With what comes nearest when there is none.
+            KeyError: For an unknown score; the message names similar ones.
         """
         if found := by_place(self.scores).get((name, scope)):
             return found
@@ -169,7 +169,7 @@ def score_record(score: Score) -> dict[str, Any]:
 
 
 def plain_problem(problem: Problem) -> dict[str, Any]:
-    """Return a finding without the places it does not have."""
+    """Return a finding without empty fields."""
     return {key: value for key, value in asdict(problem).items() if value is not None}
 
 
@@ -178,18 +178,16 @@ WIDEST = 10
 COUNTS = "n"
 
 CEILING = "ceiling"
-ABOUT_CEILING = (
-    "ceiling: gold responses and states of the same dialogues, scored under the same settings"
-)
+ABOUT_CEILING = "ceiling: gold responses and states of the same dialogues, with the same settings"
 
 Beside = Mapping[str, Mapping[tuple[str, str], Score]]
-"""What stands next to scores (`ceiling`) → (name, scope) → its own score."""
+"""What is shown next to scores (`ceiling`) → (name, scope) → its own score."""
 
 
 def summary(report: Report, ceiling: Report | None = None) -> Document:
     """Return what was scored, all scores, and the signature of each metric.
 
-    The scores of a `ceiling` stand beside those of the report: in a column, or a row below parts.
+    The scores of a `ceiling` are shown next to those of the report: in a column, or in a row below.
     """
     signatures = tuple(dict.fromkeys(str(score.signature) for score in report.scores))
     elsewhere = {name for sheet in report.figures for name in sheet.scores}
@@ -232,7 +230,7 @@ def score_records(report: Report) -> tuple[dict[str, Any], ...]:
 
 
 def per_dialogue(report: Report) -> Document:
-    """Return the rows behind the scores: one record a unit, its additive columns."""
+    """Return the rows behind the scores: one record for each unit, with its additive columns."""
     table, unit = report.table, report.meta.get("unit", "dialogue")
     header = [unit, *table.columns]
     records = tuple(
@@ -257,9 +255,10 @@ def _heading(report: Report) -> Iterator[str]:
     if any("responses" in dict(score.signature.choices) for score in report.scores):
         found, turns = meta["responses"], meta["coverage"]["turns"]["scored"]
         yield (
-            f"responses {found['taken_as']}{' (as said)' if found['said'] else ''}: placeholders "
-            f"in {found['with_placeholder']} of {turns} turns, identifiers as placeholders in "
-            f"{found['identifier_as_placeholder']} and in words in {found['identifier_in_words']}"
+            f"responses {found['taken_as']}{' (as specified)' if found['said'] else ''}: "
+            f"{found['with_placeholder']} of {turns} turns have placeholders; names, ids and "
+            f"references are placeholders in {found['identifier_as_placeholder']} turns, text in "
+            f"{found['identifier_in_words']}"
         )
     yield from conditions(report.warnings)
     if note := meta.get("note"):

@@ -68,7 +68,7 @@ class Interval:
     def scaled(self, factor: float) -> Interval:
         """Return the interval of `factor` (0 or more) times the score, as for percentages."""
         if factor < 0:
-            raise ValueError(f"an interval is scaled by 0 or more, not by {factor}")
+            raise ValueError(f"an interval can be scaled by 0 or more: got {factor}")
         return replace(self, low=factor * self.low, high=factor * self.high)
 
 
@@ -81,17 +81,17 @@ def ends_record(interval: Interval | None) -> dict[str, float | None]:
 
 PERCENT = "%"
 WHOLE = "total"
-"""The scope of a score over everything, beside those of its parts."""
+"""The scope of a score over everything, next to those of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """One number of a report.
 
-    `value` is unrounded, in `unit` (percent, unless it is said otherwise; empty for what has none),
-    and customarily shown with `places` decimals; `n` is the number of units (dialogues) behind it;
-    `scope` says which part of the input it is about (a domain, say); `interval` is in the unit of
-    the value, None where none was asked for. Higher is better unless `lower_is_better` (or it has
+    `value` is unrounded, in `unit` (percent by default; empty for scores without a unit), and
+    usually shown with `places` decimals; `n` is the number of units (dialogues) behind it; `scope`
+    says which part of the input it is about (a domain, say); `interval` is in the unit of
+    the value, None if it was not computed. Higher is better unless `lower_is_better` (or it has
     no direction at all).
 
     >>> signature = Signature.of("inform", {"corpus": "sample", "rules": 2021})
@@ -121,7 +121,7 @@ def by_place(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
 
 
 def is_named(name: str, headline: Iterable[str]) -> bool:
-    """Tell whether a score is one of a headline.
+    """Return whether a score is one of a headline.
 
     `bleu` stands for `bleu` and `bleu.mwz22`, `pass^` for `pass^1` and so on.
     """
@@ -132,7 +132,7 @@ def is_named(name: str, headline: Iterable[str]) -> bool:
 
 
 class Words(NamedTuple):
-    """What a scored unit is called, several of them, a part of one, and what it aims at."""
+    """The nouns of a benchmark: a scored unit, several units, a part of a unit, and its goal."""
 
     unit: str = "dialogue"
     units: str = "dialogues"
@@ -202,7 +202,7 @@ def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> 
 
 
 def apart(groups: Mapping[str, Sequence[Group]]) -> list[str]:
-    """Say which systems cannot be compared in which scores, and why; `groups` are by label of
+    """Return which systems cannot be compared in which scores, and why; `groups` are by label of
     scores.
     """
     labels: dict[str, list[str]] = {}

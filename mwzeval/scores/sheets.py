@@ -178,7 +178,7 @@ def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) 
     notes = [f"{BEST}: the best"] * starred
     notes += [note for note in document.notes if signatures or note not in document.signatures]
     if not signatures and (number := len(document.signatures)):
-        notes.append(f"{plural(number, 'signature')}: `| cat` or -f json shows them")
+        notes.append(f"{plural(number, 'signature')} not shown (`| cat` or -f json shows them)")
     styles = [(text, YELLOW if text.startswith(CAUTION) else "") for text in document.heading]
     parts = [
         "\n".join(line for text, style in styles for line in _lines(text, style, look)),
@@ -403,7 +403,9 @@ def to_frame(columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -
     """
     pandas = required("pandas", "frames", "a data frame needs pandas")
     values = {name: [record[name] for record in records] for name in columns}
-    return pandas.DataFrame({n: pandas.array(of, dtype=columns[n]) for n, of in values.items()})
+    return pandas.DataFrame(
+        {n: pandas.array(column, dtype=columns[n]) for n, column in values.items()}
+    )
 
 
 def plain_number(value: float) -> float | int:

@@ -56,12 +56,12 @@ class Table:
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.units), len(self.columns)):
             raise ValueError(
-                f"{len(self.units)} units × {len(self.columns)} columns do not fit values of shape "
-                f"{self.values.shape}"
+                f"{len(self.units)} rows × {len(self.columns)} columns do not fit values of "
+                f"shape {self.values.shape}"
             )
 
     def __repr__(self) -> str:
-        return f"<Table of {len(self.units)} units × {len(self.columns)} columns>"
+        return f"<Table of {len(self.units)} rows × {len(self.columns)} columns>"
 
     @classmethod
     def from_rows(
@@ -119,7 +119,7 @@ class Table:
             ValueError: For other units.
         """
         if self.units != other.units:
-            raise ValueError("tables side by side need the same units in the same order")
+            raise ValueError("tables side by side must have the same rows in the same order")
         return Table(
             self.units, self.columns + other.columns, np.hstack([self.values, other.values])
         )
@@ -127,7 +127,7 @@ class Table:
     def __add__(self, other: Table) -> Table:
         """Return the rows of both, one below the other. Raises `ValueError` for other columns."""
         if self.columns != other.columns:
-            raise ValueError("tables below each other need the same columns")
+            raise ValueError("tables below each other must have the same columns")
         values = np.vstack([self.values, other.values])
         return Table(self.units + other.units, self.columns, values, self.folded + other.folded)
 
@@ -151,8 +151,8 @@ class Table:
             numbers = [] if row is None else self.values[row].tolist()
             shown = _ends([str(plain_number(number)) for number in numbers], "…")
             rows.append(["…"] * len(header) if row is None else [self.units[row], *shown])
-        size = f"{plural(len(self.units), 'unit')} × {plural(len(self.columns), 'column')}"
-        folded = (f"with {plural(self.folded, 'further unit')} folded in",) if self.folded else ()
+        size = f"{plural(len(self.units), 'row')} × {plural(len(self.columns), 'column')}"
+        folded = (f"with {plural(self.folded, 'further row')} folded in",) if self.folded else ()
         return Document((size, *folded), (sheet("", header, rows),), (), (), {})
 
 

@@ -89,7 +89,7 @@ def swapped_differences(
 ) -> Differences:
     """Return the differences of a score after swapping units of two systems, of their given sums.
 
-    Their p value is that of approximate randomisation: p = (1 + #{|d*| ≥ |d|}) / (1 + samples),
+    Their p value is that of approximate randomization: p = (1 + #{|d*| ≥ |d|}) / (1 + samples),
     where d* is the difference after swapping units at random; never below 1 / (1 + samples).
     """
     columns = system.observed
@@ -150,7 +150,7 @@ def percentile_interval(values: NDArray[np.float64], confidence: float, method: 
     tail = (1 - confidence) / 2
     defined = values[np.isfinite(values)]
     if not defined.size:
-        raise ValueError("the score has a value in no sample, so there is no interval")
+        raise ValueError("the score is undefined in every sample, so there is no interval")
     low, high = np.quantile(defined, [tail, 1 - tail]).tolist()
     return Interval(low, high, confidence, method, values.size - defined.size)
 
@@ -182,7 +182,7 @@ def _drawn_sums(
     """Return the sums of drawn units: `draw` returns how often each is, (samples, units)."""
     units = sorted(tables[0].units)
     if any(sorted(table.units) != units for table in tables):
-        raise ValueError("tables that are drawn together have the same units")
+        raise ValueError("tables that are resampled together must have the same rows")
     rows = [t.values[sorted(range(len(units)), key=t.units.__getitem__)] for t in tables]
     generator = np.random.Generator(np.random.PCG64(seed))
     size = max(1, BLOCK_CELLS // len(units))

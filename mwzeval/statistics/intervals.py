@@ -43,7 +43,7 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval
         ValueError: Unless 0 ≤ successes ≤ n and n ≥ 1.
     """
     if n < 1 or not 0 <= successes <= n:
-        raise ValueError(f"{successes} successes are not between 0 and {n} cases")
+        raise ValueError(f"the number of successes must be between 0 and {n}: got {successes}")
     z = normal_quantile(confidence)
     rate = successes / n
     shrinkage = 1 + z * z / n

@@ -80,7 +80,7 @@ def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
         ValueError: For less than two runs or units.
     """
     if outcomes.ndim != 2 or min(outcomes.shape) < 2:
-        raise ValueError(f"at least two runs × two units are needed, not shape {outcomes.shape}")
+        raise ValueError(f"at least two runs and two items are needed: got shape {outcomes.shape}")
     runs, units = outcomes.shape
     run_effects = outcomes.mean(axis=1, keepdims=True) - outcomes.mean()
     unit_effects = outcomes.mean(axis=0, keepdims=True) - outcomes.mean()

@@ -37,7 +37,7 @@ def root_with(folder: Path, contents: dict[str, bytes], origin: Origin = "--data
 
 
 STATUS = """\
-{root} (given by --data; used as it is)
+{root} (given by --data; nothing is downloaded into it)
 
 state       file           corpora
 published   db/hotel.json  old, new
@@ -57,8 +57,8 @@ missing     old.zip        old
 old  1 published, 1 unverified, 1 unlisted, 1 missing
 new  1 published, 1 different, 1 unverified, 1 unlisted, 1 missing
 
-Scores computed with files that are not the published ones are not scores on the published data; \
-the checksum in their signature shows it."""
+Scores that are computed with other files are not scores on the published data; the checksum in \
+their signature shows this."""
 """Git blob ids are those of `git hash-object`."""
 
 
@@ -85,8 +85,10 @@ def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(
     expected = STATUS.format(root=root.path)
     if origin == "cache":
         first = "the user's cache; missing files are downloaded on first use"
-        expected = expected.replace("given by --data; used as it is", first)
-        expected += "\nWhat differs in the cache is not used, but downloaded again when needed."
+        expected = expected.replace("given by --data; nothing is downloaded into it", first)
+        expected += (
+            "\nFiles in the cache that differ are not used; they are downloaded again when needed."
+        )
     for reread in (False, True):
         assert format_states(root, file_states(root, CORPORA, reread=reread)) == expected
 

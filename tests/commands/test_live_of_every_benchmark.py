@@ -123,4 +123,4 @@ def test_a_dialogue_in_which_nothing_was_said_is_none_or_lost(
     out, err = capsys.readouterr()
     scored = len(others) + (end == "agent_error")
     assert re.search(rf"\bn:{scored}\b|\b{scored} of \d+ dialogues", out)
-    assert ("nobody's fault" in err) == (end == "infrastructure")
+    assert ("infrastructure error" in err) == (end == "infrastructure")

@@ -71,7 +71,7 @@ def test_a_score_fails_when_it_is_worse_than_its_gate_unrounded(
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        *((text, "score=number") for text in ("", "inform", "inform=", "=5", "inform=85,")),
+        *((text, "SCORE=N") for text in ("", "inform", "inform=", "=5", "inform=85,")),
         *((f"inform={value}", f'"inform={value}"') for value in ("high", "nan", "inf")),
         ("infrom=85", '"inform"'),
         ("joint_accuracy=85", '"dst.joint_accuracy"'),

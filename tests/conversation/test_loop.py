@@ -80,7 +80,7 @@ def test_user_and_agent_take_turns_and_the_last_message_is_answered() -> None:
 @pytest.mark.parametrize(
     ("user", "agent", "expected"),
     [
-        (lambda: Counting(9), Doubling, Ending("limit", 4, "4 turns of the user")),
+        (lambda: Counting(9), Doubling, Ending("limit", 4, "4 user turns")),
         (lambda: Counting(9), lambda: Doubling(2), Ending("agent_error", 2, "KeyError: 'x'")),
         (lambda: Counting(9, 3), Doubling, Ending("user_error", 2, "ValueError: no")),
         (lambda: Counting(2), lambda: Doubling(2), Ending("user_stop", 2)),

@@ -186,7 +186,7 @@ def test_baselines_are_columns_and_goal_types_have_their_own_numbers(
     assert "Slot F1, gold as prediction" not in shown
     (joint,) = re.findall(r"^Single-turn joint {2,}70\.79 .*", shown, re.MULTILINE)
     assert joint.split()[-2:] == ["100.00", "35.58"]
-    assert "\ngold: gold as prediction\ncopy previous: copy of the turn before\n" in shown
+    assert "\ngold: gold as prediction\ncopy previous: copy of the previous turn\n" in shown
     gold = json.loads((ROOT / "data" / "crosswoz" / "sample" / "test.json").read_text("utf-8"))
     domains = {"景点": 0, "餐馆": 0, "酒店": 0, "地铁": 0, "出租": 0}
     for each in gold.values():

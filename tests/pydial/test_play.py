@@ -369,11 +369,11 @@ def test_bytes_that_are_no_text_are_a_slip() -> None:
 def test_what_was_understood_is_told_in_a_line_for_each_turn(task: str, seed: int) -> None:
     dialogue, shown = played(FIRST_OF_MENU, task, seed)
     assert dialogue is not None
-    assert "`bye` ends the dialogue" in shown.partition("system>")[0]
-    told = re.findall(r"you>    (understood as .*|\(nothing was understood\))", shown)
+    assert "`bye`" in shown.partition("system>")[0]
+    told = re.findall(r"you>    (understood as .*|\(no act was recognized\))", shown)
     due = []
     for said, _ in json.loads(dialogue.trajectory.line())["acts"][:-1]:
         act, score = max(said["heard"], key=lambda pair: pair[1])
         understood = f"understood as {act} ({score:.2f})"
-        due.append("(nothing was understood)" if act == "null()" else understood)
+        due.append("(no act was recognized)" if act == "null()" else understood)
     assert told == due

@@ -216,7 +216,7 @@ def test_the_same_call_writes_the_same_bytes_and_overwrites_nothing(
     capsys.readouterr()
     assert main([*call, str(tmp_path / "a")]) == 2
     assert capsys.readouterr().err == (
-        f"error: {folder} is there already: remove it, or name another folder\n"
+        f"error: {folder} exists already: remove it, or name another folder\n"
     )
     assert (folder / "data/main_data.hdf5").read_bytes() == before
     assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name]
@@ -232,7 +232,7 @@ def test_data_sets_that_are_there_are_named_before_any_is_recorded(
     assert main(["pydial", "record", "Demo-CR-2", "Demo-CR-1", "Demo-CR-3", *call]) == 2
     there = [str(tmp_path / f"random/Demo-CR-{number}-v0") for number in (1, 3)]
     assert capsys.readouterr().err == (
-        f"error: {', '.join(there)} are there already: remove them, or name another folder\n"
+        f"error: {', '.join(there)} exist already: remove them, or name another folder\n"
     )
     assert sorted(map(str, (tmp_path / "random").iterdir())) == there
 

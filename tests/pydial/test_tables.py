@@ -248,9 +248,9 @@ def test_notes_are_about_what_the_tables_have(output: Path) -> None:
     assert any(record.best for record in learned)
     without = [record for record in learned if record.policy != "handcrafted"]
     assert NOTE_ON_LEARNED not in notes_of(without)
-    assert not any("goodbyes" in note for note in notes), "environment 1 has masks"
+    assert not any("--goodbye" in note for note in notes), "environment 1 has masks"
     shutil.copytree(output / "CR-1", output / "CR-2")
-    for who, told in (("user", "leave goodbyes to the user"), ("policy", "may say goodbye")):
+    for who, told in (("user", "only the user ends"), ("policy", "policies may end")):
         (output / "run.json").write_text(json.dumps({"goodbye": who}), encoding="utf-8")
         assert any(told in note for note in table_document(read_results(output)).notes)
     shutil.rmtree(output / "CR-2")

@@ -169,7 +169,7 @@ def test_notebooks_show_the_ends_of_a_large_table_and_say_how_large_it_is() -> N
     columns = tuple(f"c{number}" for number in range(20))
     table = Table(tuple(f"u{n}" for n in range(50)), columns, np.arange(1000.0).reshape(50, 20))
     shown = table._repr_html_()
-    assert "50 units × 20 columns" in shown
+    assert "50 rows × 20 columns" in shown
     assert [row[0] for row in rows(shown)] == ["unit", *(f"u{n}" for n in range(5)), "…"] + [
         f"u{n}" for n in range(45, 50)
     ]

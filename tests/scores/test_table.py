@@ -65,7 +65,7 @@ def test_tables_side_by_side_have_the_columns_of_both() -> None:
 def test_tables_that_do_not_fit_are_refused() -> None:
     left = Table.from_rows(["a"], [("x", {}), ("y", {})])
     for wrong, error, message in (
-        (lambda: left.beside(left.select(["y", "x"])), ValueError, "same units"),
+        (lambda: left.beside(left.select(["y", "x"])), ValueError, "same rows"),
         (lambda: left + Table.from_rows(["b"], []), ValueError, "same columns"),
         (lambda: Table(("x",), ("a", "b"), np.zeros((2, 2))), ValueError, "do not fit"),
         (lambda: left.select(["x", "z"]), KeyError, "z"),

@@ -258,14 +258,14 @@ def test_samples_without_a_score_are_counted_and_speak_for_chance() -> None:
     undefined = interval_of(found.samples).undefined
     assert undefined == pytest.approx(250, abs=50)
     assert found.p_value() == (1 + undefined) / 1001
-    with pytest.raises(ValueError, match="no sample"):
+    with pytest.raises(ValueError, match="every sample"):
         interval_of(np.full(3, np.nan))
 
 
 def test_tables_of_other_units_are_not_drawn_together() -> None:
     system, baseline = systems(units=5)
     for draw in (resampled_sums, given_sums):
-        with pytest.raises(ValueError, match="the same units"):
+        with pytest.raises(ValueError, match="the same rows"):
             draw([system, baseline.select(baseline.units[1:])])
 
 

@@ -43,7 +43,7 @@ def test_wilson_without_or_with_only_successes_is_exact_at_one_end_and_not_empty
     [(0, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (math.nan, 5, 0.95), (1, 5, 1.0), (1, 5, 95)],
 )
 def test_wilson_refuses_what_makes_no_sense(successes: float, n: int, confidence: float) -> None:
-    with pytest.raises(ValueError, match=r"cases|0.0 < p < 1.0"):
+    with pytest.raises(ValueError, match=r"successes|0.0 < p < 1.0"):
         wilson(successes, n, confidence)
 
 

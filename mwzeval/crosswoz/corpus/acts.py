@@ -72,7 +72,7 @@ def parse_act(raw: Any) -> Act:
         what = found(others[0])
     else:
         return Act(*parts)
-    raise ValueError(f"an act is intent, domain, slot and value, four texts; {what}")
+    raise ValueError(f"an act must have four strings: intent, domain, slot and value; {what}")
 
 
 def parse_acts(raw: Iterable[Any]) -> Acts:
@@ -165,7 +165,7 @@ def mentions_of(acts: Iterable[Act]) -> tuple[Mention, ...]:
 
 
 def has_mention(act: Act) -> bool:
-    """Tell whether a sentence should say the act's value, or the service that it is about."""
+    """Return whether a sentence should say the act's value, or the service that it is about."""
     if act.value == NOTHING:
         return False
     return act.intent in (INFORM, RECOMMEND) or (act.intent == REQUEST and act.is_service)

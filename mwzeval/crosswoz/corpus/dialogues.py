@@ -14,8 +14,8 @@ from mwzeval.scores.findings import found
 
 SELECTED_RESULTS = "selectedResults"
 LINE = (
-    "a line [sub-goal, domain, slot, value, expressed]: a number, two texts, a text or a list of "
-    "texts, true or false"
+    "a line [sub-goal, domain, slot, value, expressed]: a number, two strings, a string or a "
+    "list of strings, true or false"
 )
 Kind = TypeVar("Kind")
 Value = str | tuple[str, ...]
@@ -122,7 +122,7 @@ def dialogue_from_json(name: str, plain: Any) -> Dialogue:
         raise ShapeError("messages: user and system must alternate, the user first")
     description = plain.get("task description", [])
     if not is_texts(description):
-        raise ShapeError(f"task description: expected a list of texts, {found(description)}")
+        raise ShapeError(f"task description: expected a list of strings, {found(description)}")
     dialogue = Dialogue(
         name=name,
         goal_type=CODE_OF_GOAL_TYPE[kind],
@@ -154,7 +154,7 @@ def check_characters(dialogues: Iterable[Dialogue]) -> None:
             texts += [part for act in (*user.acts, *system.acts) for part in act]
             texts += [value for slots in system.first_query.values() for value in slots.values()]
             if any("\ud800" <= character <= "\udfff" for character in "".join(texts)):
-                what = "half of a surrogate pair, which is no character: mend the text"
+                what = "the text contains an unpaired surrogate: correct it"
                 raise InputError([Problem("bad-text", what, dialogue=dialogue.name, turn=number)])
 
 
@@ -162,11 +162,11 @@ def _check_goals(dialogue: Dialogue) -> None:
     """Check that the user's state and the final goal have the lines of the goal, in its order."""
     lines = [line[:3] for line in dialogue.goal]
     if [line[:3] for line in dialogue.final_goal] != lines:
-        raise ShapeError("final_goal: expected the lines of the goal, in its order")
+        raise ShapeError("final_goal: expected the lines of the goal, in the same order")
     for number, exchange in enumerate(dialogue.exchanges):
         if [line[:3] for line in exchange.user.state] != lines:
             place = f"turn {2 * number}, user_state"
-            raise ShapeError(f"{place}: expected the lines of the goal, in its order")
+            raise ShapeError(f"{place}: expected the lines of the goal, in the same order")
 
 
 def goal_from_json(plain: Any) -> Goal:

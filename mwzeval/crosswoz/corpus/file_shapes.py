@@ -34,7 +34,7 @@ ESCAPED_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def is_gbk(raw: bytes) -> bool:
-    """Tell whether bytes that are not UTF-8 are Chinese text in GBK (or all of GB 18030)."""
+    """Return whether bytes that are not UTF-8 are Chinese text in GBK (or all of GB 18030)."""
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -50,8 +50,8 @@ def is_gbk(raw: bytes) -> bool:
 def gbk_message(name: str) -> str:
     """Return what to say of a file in GBK."""
     return (
-        "the file is in GBK (GB 18030), and must be UTF-8: convert it, for example with "
-        f"`iconv -f GB18030 -t UTF-8 {name} > utf8-{Path(name).name}`"
+        "the file is in GBK (GB 18030), but must be UTF-8: convert it, for example with `iconv "
+        f"-f GB18030 -t UTF-8 {name} > utf8-{Path(name).name}`"
     )
 
 
@@ -81,7 +81,7 @@ def check_texts(plain: Any, place: str) -> None:
         try:
             plain.encode()
         except UnicodeEncodeError:
-            message = f'found "{shorten(plain)}", which has half of a surrogate pair'
+            message = f'found "{shorten(plain)}", which contains an unpaired surrogate'
             raise DataError(f"{place}: expected text, {message}") from None
     elif isinstance(plain, dict):
         for key, value in plain.items():
@@ -141,7 +141,7 @@ def _unmet(slot: str, value: Any) -> str | None:
 
 
 def is_texts(value: Any) -> bool:
-    """Tell whether a value is a list of texts."""
+    """Return whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
@@ -154,12 +154,14 @@ def checked_acts(plain: Any) -> tuple[str, ...]:
         raise ShapeError(f"expected a list of acts such as Inform+景点+名称+1, {found(plain)}")
     for number, act in enumerate(plain):
         if not isinstance(act, str):
-            raise ShapeError(f"act {number}: expected a text like Inform+景点+名称+1, {found(act)}")
+            raise ShapeError(
+                f"act {number}: expected a string such as Inform+景点+名称+1, {found(act)}"
+            )
         try:
             parse_act(act)
             act.encode()
         except ValueError as error:
             raise ShapeError(f'act {number}, "{shorten(act)}": {error}') from None
     if len(set(plain)) < len(plain):
-        raise ShapeError("an act comes more than once")
+        raise ShapeError("an act occurs more than once")
     return tuple(plain)

@@ -109,7 +109,7 @@ def _require_fold(root: DataRoot, revision: str, fold: str) -> Path:
     except DataError as error:
         there = _at_hand(root, revision)
         message = (
-            f"the {fold} fold of {revision} is not there (folds that are: "
+            f"the {fold} fold of {revision} does not exist (existing folds: "
             f"{', '.join(there) or 'none'})"
         )
         if there and root.origin == "embedded":
@@ -168,7 +168,7 @@ def _read_table(path: Path) -> Table:
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:
-    """Return the de-lexicalised acts of a vocabulary. Raises `DataError`."""
+    """Return the de-lexicalized acts of a vocabulary. Raises `DataError`."""
     return _checked(str(path), checked_acts, _read_json(path))
 
 
@@ -195,7 +195,7 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """A fold, and what is known beside it.
+    """A fold, and what else is known about it.
 
     `system_vocabulary` are the acts without values that policies of the paper can say (mined from
     the train fold); None where the file is not there.
@@ -229,7 +229,7 @@ TEMPLATES = "templates/*_template_nlg.json"
 
 def corpus_places() -> dict[str, tuple[str, ...]]:
     """Return what there is of CrossWOZ → patterns of the places in a data root that it lies at."""
-    # The vocabulary of users lies beside that of systems.
+    # The vocabulary of users lies next to that of systems.
     vocabularies = [place.replace("sys_", "*_") for place in SYSTEM_VOCABULARY]
     corpora = {
         f"{NAME}-{name}": (

@@ -91,7 +91,7 @@ def _words_of_block(block: str) -> tuple[str, ...]:
 
 @cache
 def _cut() -> Callable[[str], Iterable[str]]:
-    """Return the function of a tokeniser of our own: words that others add do not change it."""
+    """Return the function of a tokenizer of our own: words that others add do not change it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its regular expressions
         with suppress(ImportError):  # of jieba: told by the next statement

@@ -99,7 +99,7 @@ def slots_of(intent: str, domain: str) -> Collection[str]:
 def mistakes_in(side: str, raw: object) -> Iterator[tuple[str, str]]:
     """Yield the kind of every mistake in plain acts, and a sentence about it."""
     if not isinstance(raw, list | tuple):
-        yield NOT_AN_ACT, "acts are not a list"
+        yield NOT_AN_ACT, "acts must be a list"
         return
     for item in raw:
         try:

@@ -193,7 +193,7 @@ def _mean(total: float, count: int) -> float:
 
 
 def fold_statistics(fold: Fold) -> dict[str, Any]:
-    """Return the statistics of a fold, scope → name → number, and beside them three other keys.
+    """Return the statistics of a fold, scope → name → number, and next to them three other keys.
 
     `fold` is its name, `database` has the statistics of its venues, and `paper` the paper's figures
     of this fold (`corpus`), of the training fold (`train`) and of the database; the invented

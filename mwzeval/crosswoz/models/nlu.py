@@ -110,7 +110,7 @@ class Labels:
         if not is_texts(tags) or OUTSIDE not in tags or not all(map(_is_tag, tags)):
             raise ShapeError(f"tags: expected {OUTSIDE}, and B and I of intent+domain+slot")
         if len(set(tags)) < len(tags):
-            raise ShapeError("tags: one comes more than once")
+            raise ShapeError("tags: a tag occurs more than once")
         return cls(tuple(tags), checked_acts(about["classes"]))
 
     def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
@@ -161,7 +161,7 @@ def example_of(utterance: Utterance, acts: Acts) -> Example:
 
 
 def is_tagged(act: Act) -> bool:
-    """Tell whether an act is found by its value, not as a class."""
+    """Return whether an act is found by its value, not as a class."""
     sayable = act.intent in (INFORM, RECOMMEND) and not act.is_service
     return sayable and act.value not in ("", NOTHING)
 
@@ -307,7 +307,7 @@ class NluNetwork(nn.Module):
     kind: str
     """What its file is called inside."""
     about: Mapping[str, str]
-    """What the file says of the network, beside labels and settings."""
+    """What the file says of the network, next to labels and settings."""
 
     def save_body(self, folder: Path) -> None:
         """Write what else is needed to load the network."""
@@ -369,11 +369,11 @@ class CharacterNetwork(NluNetwork):
 
 
 class BertNetwork(NluNetwork):
-    """A BERT and its tokeniser.
+    """A BERT and its tokenizer.
 
     Characters are given to it as words, so that its word pieces and our tags stay together whatever
     its vocabulary; context and utterance are its two segments. Characters that it has no place for
-    get the tag outside. Raises `UsageError` for a tokeniser that does not say where its pieces come
+    get the tag outside. Raises `UsageError` for a tokenizer that does not say where its pieces come
     from.
     """
 
@@ -382,7 +382,9 @@ class BertNetwork(NluNetwork):
     def __init__(self, body: Any, tokenizer: Any, labels: Labels, settings: NluSettings) -> None:
         super().__init__()
         if not getattr(tokenizer, "is_fast", False):
-            raise UsageError("a fast tokeniser is needed, which tells where its pieces come from")
+            raise UsageError(
+                "a fast tokenizer is needed, which returns the positions of its pieces"
+            )
         self._most_pieces = getattr(body.config, "max_position_embeddings", 512)
         self._longest = min(settings.longest, (self._most_pieces - 3) // 2)
         if self._longest < 2:
@@ -421,7 +423,7 @@ class BertNetwork(NluNetwork):
         return self.tags(around), self.classes(states[:, 0])
 
     def save_body(self, folder: Path) -> None:
-        """Write the configuration of the BERT, and its tokeniser."""
+        """Write the configuration of the BERT, and its tokenizer."""
         self.body.config.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
 
@@ -437,13 +439,13 @@ class BertNetwork(NluNetwork):
 def _characters(text: str) -> list[str]:
     """Return the characters in lower case; lone surrogates, which are no text, as �.
 
-    BERT's tokeniser leaves that one out, too.
+    BERT's tokenizer leaves that one out, too.
     """
     return ["\ufffd" if "\ud800" <= char <= "\udfff" else char for char in lowered(text)]
 
 
 def read_encoder(folder: Path) -> tuple[Any, Any]:
-    """Return the BERT of a folder and its tokeniser; nothing is downloaded, and no code is run.
+    """Return the BERT of a folder and its tokenizer; nothing is downloaded, and no code is run.
 
     Raises `UsageError` for whatever else is there.
     """
@@ -457,14 +459,14 @@ def read_encoder(folder: Path) -> tuple[Any, Any]:
         missing.append(" or ".join(VOCABULARY_FILES))
     if missing:
         raise refused(
-            f"there is no {', no '.join(missing)}. Nothing is downloaded: name the folder of a "
-            "BERT in the format of Hugging Face. Pickled weights (pytorch_model.bin) can run code "
-            "and are not read: convert them to safetensors",
+            f"there is no {', no '.join(missing)}. Models are not downloaded: name the folder of "
+            "a BERT model in the format of Hugging Face. Pickled weights (pytorch_model.bin) "
+            "can run code and are not read: convert them to safetensors",
         )
     try:
         config = transformers.AutoConfig.from_pretrained(str(folder), **LOCAL)
         if config.model_type != "bert":
-            raise refused(f'its model_type is "{config.model_type}", not "bert"')
+            raise refused(f'the model_type is "{config.model_type}", not "bert"')
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), use_fast=True, **LOCAL)
         body, found = transformers.AutoModel.from_pretrained(
             str(folder),
@@ -482,8 +484,8 @@ def read_encoder(folder: Path) -> tuple[Any, Any]:
         raise refused(f"{WEIGHTS_FILE} lacks {len(lacking)} of its weights, such as {lacking[0]}")
     if len(tokenizer) > config.vocab_size:
         raise refused(
-            f"its vocabulary has {len(tokenizer)} entries, the model {config.vocab_size}: they do "
-            "not belong together",
+            f"the vocabulary has {len(tokenizer)} entries, but the model has "
+            f"{config.vocab_size}: they do not belong together",
         )
     return body, tokenizer
 
@@ -496,7 +498,7 @@ def _transformers() -> Any:
 
 
 def vocabulary_checksum(tokenizer: Any) -> str:
-    """Return a checksum of the pieces that a tokeniser knows, and their numbers."""
+    """Return a checksum of the pieces that a tokenizer knows, and their numbers."""
     return fingerprint([sorted(tokenizer.get_vocab().items())])
 
 
@@ -593,7 +595,7 @@ def load_nlu(path: str | Path) -> JointNlu:
             return JointNlu(CharacterNetwork(about["characters"], labels, settings), labels)
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), **LOCAL)
         if vocabulary_checksum(tokenizer) != about["vocabulary"]:
-            raise ValueError("its vocabulary is another than in training")
+            raise ValueError("the vocabulary differs from the one in training")
         config = transformers.AutoConfig.from_pretrained(str(path), **LOCAL)
         body = transformers.AutoModel.from_config(config, add_pooling_layer=False)
         return JointNlu(BertNetwork(body, tokenizer, labels, settings), labels)
@@ -610,7 +612,7 @@ def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
     check_characters(dialogues)
     examples = [example for example in examples_of(dialogues) if example.utterance.text]
     if not any(example.classes for example in examples):
-        raise InputError([Problem("no-training-data", "the dialogues have no acts to learn from")])
+        raise InputError([Problem("no-training-data", "the dialogues have no acts to train on")])
     return examples
 
 

@@ -5,7 +5,7 @@ first of its kind, `[KEY2]` for the next, with the act keys of templates. Where 
 act several times, the values of a training sentence are numbered as the sentence says them: in
 which order a wizard says three names cannot be learned.
 
-Source: Wen et al., EMNLP 2015, section 3. Beside the gates of an LSTM, a reading gate removes from
+Source: Wen et al., EMNLP 2015, section 3. Next to the gates of an LSTM, a reading gate removes from
 the acts vector what has been said; training pulls what is left of it at the end towards zero, and
 lets it change little at a time. Of the sentences that a beam search finds, the best by mean
 log-probability and slot errors is generated (their section 3.3).
@@ -49,7 +49,7 @@ LONGEST = 100
 ERROR_COST = 10.0
 """What a slot error takes off the mean log-probability."""
 FORESIGHT = 0.5
-"""How much the state counts in the reading gate, beside the token (α of the paper)."""
+"""How much the state counts in the reading gate, besides the token (α of the paper)."""
 STEP_COST, STEP_BASE = 1e-4, 100.0
 """What a change of the acts vector costs (η and ξ of the paper)."""
 
@@ -139,9 +139,9 @@ class Vocabulary:
         """Return the vocabulary that a file has. Raises `ValueError` for what is none."""
         for names in (features, tokens):
             if not is_texts(names) or len(set(names)) != len(names):
-                raise ValueError("features and tokens are lists of different texts")
+                raise ValueError("features and tokens must be lists of distinct strings")
         if tokens[:2] != [START, END]:
-            raise ValueError("the tokens do not begin with start and end")
+            raise ValueError("the tokens must begin with the start and end tokens")
         return cls(tuple(features), tuple(tokens))
 
     def multi_hot(self, features: Sequence[Sequence[str]]) -> Tensor:
@@ -416,7 +416,7 @@ def load_sclstm(folder: str | Path, beam: int = BEAM) -> SclstmNlg:
         vocabulary = Vocabulary.checked(about["features"], about["tokens"])
         settings = SclstmSettings(**about["settings"])
         if arrays["acts"].shape[0] != settings.hidden:
-            raise ValueError("its width is another one")
+            raise ValueError("the width of the model differs")
         return Sclstm(SclstmNetwork(vocabulary, settings), vocabulary, settings.seed, beam)
 
     places = {side: Path(folder, side, MODEL_FILE) for side in SIDES}
@@ -449,7 +449,10 @@ def train_sclstm(
         learns, checks = examples_of(training, side), examples_of(validation, side)
         if not learns or not checks:
             what = "validation" if learns else "training"
-            reason = f"the {what} dialogues have no sentence of the {side} that says all its values"
+            reason = (
+                f"the {what} dialogues have no sentence of the {side} that contains all "
+                "values of its acts"
+            )
             raise InputError([Problem("no-training-data", reason)])
         learner = SclstmLearner(learns, checks, settings or SclstmSettings())
         train(learner, Path(folder, side), None if watch is None else partial(watch, side))

@@ -89,7 +89,7 @@ class Vocabulary:
     def checked(cls, words: Any, settings: TradeSettings) -> Vocabulary:
         """Return the vocabulary that a file has. Raises `ShapeError` for what is none."""
         if not is_texts(words) or len(set(words)) < len(words) or "" in words:
-            raise ShapeError("words: expected a list of different texts")
+            raise ShapeError("words: expected a list of distinct strings")
         return cls(tuple(words), settings)
 
     @property
@@ -389,7 +389,7 @@ class TradeTracker:
             vocabulary = Vocabulary.checked(about["words"], TradeSettings(**about["settings"]))
             # A network of another size may not fit into memory.
             if arrays["words.weight"].shape != (vocabulary.size, vocabulary.settings.hidden):
-                raise ValueError("its width or the number of its words is another one")
+                raise ValueError("the width or the vocabulary size of the model differs")
             return cls(TradeNetwork(vocabulary.size, vocabulary.settings), vocabulary)
 
         return load_model(path, MODEL_FILE, KIND, made)
@@ -435,7 +435,7 @@ class TradeLearner(Learner):
             list(vocabulary.examples(dialogues)) for dialogues in (training, validation)
         )
         if not any(example.values for example in self._training):
-            reason = "the dialogues have no states to learn from"
+            reason = "the dialogues have no states to train on"
             raise InputError([Problem("no-training-data", reason)])
         with reproducible(settings):
             network = TradeNetwork(vocabulary.size, settings)

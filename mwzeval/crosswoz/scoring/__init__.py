@@ -1,1 +1,1 @@
-"""The scores of every track, and what stands beside them."""
+"""The scores of every track, and what is shown next to them."""

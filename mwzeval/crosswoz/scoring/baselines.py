@@ -1,6 +1,6 @@
 """Predictions that need no file: the gold data, a copy of what came before, systems that run here.
 
-All are written as plain predictions files; the first two are always shown beside a system's.
+All are written as plain predictions files; the first two are always shown next to a system's.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from mwzeval.crosswoz.user import RuleSimulator
 GOLD, COPY_PREVIOUS, CEILING = "gold", "copy_previous", "ceiling"
 REFERENCES = {
     GOLD: "gold as prediction",
-    COPY_PREVIOUS: "copy of the turn before",
+    COPY_PREVIOUS: "copy of the previous turn",
     CEILING: "gold acts without values",
 }
-"""What is shown beside a system. `ceiling`, for policies alone: gold acts lose their values and get
-new ones from the query of the gold state, as a policy's do."""
+"""What is shown next to a system. `ceiling`, for policies alone: gold acts lose their values and
+get new ones from the query of the gold state, as a policy's do."""
 
 
 def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:
@@ -106,7 +106,7 @@ def ceiling_exchanges(
 
 
 Exchanges = Callable[[Dialogue], Iterable[dict[str, Any]]]
-"""Returns what a predictions file has of each exchange of a dialogue, beside its number."""
+"""Returns what a predictions file has of each exchange of a dialogue, next to its number."""
 
 
 def predictions_file(fold: Fold, track: str, exchanges: Exchanges, **meta: Any) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def baseline_file(
     """Return the predictions of a baseline, one of `BASELINES`, for a fold.
 
     `seed` is that of the simulator and of the choice among templates; `templates` is a place of
-    template files, and `mode` says which of them are used. Raises `DataError` for bad files.
+    template files, and `mode` says which templates are used. Raises `DataError` for bad files.
     """
     if name == "template":
         mode = mode or "auto_manual"

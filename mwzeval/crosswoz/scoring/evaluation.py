@@ -63,10 +63,10 @@ from mwzeval.version import __version__, library_version
 
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
 """Short names of scores for gates."""
-SAMPLE_NOTE = "The sample's town is invented: these are not CrossWOZ scores."
+SAMPLE_NOTE = "The sample describes a fictional town: these are not CrossWOZ scores."
 """Shown wherever the embedded sample was scored."""
 MAIN_SCOPES = (WHOLE, USER, SYSTEM)
-"""Scopes in which baselines are shown beside a system."""
+"""Scopes in which baselines are shown next to a system."""
 Source = Callable[[Dialogue], Sequence[Predicted]]
 """Returns what is predicted for a dialogue."""
 
@@ -88,7 +88,7 @@ class ScoredPredictions(ScoredFile):
         return self.checked.warnings
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the scores with their signatures and rows, and intervals when it is said how.
+        """Return the scores with their signatures and rows, and intervals if requested.
 
         Behind them come those of the baselines, as `gold.dst.joint_single_turn`.
         """

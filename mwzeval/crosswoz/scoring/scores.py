@@ -38,17 +38,17 @@ MISSING_SLOT, SPURIOUS_SLOT, WRONG_SLOT = "missing-slot", "spurious-slot", "wron
 SPELLING, CHOSEN_NAME = "other-spelling", "name-not-annotated"
 WRONG_LINE, MISSING_FLAG, SPURIOUS_FLAG = "wrong-line", "not-expressed", "expressed-too-early"
 MEANINGS = {
-    MISSING_ACT: "An act of gold was not predicted.",
-    SPURIOUS_ACT: "A predicted act is not among gold's.",
-    WRONG_ACT_VALUE: "Intent, domain and slot are gold's, the value is not.",
-    MISSING_SLOT: "The state lacks what gold has.",
-    SPURIOUS_SLOT: "The state has what gold has not.",
+    MISSING_ACT: "A gold act was not predicted.",
+    SPURIOUS_ACT: "A predicted act is not among the gold acts.",
+    WRONG_ACT_VALUE: "Intent, domain and slot match gold, but the value differs.",
+    MISSING_SLOT: "The state lacks a slot of the gold state.",
+    SPURIOUS_SLOT: "The state has a slot that the gold state lacks.",
     WRONG_SLOT: "Both have the slot, with different values.",
-    SPELLING: "The values differ only in blanks, order or the ending of a hotel type.",
-    CHOSEN_NAME: "A name that the system has chosen, and gold has not written down.",
-    WRONG_LINE: "A line of the user's state has another value.",
-    MISSING_FLAG: "A line of the user's state is not expressed yet, and in gold it is.",
-    SPURIOUS_FLAG: "A line of the user's state is expressed, and in gold not yet.",
+    SPELLING: "The values differ only in blanks, order or the suffix of a hotel type.",
+    CHOSEN_NAME: "The state has a name that the system chose and that the gold state lacks.",
+    WRONG_LINE: "A line of the user's state has a different value.",
+    MISSING_FLAG: "A line of the user's state is not expressed yet, but in gold it is.",
+    SPURIOUS_FLAG: "A line of the user's state is expressed, but in gold it is not yet.",
 }
 """Each kind of reason of these tracks, and what it means."""
 
@@ -97,7 +97,7 @@ class TrackScores(ABC):
 
 
 def selects(exchange: Exchange) -> bool:
-    """Tell whether the user of an exchange refers to something chosen before."""
+    """Return whether the user of an exchange refers to something chosen before."""
     return any(act.intent == SELECT for act in exchange.user.acts)
 
 
@@ -215,7 +215,7 @@ def _percent(of: Callable[[Sums], NDArray[np.float64]], sums: Sums) -> NDArray[n
 STRICT, NORMALISED, NAME_LENIENT = "strict", "normalised", "name_lenient"
 VARIANTS = {
     STRICT: ("", "", "exact"),
-    NORMALISED: ("_normalised", ", normalised", "sorted-noblank-type"),
+    NORMALISED: ("_normalised", ", normalized", "sorted-noblank-type"),
     NAME_LENIENT: ("_name_lenient", ", name-lenient", "sorted-noblank-type+selected-name"),
 }
 """Variant of joint accuracy → what its name adds and what its label, and its rule in signatures.
@@ -243,7 +243,7 @@ class Difference:
         return normal_value(self.slot, self.predicted) == normal_value(self.slot, self.gold)
 
     def is_chosen_name(self, selected: Selected) -> bool:
-        """Tell whether it is a name that the system has chosen, and gold has not written down."""
+        """Return whether it is a name that the system has chosen, and gold has not written down."""
         is_name = self.slot == NAME and not self.gold.strip()
         return is_name and self.predicted in selected.get(self.domain, ())
 
@@ -376,7 +376,7 @@ def _state_reason(outcome: str, turn: int, exchange: Exchange, of: Difference) -
         code, text = SPELLING, f"{where} is “{of.predicted}”, gold has “{of.gold}”"
     elif of.is_chosen_name(exchange.system.first_selected):
         code = CHOSEN_NAME
-        text = f"{where} is “{of.predicted}”, which the system has chosen; gold has nothing"
+        text = f"{where} is “{of.predicted}”, a name that the system chose; gold has nothing"
     elif not of.predicted:
         code, text = MISSING_SLOT, f"{where} lacks “{of.gold}”"
     elif not of.gold:
@@ -436,7 +436,7 @@ def _act_reasons(
         yield Reason(code, outcome, act.domain, turn, text)
     for act in rest:
         code = f"{SPURIOUS_ACT}:{act.intent}"
-        yield Reason(code, outcome, act.domain, turn, f"{act} was not said")
+        yield Reason(code, outcome, act.domain, turn, f"{act} is not in gold")
 
 
 NLU_ACTS = ItemScores("nlu.", (*TYPE_SCOPES, *PART_SCOPES, USER, SYSTEM), parts_of)
@@ -631,9 +631,9 @@ def _line_reasons(turn: int, predicted: Goal, gold: Goal) -> Iterator[Reason]:
             code = WRONG_LINE
             text = f"{where} is {_quoted(mine.value)} instead of {_quoted(theirs.value)}"
         elif theirs.expressed:
-            code, text = MISSING_FLAG, f"{where} is not expressed yet, in gold it is"
+            code, text = MISSING_FLAG, f"{where} is not expressed yet, but in gold it is"
         else:
-            code, text = SPURIOUS_FLAG, f"{where} is expressed, in gold it is not yet"
+            code, text = SPURIOUS_FLAG, f"{where} is expressed, but in gold it is not yet"
         yield Reason(f"{code}:{theirs.slot}", "sim.joint", theirs.domain, turn, text)
 
 

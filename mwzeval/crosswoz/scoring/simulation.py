@@ -108,7 +108,7 @@ class ScoredSimulation(ScoredFile):
     warnings: tuple[Problem, ...]
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the scores with their signatures and rows, and intervals when it is said how."""
+        """Return the scores with their signatures and rows, and intervals if requested."""
         scores, n = self.scored_table.scores(resampling), len(self.log.dialogues)
         plain: dict[str, Any] = {}
         for score in scores:
@@ -121,7 +121,7 @@ class ScoredSimulation(ScoredFile):
             meta={
                 "corpus": self.gold.corpus,
                 "unit": "dialogue",
-                "note": "Simulated dialogues about generated goals, not those of the corpus.",
+                "note": "Simulated dialogues about generated goals, not the goals of the corpus.",
                 "fold": "simulated",
                 "sources": self.gold.fold.checksum,
                 "said": dict(self.log.header) or None,
@@ -196,8 +196,8 @@ def _checked(
         file, log = str(log), log_lines(log)
     if options.conditioning is not None or set(options.tracks) - {END_TO_END.name}:
         raise UsageError(
-            f"{file} is a log of simulated dialogues, which are scored as {END_TO_END.name} alone: "
-            "name no other track, and no conditioning"
+            f"{file} is a log of simulated dialogues, which can only be scored as "
+            f"{END_TO_END.name}: leave out --track and --conditioning"
         )
     findings = Findings(file, options.lenient, options.strict)
     return check_log(log, findings, allow_partial=options.allow_partial), findings

@@ -61,16 +61,16 @@ INFORM_CODES = frozenset({NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY, WRONG_CONSTRAINT,
 """Faults that lose Inform, and Success with it; the others of an outcome lose Success alone."""
 MEANINGS = {
     **MEANINGS_OF_TRACKS,
-    NO_VENUE: "No venue was named for a sub-goal.",
-    UNKNOWN_VENUE: "The name does not exist.",
-    WRONG_CONSTRAINT: "The venue does not satisfy what the user wants.",
-    NOT_NEARBY: "The venue is not near the one that the sub-goal refers to.",
-    NO_END: "A trip lacks an end.",
-    OTHER_END: "A trip goes from or to another place.",
-    UNANSWERED: "Something asked for was not told.",
-    WRONG_VALUE: "What was told is not what the database has.",
-    NOT_FINISHED: "A simulated dialogue did not end.",
-    NOT_DONE: "A line of the goal of a simulated dialogue was not done.",
+    NO_VENUE: "The system named no venue for a sub-goal.",
+    UNKNOWN_VENUE: "The database has no venue of this name.",
+    WRONG_CONSTRAINT: "The venue does not satisfy the user's constraints.",
+    NOT_NEARBY: "The venue is not near the venue that the sub-goal refers to.",
+    NO_END: "A trip lacks its departure or destination.",
+    OTHER_END: "The departure or destination of a trip differs from the chosen venue.",
+    UNANSWERED: "The system did not give a requested slot.",
+    WRONG_VALUE: "The system gave a value that differs from the database.",
+    NOT_FINISHED: "The simulated user did not end the dialogue.",
+    NOT_DONE: "A line of the goal of a simulated dialogue was not completed.",
 }
 """Each kind of reason, and what it means (docs/crosswoz.md has the same)."""
 
@@ -81,12 +81,12 @@ SEPARATORS = re.compile(r"[,;、/]")
 
 
 def is_nothing(held: object) -> bool:
-    """Tell whether the database has no value: null, an empty text or list."""
+    """Return whether the database has no value: null, an empty text or list."""
     return held is None or held in ("", [], ())
 
 
 def is_fact(slot: str, told: Value, held: object) -> bool:
-    """Tell whether a told value is the database's `held`.
+    """Return whether a told value is the database's `held`.
 
     Numbers may have a unit (`300元`, `4.5分`), 免费 (free) is 0; of a list some items are enough,
     but none may be invented; `无` says that there is nothing; texts are compared in one width and
@@ -180,7 +180,7 @@ def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
     Raises `ValueError` when the outcome has other lines than the goal.
     """
     if [line[:3] for line in goal] != [line[:3] for line in outcome]:
-        raise ValueError("an outcome has the lines of its goal")
+        raise ValueError("an outcome must have the lines of its goal")
     subgoals: dict[int, list[tuple[SemanticTuple, SemanticTuple]]] = {}
     for wanted, final in zip(goal, outcome, strict=True):
         subgoals.setdefault(wanted.subgoal, []).append((wanted, final))
@@ -219,7 +219,7 @@ def _venue_faults(
         elif wanted.value:
             if not _satisfies(venue, final, database):
                 held = spelled(venue.record.get(_record_slot(final.slot)))
-                text = f"“{venue.name}” has {held}, asked for is {spelled(final.value)}"
+                text = f"“{venue.name}” has {held}, but the goal is {spelled(final.value)}"
                 yield WRONG_CONSTRAINT, final.slot, text
         elif wanted.slot != NAME:
             yield from _answer_faults(final, venue.record)
@@ -243,12 +243,12 @@ def _trip_faults(
         if wanted.slot not in (DEPARTURE, DESTINATION):
             continue
         if not final.value or final.refers or not isinstance(final.value, str):
-            yield NO_END, wanted.slot, "the end of the trip was not named"
+            yield NO_END, wanted.slot, "the departure or destination of the trip was not named"
             continue
         ends[wanted.slot] = final.value
         venue = _referred(wanted, chosen)
         if venue is not None and comparable_text(final.value) != comparable_text(venue.name):
-            text = f"the trip has “{final.value}”, the venue is “{venue.name}”"
+            text = f"the trip has “{final.value}”, but the venue is “{venue.name}”"
             yield OTHER_END, wanted.slot, text
     facts = database.trip_facts(domain, ends)
     for wanted, final in lines:
@@ -267,9 +267,9 @@ def _answer_faults(final: SemanticTuple, record: Mapping[str, object]) -> Found:
     if not value:
         # A filled list may come as an empty one where there is nothing to tell.
         if not (slot in LIST_SLOTS and is_nothing(held)):
-            yield UNANSWERED, slot, f"{slot} was asked for, and not told"
+            yield UNANSWERED, slot, f"{slot} was requested but not given"
     elif not is_fact(slot, value, held):
-        text = f"told is {spelled(value)}, the database has {spelled(held)}"
+        text = f"the system gave {spelled(value)}, but the database has {spelled(held)}"
         yield WRONG_VALUE, slot, text
 
 
@@ -457,7 +457,7 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
     """Return the lines of a dialogue's goal with what they come to through predictions.
 
     Ordinary constraints have their final values. Where the system's acts are predicted they say
-    what it tells; otherwise its words do, as far as they hold what the database has.
+    what it reports; otherwise its words do, as far as they hold what the database has.
     """
     answers = {line.subgoal: _Answers() for line in gold.goal}
     by_acts = False

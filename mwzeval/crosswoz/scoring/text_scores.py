@@ -160,7 +160,7 @@ class TextScores(TrackScores):
             signature = sign(self._track, choices)
             parts: list[tuple[str, Callable[[Sums], NDArray[np.float64]]]] = [
                 ("BLEU-4", scorer.bleu4),
-                ("Values not said", scorer.missing_rate),
+                ("Missing values", scorer.missing_rate),
                 ("Slot error rate", scorer.slot_error_rate),
             ]
             for scope in ("", *TYPE_SCOPES):

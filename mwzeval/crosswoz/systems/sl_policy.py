@@ -97,7 +97,7 @@ def delexicalized(acts: Iterable[Act]) -> list[str]:
 
 
 def lexicalized(acts: Iterable[str], domain: str | None, results: Sequence[Entity]) -> Acts:
-    """Return de-lexicalised system acts with the values of the current domain's query.
+    """Return de-lexicalized system acts with the values of the current domain's query.
 
     (odd) A number larger than the number of results drops an Inform, although it counts values of
     the first result; so does a value that is not there. Acts of other domains are dropped. (odd)
@@ -148,7 +148,7 @@ def multi_hot(rows: Sequence[Sequence[int]], width: int) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The de-lexicalised acts of users and systems that a policy knows, each sorted."""
+    """The de-lexicalized acts of users and systems that a policy knows, each sorted."""
 
     user: tuple[str, ...]
     system: tuple[str, ...]
@@ -274,7 +274,7 @@ class SlPolicy:
         return values
 
     def acts(self, situations: Sequence[Sequence[int]]) -> list[list[str]]:
-        """Return the de-lexicalised acts of each situation: those with a probability above ½."""
+        """Return the de-lexicalized acts of each situation: those with a probability above ½."""
         names = self.vocabulary.system
         return [
             [names[number] for number in np.flatnonzero(row > 0)]

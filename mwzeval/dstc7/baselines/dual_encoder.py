@@ -84,7 +84,9 @@ class Settings(TrainingSettings):
     def __post_init__(self) -> None:
         TrainingSettings.__post_init__(self)
         if self.batch_size < 2:
-            raise UsageError("batch_size cannot be 1: the other examples have the wrong answers")
+            raise UsageError(
+                "batch_size must be 2 or more: the wrong answers come from the other examples"
+            )
 
 
 class Vocabulary:
@@ -175,7 +177,7 @@ DENSE, SPARSE = "dense", "sparse"
 LENGTH_OFFSET = 2.0
 """Added to the number of words before sums are divided by a power of it."""
 FIRST_VECTOR_LENGTH = 0.3
-"""Short, so that chance products of different words are small beside exact matches."""
+"""Short, so that chance products of different words are small next to exact matches."""
 FIRST_SCALE = 2.6
 """Natural logarithm of what dot products are multiplied by, so that the softmax can be sure."""
 
@@ -428,7 +430,7 @@ def training_data(queries: Iterable[Query], settings: Settings) -> TrainingData:
             counts.update(numbers)
     total = len(answers)
     if total < 2:
-        message = f"{total} examples with a right answer: training needs two at least"
+        message = f"training needs at least two examples with a right answer: found {total}"
         raise InputError([Problem("no-training-data", message)])
     words = list(first_numbers)
     vocabulary = learned_vocabulary({words[n]: count for n, count in counts.items()}, settings)
@@ -460,7 +462,7 @@ def dev_lists(queries: Iterable[Query], settings: Settings) -> list[Query]:
     """
     chosen = list(islice((query for query in queries if query.answers), settings.dev_examples))
     if not chosen:
-        message = "no dev example has a right answer: early stopping has nothing to go by"
+        message = "no dev example has a right answer, so early stopping is impossible"
         raise InputError([Problem("no-dev-data", message)])
     generator = np.random.Generator(np.random.PCG64(settings.seed))
     texts = list(dict.fromkeys(text for query in chosen for text in query.answers))

@@ -27,7 +27,7 @@ def read_knowledge(path: str | Path, track: Track) -> Knowledge:
     Raises `UsageError` for any other subtask, `InputError` or `DataError` for what cannot be read.
     """
     if track.subtask != 5:
-        raise UsageError(f"{track.name} is without external knowledge: it is for subtask 5")
+        raise UsageError(f"{track.name} has no external knowledge: only subtask 5 has it")
     if track.dataset == "ubuntu":
         return ManPages.of(read_man_pages(path))
     return Courses.of(read_courses(path).values())
@@ -76,7 +76,7 @@ def read_man_pages(path: str | Path) -> tuple[ManPage, ...]:
 
     In a folder `ls.1.txt`, `ls.1` and `ls.txt` are pages of `ls`; a line of a file is an object
     with `name`, `text` and perhaps `section`. Pages come sorted by name and section. The layout of
-    the organisers' own files is not known. Raises `InputError` with every problem, `DataError` for
+    the organizers' own files is not known. Raises `InputError` with every problem, `DataError` for
     a folder without pages.
     """
     place = Path(path)
@@ -94,7 +94,7 @@ def _of_folder(folder: Path) -> list[ManPage]:
                 name, section = stem, ""
             pages.append(ManPage(name, section or None, read_text(file)))
     if not pages:
-        raise DataError(f"{folder}: no man page in this folder")
+        raise DataError(f"{folder}: the folder contains no man page")
     return pages
 
 
@@ -111,7 +111,7 @@ def _of_lines(path: Path) -> list[ManPage]:
             name, text = line["name"], line["text"]
             pages.append(ManPage(name, None if section is None else str(section), text))
         elif wrong in line:
-            message = f"line {number}: {wrong} is text, {found(line[wrong])}"
+            message = f"line {number}: {wrong} must be a string, {found(line[wrong])}"
             findings.error("bad-type", message, key=wrong)
         else:
             findings.error("missing-field", f"line {number} has no {wrong}", key=wrong)
@@ -189,7 +189,7 @@ def read_courses(path: str | Path) -> Mapping[str, Course]:
             keys = ("Course", "CourseTitle", "Area", "Description")
             courses[offering] = Course(offering, *(_text(record.get(key)) for key in keys))
         else:
-            findings.error("bad-type", f"a course is an object, {found(record)}", key=offering)
+            findings.error("bad-type", f"a course must be an object, {found(record)}", key=offering)
     findings.check()
     return courses
 

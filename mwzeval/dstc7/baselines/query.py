@@ -15,7 +15,7 @@ from mwzeval.dstc7.dialogues import Candidate, Example
 from mwzeval.dstc7.tracks import NONE
 
 CUT = 10
-"""The final score is (MRR + Recall@10) / 2 (the organisers' site, "Evaluation")."""
+"""The final score is (MRR + Recall@10) / 2 (the organizers' site, "Evaluation")."""
 
 _WORD = re.compile(r"\w+")
 

@@ -232,7 +232,7 @@ class Baseline:
         if self.name not in BASELINES:
             raise UsageError(unknown("baseline", self.name, BASELINES))
         if (self.name == DUAL_ENCODER) != (self.model is not None):
-            what = "needs the folder of" if self.model is None else "makes no use of"
+            what = "needs the folder of" if self.model is None else "does not use"
             raise UsageError(f"{self.name} {what} a trained model")
 
     def queries(self, dialogues: str | Path) -> Iterator[Query]:
@@ -316,19 +316,17 @@ def predict(
     if dev is not None or none_score is not None:
         if baseline.name == RANDOM:
             raise UsageError(
-                "the random baseline draws the place of NONE: it takes no score for it"
+                "the random baseline draws the position of NONE: leave out the score of NONE"
             )
         if not track.has_none:
             raise UsageError(f"{track.name} always has a right answer: NONE is for subtask 4")
         if dev is not None and none_score is not None:
-            raise UsageError("the score of NONE is given or tuned on dev, not both")
+            raise UsageError("give the score of NONE or tune it on dev, not both")
 
     candidates = None if pool is None else read_pool(pool)
     queries = list(baseline.queries(dialogues))
     if not queries:
-        raise InputError(
-            [Problem("empty-file", "there are no examples in it", file=str(dialogues))]
-        )
+        raise InputError([Problem("empty-file", "the file has no examples", file=str(dialogues))])
     lacking = [query.example for query in queries if not query.candidates]
     if lacking and not track.has_pool:
         message = f"no options-for-next, which {track.name} ranks"
@@ -339,7 +337,7 @@ def predict(
     if dev is not None:
         with_answers = [query for query in baseline.queries(dev) if query.correct]
         if not with_answers:
-            message = "no example says what is correct: NONE has nothing to be tuned on"
+            message = "no example has a right answer, so the score of NONE cannot be tuned"
             raise InputError([Problem("no-dev-data", message, file=str(dev))])
         correct = [query.correct for query in with_answers]
         threshold = tune(baseline.rank(with_answers, track), correct)

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="OUTPUT.json",
-        help="where the completed predictions go",
+        help="output file for the completed predictions",
     )
     parser.add_argument(
         "-y", "--yes", action="store_true", help="overwrite active_domains without asking"
@@ -58,9 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     complete = all("active_domains" in turn for turns in predictions.values() for turn in turns)
     if complete and not arguments.yes:
         if file == STANDARD_INPUT or not sys.stdin.isatty():
-            raise UsageError("every turn has active_domains already; --yes overwrites them")
+            raise UsageError("every turn already has active_domains; --yes overwrites them")
         print(
-            "Every turn has active_domains already. Overwrite them? [y/N] ", end="", file=sys.stderr
+            "Every turn already has active_domains. Overwrite them? [y/N] ", end="", file=sys.stderr
         )
         if not _says_yes():
             tell("nothing was written")
@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     named = sum(bool(turn["active_domains"]) for turn in turns)
     if not named:
         raise UsageError(
-            "no placeholder names its domain (as [restaurant_name] does), so nothing was written; "
-            "without active_domains they are estimated from the states"
+            "no placeholder names its domain (as [restaurant_name] does), so nothing was "
+            "written; without active_domains, the domains are estimated from the states"
         )
     text = json.dumps(completed, indent=1, ensure_ascii=False) + "\n"
     write_output(arguments.output, text, f": {named} of {len(turns)} turns have a domain")

@@ -16,24 +16,25 @@ SYSTEMS = ("template",)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("system", choices=SYSTEMS, help="the system: template")
+    parser.add_argument("system", choices=SYSTEMS, help="the baseline system: template")
     parser.add_argument(
         "-o",
         "--output",
         required=True,
         metavar="FILE",
-        help="where the predictions go: .json or .jsonl; - writes JSON to standard output",
+        help="output file: .json or .jsonl; - writes JSON to standard output",
     )
     add_corpus(parser)
     parser.add_argument(
         "--lexicalized",
         action="store_true",
-        help="responses with the database's values instead of placeholders",
+        help="write lexicalized responses, with values of the database instead of placeholders",
     )
     parser.add_argument(
         "--states",
         action="store_true",
-        help="write the gold states too; without them evaluation takes these anyway, and says so",
+        help="also write the gold states; without states, the evaluation uses the gold "
+        "states and prints a warning",
     )
 
 

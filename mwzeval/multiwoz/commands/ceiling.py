@@ -1,7 +1,7 @@
-"""Score the gold data as a system's: how high the scores of a system can be.
+"""Score the gold data as predictions: the ceiling of a system's scores.
 
-Without a file: the gold data of the whole fold. With the file of a system: its scores, and next to
-each that of the gold data of the same dialogues.
+Without a file, the gold data of the whole fold are scored. With a system's file, the system's
+scores are printed next to those of the gold data of the same dialogues.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from mwzeval.output import warnings_behind, write_output, write_result
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.set_defaults(benchmark=NAME)
-    add_files(parser, "the file of a system (default: none)", several=False)
+    add_files(parser, "a system's file (default: none)", several=False)
     parser.add_argument("-o", "--output", metavar="OUTPUT.json", help="also write a JSON report")
-    add_metrics(parser, "all that the input allows; of a fold, all")
+    add_metrics(parser, "all metrics that the input allows; of a fold, all")
     add_references(parser)
     add_reading(parser)
     add_intervals(parser)
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         report = signed_as_gold(ceiling_of(scorer, None, resampling))
         document = summary(report)
-        heading = (*document.heading, f"These are {GOLD}, as a system's.")
+        heading = (*document.heading, f"These are the scores of {GOLD}, taken as predictions.")
         document = replace(document, heading=heading)
     with warnings_behind(report.warnings):
         if arguments.output:

@@ -19,13 +19,13 @@ from mwzeval.output import warnings_behind, write_output, write_result
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.set_defaults(benchmark=NAME)
-    add_files(parser, "the file of a system", several=False)
+    add_files(parser, "a system's file", several=False)
     parser.add_argument(
         "-o",
         "--output",
         default="-",
         metavar="FILE.jsonl",
-        help="where the claims are written (default: standard output)",
+        help="output file for the claims (default: standard output)",
     )
     add_reading(parser)
 

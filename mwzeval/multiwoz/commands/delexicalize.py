@@ -1,7 +1,7 @@
-"""Put placeholders for what lexicalised responses say, as the database knows it.
+"""Replace values of the database in lexicalized responses with placeholders.
 
-Writes predictions with all else as it was, and prints how many mentions of which slots there are,
-how many of them the database does not have, and how many could be read otherwise.
+Everything else in the predictions is unchanged. The table counts the mentions of each slot, those
+that the database does not have, and those that are ambiguous.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="OUTPUT.json",
-        help="where the delexicalised predictions go (- is standard output; the table then goes "
-        "to standard error)",
+        help="output file for the delexicalized predictions (- is standard output; the table "
+        "then goes to standard error)",
     )
     parser.add_argument(
         "--mentions",
         metavar="FILE.jsonl",
-        help="also write every mention: its place and text, slot and domain, the database's value "
-        "and venues, and whether it is sure",
+        help="also write every mention: its position and text, slot and domain, the value "
+        "and venues in the database, and whether it is certain",
     )
     add_format(parser)
     add_input_format(parser)
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Delexicalise, write and print; return the exit code.
+    """Delexicalize, write and print; return the exit code.
 
     Raises `InputError` for warnings when strict.
     """
@@ -130,7 +130,7 @@ def _document(responses: Iterable[str], turns: list[Delexicalized]) -> Document:
         not_found = unknown[slot] if slot in of_database else None
         slots[slot] = dict(zip(COLUMNS, (times, not_found, unsure[slot]), strict=True))
     with_mentions = sum(bool(turn.mentions) for turn in turns)
-    heading = f"{with_mentions} of {len(turns)} turns mention something: {len(mentions)} mentions"
+    heading = f"{len(mentions)} mentions in {with_mentions} of {len(turns)} turns"
     rows = [
         [slot, *("" if counts[key] is None else str(counts[key]) for key in COLUMNS)]
         for slot, counts in slots.items()

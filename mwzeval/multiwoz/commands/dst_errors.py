@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
 NOTE = (
-    "turns in which a slot was correct, missing (only annotated), spurious (only predicted), wrong "
-    "(another value); gold → predicted are its most frequent wrong values"
+    "number of turns in which a slot was correct, missing (only annotated), spurious (only "
+    "predicted) or wrong (different value); gold → predicted: the most frequent wrong values"
 )
 SHOWN = 2
 """How many confusions a row of a table has room for; records and JSON have more."""
@@ -30,7 +30,7 @@ SHOWN = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.set_defaults(benchmark=NAME)
-    add_files(parser, "the file of a system", several=False)
+    add_files(parser, "a system's file", several=False)
     add_dst_rules(parser, "exact")
     add_reading(parser)
     add_format(parser)
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = scorer_of(arguments).score(file).report()
     document = _document(report)
     if not document.sheets:
-        raise UsageError(f"{file} has turns without a state: there are no errors to count")
+        raise UsageError(f"{file} has turns without a state, so errors cannot be counted")
     with warnings_behind(report.warnings):
         write_result(printed(document, arguments.format), arguments.format)
     return 0

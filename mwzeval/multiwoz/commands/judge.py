@@ -1,7 +1,7 @@
-"""Score live dialogues under other choices than those of `mwzeval evaluate`.
+"""Score live dialogues with settings that `mwzeval evaluate` does not have.
 
-As the public evaluator of ConvLab-2 does (--compat), with what the tokens of models cost
-(--prices), also without dialogues in which the user makes a fault, or with tools of your own.
+Use the rules of ConvLab-2's public evaluator (--compat), add the cost of models (--prices), leave
+out dialogues in which the user makes a mistake, or read calls of your own tools (--tools).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_compat(parser)
     add_accounting(parser)
     parser.add_argument(
-        "-g", "--grounded", action="store_true", help="print all scores of what responses say"
+        "-g", "--grounded", action="store_true", help="print all scores of factual correctness"
     )
     add_tools(parser)
     add_corpus(parser)

@@ -1,8 +1,8 @@
-"""Let an agent answer the turns of the corpus' own users, and write a file of predictions.
+"""Let an agent answer the user turns of the corpus, and write a file of predictions.
 
 The agent is one of `mwzeval live`: rule, rule-convlab, silent, openai:MODEL, package.module:Name or
-file.py:Name. What it says and calls goes to OUTPUT.run.jsonl as dialogues end, with which the same
-command goes on when it was interrupted; see docs/formats.md.
+file.py:Name. Its messages and calls are saved in OUTPUT.run.jsonl as dialogues end. To resume an
+interrupted run, repeat the same command; see docs/formats.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mwzeval.multiwoz.choices import AUTO, FOLDS, LEXICALIZED, SAMPLE, known_nam
 from mwzeval.output import tell, warnings_behind
 
 RUN_ENDING = ".run.jsonl"
-"""How the file beside the predictions ends, which has the messages."""
+"""How the file next to the predictions ends, which has the messages."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,21 +33,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent",
         required=True,
         metavar="NAME",
-        help="who answers: as of `mwzeval live`",
+        help="agent that answers, with the same choices as in `mwzeval live`",
     )
     parser.add_argument(
         "-o",
         "--output",
         required=True,
         metavar="FILE",
-        help="where the predictions go: .json or .jsonl",
+        help="output file: .json or .jsonl",
     )
     parser.add_argument(
         "--context",
         choices=CONTEXTS,
         default=GOLD,
-        help="what the agent takes for its earlier turns: those of the corpus (gold, the default), "
-        "or its own with their calls (own)",
+        help="earlier system turns in the agent's history: those of the corpus (gold, the "
+        "default), or its own with their calls (own)",
     )
     parser.add_argument(
         "--fold", default=FOLDS[0], metavar="FOLD", help=f"{', '.join(FOLDS)} (default: test)"
@@ -55,17 +55,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialogues",
         metavar="NUMBER or IDS",
-        help="so many, those of live --goals corpus:FOLD:NUMBER, or some by their ids, with commas "
-        "between (default: all)",
+        help="number of dialogues (the same ones as in live --goals corpus:FOLD:NUMBER), or "
+        "ids separated by commas (default: all)",
     )
     parser.add_argument(
         "--no-states",
         action="store_true",
-        help="leave out the states that calls amount to: of an agent that calls nothing, scores "
-        "then take the gold ones",
+        help="do not write the states that follow from calls; use it for an agent that calls "
+        "no functions, so that scores use the gold states",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="decides all that is random (default: 0)"
+        "--seed", type=int, default=0, metavar="N", help="seed of all that is random (default: 0)"
     )
     add_pool_options(parser)
     add_agent_options(parser)
@@ -74,12 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_request_options(parser)
     add_prices(parser)
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="no progress bar, and nothing but problems"
+        "-q", "--quiet", action="store_true", help="no progress bar; print only problems"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer, and write; return 1 when dialogues are missing for what is nobody's fault.
+    """Answer, and write; return 1 when dialogues are missing because of infrastructure errors.
 
     Raises `UsageError` for what makes no sense, `DataError` when the corpus is missing.
     """
@@ -97,16 +97,16 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     check_name(output)
     if Path(output).suffix not in (".json", ".jsonl"):
-        raise UsageError(f"{shorten(output, 300)}: predictions go to a file .json or .jsonl")
+        raise UsageError(f"{shorten(output, 300)}: the output must be a .json or .jsonl file")
     file = str(Path(output).with_suffix("")) + RUN_ENDING
     prices = None if arguments.prices is None else read_prices(arguments.prices)
     fold = known_name("fold", arguments.fold, FOLDS)
     chosen = () if arguments.dialogues is None else (arguments.dialogues,)
     options = LiveOptions.of(arguments, goals=":".join((CORPUS, fold, *chosen)))
     setting = CorpusSetting(options, arguments.context)
-    arguments.interrupted = f"the same command goes on with what is in {file}"
+    arguments.interrupted = f"repeat the same command to resume {file}"
     summary = run_as_asked(arguments, setting, file)
-    arguments.interrupted = f"the same command writes {output} out of {file}"
+    arguments.interrupted = f"repeat the same command to write {output} from {file}"
     held = LiveFile()
     if summary.scored:
         findings = Findings(file)
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         for line in str(summary).splitlines():
             tell(line)
     if empty:
-        tell(f"{empty:,} of {len(responses):,} turns have no answer: their responses are empty")
+        tell(f"{empty:,} of {len(responses):,} turns have no answer, so their responses are empty")
     if not arguments.quiet:
         usage = Findings()
         sides = Accounts.of(held.dialogues, held.header, prices, usage).sides
@@ -138,9 +138,9 @@ def run(arguments: argparse.Namespace) -> int:
             tell(f"wrote {output}: {len(predictions):,} dialogues, {len(responses):,} turns")
             tell(f"next: {_next(arguments, fold, responses)}")
     if missing:
-        what = f"{missing:,} of {len(setting.items):,} dialogues are not in the predictions"
+        what = f"{missing:,} of {len(setting.items):,} dialogues are missing in the predictions"
         why = f": {summary.problem}" if summary.is_stopped else ""
-        tell(f"failed: {what}; only these are held when it is called again ({file}){why}")
+        tell(f"failed: {what}; repeat the command to retry only these ({file}){why}")
         return 1
     return 0
 

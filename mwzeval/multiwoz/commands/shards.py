@@ -1,8 +1,8 @@
 """Score predictions in many files as one input, in this process or on a Dask cluster.
 
-Patterns ('predictions/*.jsonl.zst') and URLs (s3://…) name files, those of a pattern in the order
-of their names. Only sums are kept of each file: there are no intervals, and memory does not grow
-with the number of dialogues (docs/training.md).
+Files are given as names, patterns ('predictions/*.jsonl.zst') or URLs (s3://…); the files of a
+pattern are sorted by name. Only the sums of each file are stored, so there are no intervals, and
+memory does not grow with the number of dialogues (docs/training.md).
 """
 
 from __future__ import annotations
@@ -26,27 +26,31 @@ from mwzeval.outcome import add_outcome, finish_report
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.set_defaults(benchmark=NAME)
-    add_files(parser, "the files, in their order")
+    add_files(parser, "the files, in order")
     add_dst_rules(add_metrics(parser, "-bsrd"))
     add_references(parser)
     add_reading(parser)
     parser.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="score on the Dask cluster at tcp://HOST:PORT, or on the cores of this machine: local",
+        help="score on the Dask cluster at tcp://HOST:PORT, or on the cores of this machine "
+        "(local)",
     )
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes of --dask local (default: cores)"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="number of processes of --dask local (default: number of cores)",
     )
     parser.add_argument(
         "--skip-bad",
         action="store_true",
-        help="leave out files that cannot be read or scored, and list them in the report",
+        help="skip files that cannot be read or scored, and list them in the report",
     )
     parser.add_argument(
         "--rollouts",
         action="store_true",
-        help="ids may be numbered to predict a dialogue more than once: sng0073#12",
+        help="accept several predictions of a dialogue, with numbered ids such as sng0073#12",
     )
     add_format(parser)
     add_outcome(parser, MultiWoz())
@@ -55,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score, print and write; return the exit code."""
     if arguments.workers is not None and (arguments.workers < 1 or arguments.dask != "local"):
-        arguments.parser.error("--workers is the number of processes of --dask local, 1 or more")
+        arguments.parser.error("--workers needs --dask local, and must be 1 or more")
     files = files_of(arguments)
     if STANDARD_INPUT in files:
-        arguments.parser.error("standard input is scored by `mwzeval evaluate`")
+        arguments.parser.error("shards cannot be read from standard input: use `mwzeval evaluate`")
     scorer = scorer_of(arguments)
     report = scorer.score_shards(
         files,

@@ -14,7 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="for strict function calling: every argument is required, and null when not known",
+        help="print a schema for strict function calling: every argument is required, and "
+        "null if unknown",
     )
 
 

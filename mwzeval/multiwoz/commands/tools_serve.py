@@ -1,8 +1,8 @@
 """Serve the functions of MultiWOZ over the Model Context Protocol (MCP).
 
-On standard input and output, for a client that starts it; with --http for any number of clients and
-sessions at once. A session is a conversation: its name decides the references of its bookings. See
-docs/agents.md.
+By default a client starts the server and uses its standard input and output; with --http there can
+be many clients and sessions. A session is a conversation; its name determines the references of
+its bookings. See its bookings. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="another name by which clients may call this machine over HTTP; may come again",
+        help="additional host name that HTTP clients may use; may be repeated",
     )
     parser.add_argument(
         "--session",
         metavar="NAME",
-        help="the session of clients that name none, such as sng0073#2 (default: one is made up)",
+        help="session of clients that name none, such as sng0073#2 (default: a new one)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="with the session it decides the references of bookings (default: %(default)s)",
+        help="seed of booking references, together with the session (default: %(default)s)",
     )
     parser.add_argument(
         "--log",
         metavar="FILE",
-        help="add a line of JSON for each call: session, function, arguments, result",
+        help="log file; each call adds a line of JSON: session, function, arguments, result",
     )
     parser.add_argument(
         "--corpus",
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
             http = HttpServer(
                 server, address, allowed_hosts=arguments.allowed_host, default=arguments.session
             )
-            tell(f"{what}, at {http.url}; Ctrl-C ends it")
+            tell(f"{what}, at {http.url}; press Ctrl-C to stop")
             with suppress(KeyboardInterrupt):
                 http.serve()
         return _left(sessions, server.failure)

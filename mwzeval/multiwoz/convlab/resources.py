@@ -1,7 +1,7 @@
 """The database of ConvLab-2's rule policy and evaluator, and the values that user and system know.
 
 The rules of the database are not those of `mwzeval.multiwoz.database`: values are compared as they
-are written, nothing is normalised, and the reference of a booking is the number of the venue's
+are written, nothing is normalized, and the reference of a booking is the number of the venue's
 record. Objects here remember answers and serve any number of dialogues.
 """
 
@@ -44,7 +44,7 @@ QUERIES_KEPT, VALUES_KEPT = 2**12, 2**16
 TABLES = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
 """Domains with a file of records."""
 FOLDERS = ("convlab2", "../live/convlab2")
-"""Where the published value lists are: in the data root, or in a folder `live` beside it."""
+"""Where the published value lists are: in the data root, or in a folder `live` next to it."""
 _TIME = re.compile(r"\d{1,2}:\d{1,2}")
 
 

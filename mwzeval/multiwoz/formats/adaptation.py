@@ -1,6 +1,6 @@
 """Predictions of any format → those that are checked and scored.
 
-A format is recognised by its marks: keys of turns or messages that only this format has in this
+A format is recognized by its marks: keys of turns or messages that only this format has in this
 place. Every item of every dialogue is looked at. Marks of two formats are an error, never a guess.
 Predictions without any mark are read in mwzeval's own format, whose checks then say what is wrong.
 """
@@ -28,7 +28,7 @@ TITLES = {
 }
 LISTED: dict[str, Callable[[Any, Findings], Adapted]] = {UNIFIED: adapt_unified, SGD: adapt_sgd}
 """Formats that list dialogues. To add a format, add a line here and to `TITLES`, its name to
-`choices.INPUT_FORMATS`, and what it is recognised by to `marks`."""
+`choices.INPUT_FORMATS`, and what it is recognized by to `marks`."""
 _OF_UNIFIED = {"state", PREDICTIONS, "utt_idx", "dialogue_acts", "db_results"}
 _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
 """Keys of turns that somebody annotated; predictions in mwzeval's own format have none of them."""
@@ -63,7 +63,7 @@ def _marks(raw: Any) -> Iterator[str]:
 
 
 def is_list_of_dialogues(raw: Any) -> bool:
-    """Tell whether this is a list with an object that has turns, of whichever format."""
+    """Return whether this is a list with an object that has turns, of whichever format."""
     return isinstance(raw, LIST) and any(
         isinstance(dialogue, OBJECT) and "turns" in dialogue for dialogue in raw
     )
@@ -80,7 +80,7 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
         findings.error("other-benchmark", advice(foreign, TITLE))
         return None
     if isinstance(raw, OBJECT) and not any(isinstance(value, list) for value in raw.values()):
-        wrapped = raw.get(PREDICTIONS)  # of `{"predictions": {…}}`, whatever is beside that
+        wrapped = raw.get(PREDICTIONS)  # of `{"predictions": {…}}`, whatever else it has
         if is_list_of_dialogues(wrapped) or (
             isinstance(wrapped, OBJECT) and CONTENT not in wrapped
         ):
@@ -101,8 +101,8 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
             dialogues[name] = [turn for _, turn in turns]
     if input_format == AUTO and len(findings.errors) > before:
         message = (
-            f"the file was read as {TITLES[chosen]}, as its keys suggest: if it is in another "
-            "format, choose it with --input-format"
+            f"the file was read as {TITLES[chosen]} because of its keys: if this is wrong, set "
+            "--input-format"
         )
         findings.errors.insert(before, Problem("read-as", message, file=findings.file))
     findings.positions = positions
@@ -116,7 +116,7 @@ def _chosen_format(raw: Any, stated: str, findings: Findings) -> str | None:
         if not fitting or stated in fitting:
             return stated
         for other in fitting:
-            message = f"this is not {stated}; it looks like {other}: say --input-format {other}"
+            message = f"this is not {stated}; it looks like {other}: use --input-format {other}"
             findings.error("wrong-format", message)
         return None
     if len(fitting) == 1:
@@ -124,10 +124,10 @@ def _chosen_format(raw: Any, stated: str, findings: Findings) -> str | None:
     if not fitting and not is_list_of_dialogues(raw):
         return OWN_FORMAT
     names = " and ".join(fitting) or f"{SGD} and {UNIFIED}"
-    what = "has marks of both" if fitting else "could be both"
+    what = "has keys of both" if fitting else "could be both"
     findings.error(
         "ambiguous-format",
-        f"which format this is cannot be told: it {what} {names} — say which with --input-format",
+        f"the format cannot be detected: the file {what} {names} — set --input-format",
     )
     return None
 

@@ -2,7 +2,7 @@
 
 Schema-Guided Dialogue and MultiWOZ 2.2 have the state in the frames of the user's turn. The unified
 format is a list of dialogues whose turns have an utterance and a state; ConvLab-3's evaluation
-scripts put what a system predicts into `predictions` of a turn, beside the annotation.
+scripts put what a system predicts into `predictions` of a turn, next to the annotation.
 
 Sources: Rastogi et al., "Towards scalable multi-domain conversational agents", AAAI 2020; Zang et
 al., "MultiWOZ 2.2", NLP4ConvAI 2020; Zhu et al., "ConvLab-3", EMNLP 2023 demonstrations, and
@@ -24,7 +24,7 @@ from mwzeval.scores.findings import LIST, OBJECT, Findings, Place, expect, found
 
 PREDICTIONS = "predictions"
 TWO_STATES = "there is a state in this turn and in the user's turn before it: keep one of them"
-SLOT_AND_VALUE = "a slot and its value are text"
+SLOT_AND_VALUE = "a slot and its value must be strings"
 USER, SYSTEM = "user", "system"
 SPEAKERS = (USER, SYSTEM)
 _FILE_NAME = re.compile(r"[A-Za-z]+\d+(\.json)?")
@@ -59,7 +59,7 @@ def dialogues_of(
     if not expect(raw, LIST, "expected a list of dialogues", Place(findings)):
         return
     if not raw:
-        findings.error("empty", "there is no dialogue in it")
+        findings.error("empty", "the file has no dialogue")
     seen: set[str] = set()
     for number, dialogue in enumerate(raw):
         where = f"dialogue number {number} of the list"
@@ -68,13 +68,13 @@ def dialogues_of(
             continue
         names = [name for key in name_keys if isinstance(name := dialogue.get(key), str)]
         if not names:
-            findings.error("missing-id", f'{where} has no "{name_keys[-1]}" that is text')
+            findings.error("missing-id", f'{where}: "{name_keys[-1]}" is missing or not a string')
             continue
         files = [dialogue_id(name) for name in names if _FILE_NAME.fullmatch(name)]
         name = files[0] if files else names[-1]
         expect(dialogue, OBJECT, "", Place(findings, name))
         if name in seen:
-            findings.error("repeated-key", "the dialogue is given more than once", dialogue=name)
+            findings.error("repeated-key", "the dialogue occurs more than once", dialogue=name)
             continue
         seen.add(name)
         yield name, list(_pairs(dialogue.get("turns"), Place(findings, name)))
@@ -95,8 +95,12 @@ def _pairs(turns: Any, whole: Place) -> Iterator[Pair]:
             continue
         if speaker.lower() == SYSTEM:
             if user is None:
-                message = "it speaks twice" if position else "the dialogue begins with the system"
-                place.error("order", f"{message}: every turn of the system answers one of the user")
+                message = (
+                    ("it has two turns in a row")
+                    if position
+                    else "the dialogue begins with the system"
+                )
+                place.error("order", f"{message}: every system turn must follow a user turn")
             yield user, SpeakerTurn(turn, place)
             user = None
         elif speaker.lower() == USER:
@@ -111,7 +115,7 @@ def _pairs(turns: Any, whole: Place) -> Iterator[Pair]:
 
 def _check_answered(user: SpeakerTurn | None) -> None:
     if user:
-        user.place.error("no-answer", "the system gives no answer to this turn of the user")
+        user.place.error("no-answer", "this user turn has no answer of the system")
 
 
 def adapt_unified(raw: Any, findings: Findings) -> Adapted:
@@ -168,11 +172,11 @@ def _unified_turn(
 def _unified_state(raw: Any, place: Place, path: str) -> State:
     """Return the filled slots; a domain without any is left out."""
     state: State = {}
-    if not expect(raw, OBJECT, "a state is an object of domains", place, path):
+    if not expect(raw, OBJECT, "a state must be an object of domains", place, path):
         return state
     for domain, slots in raw.items():
         at = f"{path}.{domain}"
-        if expect(slots, OBJECT, "a domain's state is an object of slots", place, at):
+        if expect(slots, OBJECT, "the state of a domain must be an object of slots", place, at):
             for slot, value in slots.items():
                 if not (isinstance(slot, str) and isinstance(value, str)):
                     if value is not None:
@@ -222,12 +226,12 @@ def _framed(turn: Mapping[str, Any], place: Place) -> list[State]:
             continue
         service, of_frame = frame.get("service"), frame.get("state")
         if of_frame is None or not (
-            expect(service, str, "a service's name is text", place, f"{path}.service")
-            and expect(of_frame, OBJECT, "a state is an object", place, f"{path}.state")
+            expect(service, str, "the name of a service must be a string", place, f"{path}.service")
+            and expect(of_frame, OBJECT, "a state must be an object", place, f"{path}.state")
         ):
             continue
         values, path = of_frame.get("slot_values", {}), f"{path}.state.slot_values"
-        if not expect(values, OBJECT, "slot values are an object", place, path):
+        if not expect(values, OBJECT, "slot values must be an object", place, path):
             continue
         domain = _domain(service)
         slots = state.setdefault(domain, {})
@@ -243,7 +247,7 @@ def _framed(turn: Mapping[str, Any], place: Place) -> list[State]:
             *prefix, slot = key.split("-", 1)
             other = _domain(prefix[0]) if prefix else domain
             if other != domain:
-                at.error("wrong-service", f'a slot of "{other}" stands in a frame of "{domain}"')
+                at.error("wrong-service", f'a slot of "{other}" is in a frame of "{domain}"')
             elif slots.setdefault(slot, value) != value:
                 at.error("repeated-key", f'"{domain}-{slot}" has two values in this turn')
     return [state] if state else []

@@ -170,7 +170,12 @@ def _own_tool(raw: Any, place: Place) -> Tool:
 
 def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> str | None:
     """Return a known name, None for null and for what is noted as unknown."""
-    if name is None or not expect(name, str, f"a {what} is text, or null for none of ours", place):
+    if name is None or not expect(
+        name,
+        str,
+        f"a {what} must be a string, or null for a {what} that mwzeval does not have",
+        place,
+    ):
         return None
     if name in known:
         return str(name)

@@ -54,8 +54,8 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
     if is_read and not has_called:
         findings.warning(
             "no-calls",
-            "no function is called anywhere, so all states are empty and nothing can be offered; "
-            "of a system without tools only write the responses, see docs/formats.md",
+            "no function is called anywhere, so all states are empty and nothing can be "
+            "offered; for a system without tools, write only the responses (docs/formats.md)",
         )
 
 
@@ -91,7 +91,7 @@ class Conversation:
         for position, raw in enumerate(messages):
             place = Place(self._findings, self._dialogue, position)
             path = f"{CONTENT}[{position}]"
-            if expect(raw, OBJECT, "a message is an object", place, path):
+            if expect(raw, OBJECT, "a message must be an object", place, path):
                 message = read_message(raw, place, path)
                 if message is not None:
                     self.add(message, position)
@@ -101,7 +101,7 @@ class Conversation:
         """Return the turns of all messages that were added."""
         self._close()
         if not self._turns:
-            message = "there is no message of the user in it"
+            message = "the dialogue has no user message"
             self._findings.error("empty", message, dialogue=self._dialogue)
         return self._turns
 
@@ -114,15 +114,15 @@ class Conversation:
         says_nothing = not (message.text or message.has_other)
         calls = [called for call in message.calls if (called := self._understood(call, place))]
         if message.calls and not is_assistant:
-            place.error("calls-of-others", "only the assistant calls functions")
+            place.error("calls-of-others", "only the assistant can call functions")
         for result in message.results:
             self._note_result(result, place)
         if self._answer and (message.results or is_assistant):
             # Something follows what was said, so that this was not the final answer.
             self._answer[0].warning(
                 "not-final",
-                "what the assistant says before it calls functions or speaks again in the same "
-                "turn is not scored",
+                "only the assistant's last message of a turn is scored; earlier messages of the "
+                "turn are not",
                 f"{self._answer[0].key}.content",
             )
             self._answer = None
@@ -130,18 +130,21 @@ class Conversation:
             self._close()
             self._begin = place, message.text
             if says_nothing:
-                place.error("empty-message", "the user says nothing")
+                place.error("empty-message", "the user message is empty")
         elif is_assistant:
             if self._begin is None:
                 self._begin = place, ""
-                problem = "the conversation begins with the assistant: the first turn is the user's"
+                problem = (
+                    "the conversation begins with the assistant, but the first turn must be "
+                    "the user's"
+                )
                 place.error("order", problem)
             self.has_called = self.has_called or bool(message.calls)
             self._calls += calls
             if message.text:
                 self._answer = place, message.text
             elif says_nothing and not message.calls:
-                problem = "the assistant neither says nor calls anything"
+                problem = "the assistant's message has neither text nor calls"
                 place.error("empty-message", problem)
 
     def _close(self) -> None:
@@ -152,7 +155,7 @@ class Conversation:
         self.asked.append(words)
         response = ""
         if self._answer is None:
-            message = "the assistant gives no final answer in text to this message of the user"
+            message = "this user message has no final text answer of the assistant"
             place.error("no-answer", message)
         else:
             place, response = self._answer
@@ -185,16 +188,16 @@ class Conversation:
         record: dict[str, Any] = {}
         if call.id is None:
             self._called_without_id.append(record)
-        elif expect(call.id, str, "a call's id is text", place, f"{call.path}.id"):
+        elif expect(call.id, str, "the id of a call must be a string", place, f"{call.path}.id"):
             if call.id in self._called:
-                message = f'the id "{shorten(call.id)}" was called before in this dialogue'
+                message = f'the call id "{shorten(call.id)}" occurs twice in this dialogue'
                 place.error("repeated-call", message, f"{call.path}.id")
             self._called.setdefault(call.id, record)
         tool, name, known = None, call.name, self._tools.by_name
-        if expect(name, str, "a function's name is text", place, call.name_path):
+        if expect(name, str, "the name of a function must be a string", place, call.name_path):
             tool = known.get(name)
             if tool is None:
-                own = "a table of your own functions goes with --tools"
+                own = "use --tools to describe your own functions"
                 close = did_you_mean(name, known) or f" (known: {', '.join(known)}; {own})"
                 message = f'unknown function "{shorten(name)}"{close}'
                 place.error("unknown-function", message, call.name_path)
@@ -215,14 +218,14 @@ class Conversation:
             if self._called_without_id:
                 record = self._called_without_id.popleft()
             else:
-                problem = "result-without-call", "the result of no call that waits for it"
-        elif not expect(name, str, "a call's id is text", place, path):
+                problem = "result-without-call", "the result does not belong to a pending call"
+        elif not expect(name, str, "the id of a call must be a string", place, path):
             pass
         elif name not in self._called:
-            message = f'no call before has the id "{shorten(name)}"'
+            message = f'no previous call has the id "{shorten(name)}"'
             problem = "result-without-call", message + did_you_mean(name, self._called)
         elif "result" in self._called[name]:
-            problem = "repeated-result", f'the call "{shorten(name)}" has a result already'
+            problem = "repeated-result", f'the call "{shorten(name)}" already has a result'
         else:
             record = self._called[name]
         if problem:
@@ -239,7 +242,7 @@ def _decoded(call: ToolCall, place: Place) -> Any:
         except InputError as error:
             place.error("arguments-not-json", error.problems[0].message, path)
             return None
-    return raw if expect(raw, OBJECT, "arguments are an object", place.at(path)) else None
+    return raw if expect(raw, OBJECT, "arguments must be an object", place.at(path)) else None
 
 
 def _arguments(

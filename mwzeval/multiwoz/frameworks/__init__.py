@@ -52,7 +52,7 @@ def write_dialogues(
 ) -> int:
     """Write dialogues, each with its options, to a file of a run; return how many there are."""
     if not found:
-        raise UsageError(f"{shorten(str(source), 300)}: there is no dialogue of mwzeval in it")
+        raise UsageError(f"{shorten(str(source), 300)} contains no dialogue of mwzeval")
     dialogues = [dialogue for _, dialogue in found]
     load(found[0][0]).write(output, dialogues, agent=agent)
     return len(dialogues)

@@ -101,7 +101,7 @@ def multiwoz_tools() -> list[Tool]:
         async def execute(**arguments: Any) -> str:
             episode = EPISODE.get(None)
             if episode is None:
-                raise UsageError(f"{name} was called outside of a dialogue: use multiwoz_user()")
+                raise UsageError(f"{name} was called outside a dialogue: use multiwoz_user()")
             return json.dumps(episode.call(name, arguments), ensure_ascii=False)
 
         shape = ToolParams.model_validate(parameters)
@@ -153,7 +153,7 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
 async def _run(agent: Agent, state: TaskState) -> list[ChatMessage]:
     asked = state.messages[-1].id
     done: AgentState = await run(agent, AgentState(messages=state.messages))
-    # An agent may leave out or summarise what was before.
+    # An agent may leave out or summarize what was before.
     places = [place for place, message in enumerate(done.messages) if message.id == asked]
     new = done.messages[places[-1] + 1 if places else len(state.messages) :]
     state.messages.extend(new)
@@ -249,7 +249,7 @@ def _score(state: TaskState) -> Score:
     return Score(
         value={name: nan if value is None else float(value) for name, value in values.items()},
         answer=dialogue.end,
-        explanation="\n".join(outcome.losses) or "The user has got all that it wanted.",
+        explanation="\n".join(outcome.losses) or "The user got everything in its goal.",
         metadata={name: getattr(outcome, name) for name in ABOUT},
     )
 

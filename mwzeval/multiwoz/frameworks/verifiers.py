@@ -137,7 +137,7 @@ class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
         state = trace.state
         episode = state._episode if isinstance(state, MultiwozState) else None
         if episode is None:
-            raise UsageError("this harness holds the dialogues of MultiwozEnv, and no others")
+            raise UsageError("this harness only runs dialogues of MultiwozEnv")
         system, prompt = self.resolve_prompt(data)
         messages: list[Any] = [{"role": "system", "content": system}] if system else []
         messages += map(message_to_wire, prompt if isinstance(prompt, list) else ())
@@ -192,8 +192,8 @@ class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
                     break
                 elif not episode.is_over:
                     raise UsageError(
-                        "the functions are offered by the harness of this environment: leave "
-                        "--env.agent.harness out"
+                        "the harness of this environment provides the functions: leave out "
+                        "--env.agent.harness"
                     )
             if not trace.errors:
                 episode.stop(trace.stop_condition or "a limit of verifiers")

@@ -119,7 +119,7 @@ def goal_of(annotated: Mapping[str, Any]) -> Goal:
         names = NAMED_AS.get(domain, (domain,))
         places = [i for i, text in enumerate(sentences) if any(name in text for name in names)]
         if not places:
-            raise ValueError(f"no sentence of the goal speaks of the {domain}")
+            raise ValueError(f"no sentence of the goal mentions the {domain}")
         first[domain] = places[0]
     ordering = sorted(first, key=first.__getitem__)
     return {ORDERING: ordering, **{domain: _part(domain, annotated[domain]) for domain in ordering}}
@@ -136,11 +136,11 @@ def given_goal(raw: Any) -> Goal:
     if not domains:
         near = next((str(key) for key in raw if key != ORDERING), "")
         hint = did_you_mean(near, ALL_DOMAINS) or f" (known: {', '.join(ALL_DOMAINS)})"
-        raise ValueError(f"no domain has anything in it{hint}")
+        raise ValueError(f"all domains are empty{hint}")
     ordering = raw.get(ORDERING, domains)
     if not isinstance(ordering, list | tuple) or sorted(map(str, ordering)) != sorted(domains):
         told = shorten(str(ordering))
-        raise ValueError(f"{ORDERING} is {told}, and the domains are {', '.join(domains)}")
+        raise ValueError(f"{ORDERING} is {told}, but the domains are {', '.join(domains)}")
     return {ORDERING: [*ordering], **{domain: _part(domain, raw[domain]) for domain in ordering}}
 
 
@@ -150,7 +150,7 @@ def _part(domain: str, raw: Any) -> DomainGoal:
         _slots(f"{domain}.{name}", raw.get(name) or {}) for name in VALUE_PARTS
     )
     requested = raw.get("reqt") or ()
-    # A user's copy of a goal has the answers beside the slots.
+    # A user's copy of a goal has the answers next to the slots.
     if not isinstance(requested, list | tuple | Mapping) or not all(
         isinstance(slot, str) for slot in requested
     ):
@@ -178,7 +178,9 @@ def _slots(place: str, raw: Any) -> dict[str, str]:
         if isinstance(value, list | tuple) and value:
             value = value[0]  # versions of the corpus differ in this
         if not isinstance(value, str | int) or isinstance(value, bool):
-            raise ValueError(f"{place}.{shorten(str(slot))}: a value is text, {found(value)}")  # noqa: TRY004
+            raise ValueError(  # noqa: TRY004
+                f"{place}.{shorten(str(slot))}: a value must be a string, {found(value)}"
+            )
         slots[str(slot)] = str(value)
     return slots
 

@@ -106,7 +106,7 @@ def parse_goal_source(text: str) -> GoalSource:
         kind = text.partition(":")[0]
         kinds = (CORPUS, RAW, SAMPLED)
         hint = "" if kind in kinds else did_you_mean(kind, kinds)
-        raise UsageError(f'goals "{shorten(text)}" are not understood{hint} (known: {USE})')
+        raise UsageError(f'goals "{shorten(text)}" are not valid{hint} (use: {USE})')
     if match["drawn"]:
         return GoalSource(SAMPLED, number=number)
     fold = known_name("fold", match["fold"] or "test", FOLDS)
@@ -152,7 +152,9 @@ def select_goals(
             }
             return RunGoals(str(asked), drawn)
     if goal_model is not None:
-        raise UsageError(f"--goal-model is about sampled goals, such as {SAMPLED}:100")
+        raise UsageError(
+            f"--goal-model only applies to sampled goals, such as --goals {SAMPLED}:100"
+        )
     annotated = annotated_goals(corpus, asked.fold, root)
     goals, messages = {}, {}
     for name in chosen_names(asked, list(annotated)):
@@ -191,7 +193,7 @@ PLACES = (
     "../live/goal_model.json",
     "../live/convlab2/new_goal_model.pkl",
 )
-"""Places in a data root, or in a folder `live` beside it. Only the first is downloaded."""
+"""Places in a data root, or in a folder `live` next to it. Only the first is downloaded."""
 PARTS = (
     "slot_probability",
     "value_distribution",

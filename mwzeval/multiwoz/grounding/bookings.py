@@ -64,7 +64,7 @@ def bookable(goal: Mapping[str, Goal]) -> tuple[str, ...]:
 
 
 def has_bookings(turns: Iterable[Turn]) -> bool:
-    """Tell whether a dialogue says itself what it books; an empty list is to say so."""
+    """Return whether a dialogue says itself what it books; an empty list is to say so."""
     return any(turn.bookings is not None for turn in turns)
 
 
@@ -87,7 +87,7 @@ def booked_by_calls(
 
 
 def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict[str, Booked]:
-    """Return what a dialogue has booked that ends in a (normalised) state.
+    """Return what a dialogue has booked that ends in a (normalized) state.
 
     A domain is booked when the state has any of its booking slots. The venue is the one that the
     state names; a state that names none means each of the venues that it leaves, as for Inform.

@@ -1,4 +1,4 @@
-"""Claims of lexicalised responses, compared with the database and with the log of tools.
+"""Claims of lexicalized responses, compared with the database and with the log of tools.
 
 Works on what `mwzeval.multiwoz.words.recognition` finds in the text. Definitions with examples are
 in `docs/metrics.md`.
@@ -88,7 +88,7 @@ FEW = 8
 
 @dataclass(frozen=True, slots=True)
 class SystemTurn:
-    """A turn of the system: its words, its (normalised) state, and what it mentions.
+    """A turn of the system: its words, its (normalized) state, and what it mentions.
 
     `booked` are the domains booked by this turn; `calls` are those made for it.
     """
@@ -281,7 +281,7 @@ class Grounding:
 
 
 def _is_right(mention: Mention, domain: str, venues: tuple[str, ...], slot: str) -> bool:
-    """Tell whether a mention gives a requested slot rightly of one of the venues."""
+    """Return whether a mention gives a requested slot rightly of one of the venues."""
     if slot == REFERENCE or domain not in NAMED_BY:
         # Nothing tells right from wrong here: a taxi's number is drawn, the others have no choice.
         return mention.domain in (domain, None)
@@ -403,7 +403,7 @@ class _Turn:
         return None if mention.value is None else mention.value.lower()
 
     def _is_asked_for(self, mention: Mention, domain: str) -> bool:
-        """Tell whether the user has said the value: who repeats it does not claim it exists."""
+        """Return whether the user has said the value: who repeats it does not claim it exists."""
         asked, rules = self._state.get(domain, {}), self._database.rules
         slot = normalize_slot(mention.slot)
         return slot in asked and normalize_value(
@@ -431,7 +431,7 @@ class _Turn:
     def _agrees(
         self, mention: Mention, domain: str, value: Value | None, offered: tuple[str, ...]
     ) -> bool | None:
-        """Tell whether any venue on offer has the value; None when none has any in the slot."""
+        """Return whether any venue on offer has the value; None when none has any in the slot."""
         slot, facts = mention.slot, self._facts
         if not any(facts.knows(domain, venue, slot) for venue in offered):
             return None

@@ -65,7 +65,7 @@ class Returned:
     is_whole: bool
 
     def has_code(self, code: str) -> bool:
-        """Tell whether a booking reference, however it is spelled, stands in it."""
+        """Return whether a booking reference, however it is spelled, stands in it."""
         return f" {_code(code)} " in self.codes
 
 
@@ -201,7 +201,7 @@ def folded(name: str) -> tuple[str, ...]:
 
 
 def is_same(mention: Mention, value: str) -> bool:
-    """Tell whether a mention says a value that a tool returned."""
+    """Return whether a mention says a value that a tool returned."""
     slot, claimed = mention.slot, mention.value or mention.text
     if claimed == value:
         return True
@@ -374,7 +374,7 @@ class _Log:
     def _are_of_database(
         self, domain: str, slot: str, venues: Sequence[str], listed: Sequence[Sequence[str]]
     ) -> bool:
-        """Tell whether tools returned values of each venue, and only those of the database."""
+        """Return whether tools returned values of each venue, and only those of the database."""
         return bool(venues and all(listed)) and all(
             (value := comparable(slot, text)) is not None
             and self._facts.has(domain, venue, slot, value)
@@ -543,7 +543,7 @@ def _codes(bookings: Iterable[CalledBooking]) -> tuple[str, ...]:
 
 
 def _is_of(booking: CalledBooking, name: Mention) -> bool:
-    """Tell whether a booking may be of a venue that is named; it is where that is unclear."""
+    """Return whether a booking may be of a venue that is named; it is where that is unclear."""
     if not booking.name or not (booking.venues and name.venues):
         named, booked = {*folded(name.text)}, {*folded(booking.name)}
         return not booked or named <= booked or booked <= named

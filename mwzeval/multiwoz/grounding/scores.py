@@ -90,7 +90,7 @@ def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
 class Computed:
     """Which grounded scores an input allows.
 
-    `words` are those of lexicalised responses. `bookings` is where what is booked was read from:
+    `words` are those of lexicalized responses. `bookings` is where what is booked was read from:
     `calls` or `states` of all dialogues that are to book, `mixed`, or None where from neither.
     """
 
@@ -302,7 +302,7 @@ class Words:
 
 
 def _misleads(checked: CheckedMention, domain: str, slot: str, venues: Sequence[str]) -> bool:
-    """Tell whether a value was said of these venues and is not theirs.
+    """Return whether a value was said of these venues and is not theirs.
 
     What was said rightly of another venue, in a list or before the user chose, is not.
     """

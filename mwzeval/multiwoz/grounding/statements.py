@@ -74,7 +74,7 @@ class Statements:
         return tuple(placed.mention for placed in self._names(self._placed(value), named))
 
     def is_claim(self, value: Mention, names: Sequence[Mention], *, choice: bool) -> bool:
-        """Tell whether a value is said to be so; `choice` if it is one that users choose by."""
+        """Return whether a value is said to be so; `choice` if it is one that users choose by."""
         names = _near(value, names)
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
@@ -134,14 +134,14 @@ class Statements:
         return number, self._sentences[number - 1] if number else 0
 
     def is_denied(self, value: Mention) -> bool:
-        """Tell whether a value is said not to be so: `nothing in the north`."""
+        """Return whether a value is said not to be so: `nothing in the north`."""
         start, _ = self._shown.shown_at(value.start, value.end)
         _, begin = self._sentence(start)
         before = PATTERNS["next clause"].split(self._shown.text[begin:start])[-1]
         return PATTERNS["denied"].search(before) is not None
 
     def _is_called(self, end: int, name: int) -> bool:
-        """Tell whether the next sentence does nothing before a name but introduce it."""
+        """Return whether the next sentence does nothing before a name but introduce it."""
         number = bisect_right(self._sentences, end)
         if number >= len(self._sentences):
             return False
@@ -151,7 +151,7 @@ class Statements:
         )
 
     def _is_aside(self, value: Mention, named: int) -> bool:
-        """Tell whether a value behind a name is only beside what is said of it."""
+        """Return whether a value behind a name is only next to what is said of it."""
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
         if value.slot == "pricerange":
@@ -232,7 +232,7 @@ class Statements:
         return names
 
     def _is_asked_between(self, name: _Placed, value: _Placed) -> bool:
-        """Tell whether another question than that about a name stands between it and a value."""
+        """Return whether another question than that about a name stands between it and a value."""
         begin = name.end
         if name.sentence < len(self._sentences):
             begin = max(begin, self._sentences[name.sentence])

@@ -1,4 +1,4 @@
-"""Cues: what the words of a sentence mean beside its values, by the expressions of `cues.tsv`.
+"""Cues: what the words of a sentence mean next to its values, by the expressions of `cues.tsv`.
 
 Keys that begin with `agent` are for utterances of agents, which a user reads; those that begin with
 `user` for utterances of users, which the rule agent and the template system read. All texts are in
@@ -62,7 +62,7 @@ def word_list(key: str) -> frozenset[str]:
 
 
 def has(key: str, text: str) -> bool:
-    """Tell whether a text has a cue."""
+    """Return whether a text has a cue."""
     return cue(key).search(text) is not None
 
 

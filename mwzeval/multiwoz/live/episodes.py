@@ -72,7 +72,7 @@ from mwzeval.statistics.trials import trial_name
 from mwzeval.version import __version__
 
 Tables = Mapping[str, Sequence[Row]]
-A_SYSTEM = "a system of acts is a class whose objects have answer(acts)"
+A_SYSTEM = "a system that uses acts must be a class whose objects have answer(acts)"
 
 
 def setting_of(arguments: Namespace) -> RunSetting:

@@ -184,7 +184,7 @@ def end_reasons(dialogue: Trajectory, turns: int) -> tuple[Reason, ...]:
     if kind is None:
         return ()
     turn = turns - 1 if turns else None
-    words = {"said": dialogue.problem or "nobody says why"}
+    words = {"said": dialogue.problem or "no reason given"}
     return (reason(kind, SUCCESS, WHOLE, turn, words, column="live"),)
 
 
@@ -389,7 +389,7 @@ class DomainJudge:
                 yield self._reason(kind, INFORM, turn, slot, said=given, wanted=value)
 
     def _is_train_described(self) -> bool:
-        """Tell whether what is told of a train last is all true of one that is wanted."""
+        """Return whether what is told of a train last is all true of one that is wanted."""
         for exchange in reversed(self._exchanges):
             last = [
                 mention
@@ -471,7 +471,7 @@ class DomainJudge:
         return answer
 
     def _is_value_of(self, mention: Mention, venues: Iterable[str]) -> bool:
-        """Tell whether a mention says a value that one of the venues has.
+        """Return whether a mention says a value that one of the venues has.
 
         Where no word tells of a train's time which of both it is, it may be either.
         """

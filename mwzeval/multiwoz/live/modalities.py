@@ -116,7 +116,7 @@ class Modality(NamedTuple):
 
     `check` notes what cannot be judged, before anything else; `row` returns the additive numbers of
     a dialogue, and `explain` what became of it, without outcomes unless it is scored. `has_faults`
-    tells whether its user has made a fault, None where that is not known. `measures` yields the
+    says whether its user has made a fault, None where that is not known. `measures` yields the
     scores of sums of columns in the order of a report, and `plain` returns the parts of a report,
     of name → scope → value.
     """
@@ -171,9 +171,9 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
                 called = str(call.name)
                 if called not in tools.by_name:
                     text = (
-                        f'the function "{shorten(called)}" is not known and its calls are not '
-                        "used: --tools says what functions of your own do"
-                        f"{did_you_mean(called, tools.by_name)}"
+                        f'the function "{shorten(called)}" is unknown and its calls are ignored: '
+                        "use --tools to describe your own "
+                        f"functions{did_you_mean(called, tools.by_name)}"
                     )
                     findings.warning("unknown-function", text, dialogue=name)
 
@@ -355,7 +355,9 @@ def _with_reports(
     problem = f": {dialogue.problem}" if dialogue.problem else ""
     facts[-1].append(Fact("end", f"{END_TEXTS.get(dialogue.end, dialogue.end)}{problem}"))
     if isinstance(complete := dialogue.report.get(COMPLETE), bool):
-        facts[-1].append(Fact(COMPLETE, "the user believes so" if complete else "not for the user"))
+        facts[-1].append(
+            Fact(COMPLETE, "the user believes so" if complete else ("the user does not believe so"))
+        )
     return tuple(
         view._replace(facts=(*view.facts, *more)) for view, more in zip(turns, facts, strict=True)
     )

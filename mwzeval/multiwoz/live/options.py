@@ -92,7 +92,7 @@ class LiveOptions:
             number = getattr(self, name)
             if number < lowest:
                 option = name.replace("_", "-")
-                raise UsageError(f"--{option} is at least {lowest}, not {number}")
+                raise UsageError(f"--{option} must be at least {lowest}, not {number}")
 
     @classmethod
     def of(cls, arguments: Namespace, **others: Any) -> LiveOptions:
@@ -123,30 +123,30 @@ class LiveOptions:
         is_own = is_own_code(self.agent) and not is_endpoint(self.agent) and not in_acts
         yield (
             self.strict_user and self.user != AGENDA,
-            f"--strict-user is about the user {AGENDA}: leave it out",
+            f"--strict-user only applies to the user {AGENDA}: leave it out",
         )
         yield (
             has_person and self.agent == self.user,
-            "people are one side of a dialogue: choose another agent or user",
+            "a person can be only one side of a dialogue: choose another agent or user",
         )
         yield (
             has_person and together,
-            "people hold one dialogue at a time: leave the number out",
+            "a person talks in one dialogue at a time: leave out the number",
         )
         yield (
             serves and not is_own,
-            f"--serve-tools is for agents of your own that talk in {WORDS}: "
-            f"{shorten(self.agent)} needs none",
+            f"--serve-tools only applies to your own agents at level {WORDS}, not to "
+            f"{shorten(self.agent)}",
         )
         yield (
             self.serve_tools and self.serve_tools.port and jobs,
-            "each of --jobs serves at a port of its own: leave the port of --serve-tools out",
+            "each of the --jobs needs its own port: leave out the port of --serve-tools",
         )
         yield (
             self.compat is not None and not in_acts,
-            f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}",
+            f"--compat judges acts, but the level is {WORDS}: use --level {ACTS}",
         )
-        yield in_acts and any(map(is_endpoint, sides)), f"models talk in {WORDS}: leave --level out"
+        yield in_acts and any(map(is_endpoint, sides)), f"models talk in {WORDS}: leave out --level"
 
     def check_names(self) -> None:
         """Raise `UsageError` for an agent or user that there is not, before any file is read."""
@@ -161,10 +161,10 @@ class LiveOptions:
                 continue
             if side == "agent" and name in AGENTS:
                 other = AGENTS[name][0]
-                raise UsageError(f"the agent {name} talks in {other}: say --level {other}")
+                raise UsageError(f"the agent {name} talks in {other}: use --level {other}")
             hint = did_you_mean(name, known)
             if name.endswith(SUFFIX):
-                hint = f" — which function or class of it? Say {shorten(name)}:NAME"
+                hint = f" — name a function or class: {shorten(name)}:NAME"
             more = [MODEL] * in_words + [OWN] * is_own
             raise UsageError(
                 f'unknown {side} "{shorten(name)}"{hint} (known: {", ".join([*known, *more])})'
@@ -240,58 +240,61 @@ def add_live(parser: _ActionsContainer) -> None:
     add_model_options(parser)
     add_model_options(parser, "user")
     add_request_options(parser)
-    parser = parser.add_argument_group("MultiWOZ", f"agents that come along: {agents}")
+    parser = parser.add_argument_group("MultiWOZ", f"built-in agents: {agents}")
     parser.add_argument(
         "--user",
         default=AGENDA,
         metavar="NAME",
-        help="%(default)s (default), human (you, at the terminal), openai:MODEL, or "
-        "package.module:Name, file.py:Name",
+        help="simulated user: %(default)s (default), human (you, at the terminal), "
+        "openai:MODEL, package.module:Name or file.py:Name",
     )
     parser.add_argument(
         "--strict-user",
         action="store_true",
-        help="the agenda user of ConvLab-2 as it is published, with its faults",
+        help="use the agenda user of ConvLab-2 as published, with its errors",
     )
     parser.add_argument(
         "--level",
         choices=LEVELS,
         default=WORDS,
-        help="what the two talk in (default: %(default)s)",
+        help="level of the dialogue: text or dialogue acts (default: %(default)s)",
     )
     parser.add_argument(
         "--goals",
         default=GOALS,
         metavar="GOALS",
-        help="corpus[:FOLD][:NUMBER or IDS] (default: corpus, the test fold's), corpus-raw (as "
-        "annotated, with first wishes that can be had), sampled:NUMBER",
+        help="corpus[:FOLD][:NUMBER or IDS] (default: corpus, the goals of the test fold), "
+        "corpus-raw (goals as annotated, even if the first constraints can be "
+        "satisfied), sampled:NUMBER",
     )
     parser.add_argument(
         "--goal-model",
         type=InputFile,
         metavar="FILE",
-        help="what sampled goals are drawn from: ConvLab-2's goal model, as published (.pkl) or as "
-        "JSON (default: the one among the public files; the sample has its own)",
+        help="goal model for sampled goals, in ConvLab-2's format: .pkl or JSON (default: "
+        "the published model; the sample has its own)",
     )
     parser.add_argument(
         "--fail-book",
         choices=(FAIL_GOAL,),
-        help="bookings fail that the goal says fail first (default: all that is there succeeds)",
+        help="let bookings fail that fail first according to the goal (default: every "
+        "possible booking succeeds)",
     )
     parser.add_argument(
         "--user-turns",
         type=int,
         metavar="N",
         default=USER_TURNS,
-        help="turns of the user at most, the farewell among them (default: %(default)s)",
+        help="maximum number of user turns, including the farewell (default: %(default)s)",
     )
     parser.add_argument(
         "--serve-tools",
         nargs="?",
         const="",
         metavar="HOST:PORT",
-        help="serve the functions over MCP to an agent of your own, which gets tools_url, and "
-        "record its calls (default: a free port of 127.0.0.1; a port that is given needs one job)",
+        help="serve the functions over MCP to your own agent, which gets tools_url, and "
+        "record its calls (default: a free port of 127.0.0.1; a given port requires a "
+        "single job)",
     )
     add_agent_options(parser)
 
@@ -303,7 +306,7 @@ def add_agent_options(parser: _ActionsContainer) -> None:
         type=int,
         default=TOOL_ROUNDS,
         metavar="N",
-        help="how often an agent may call tools in one turn (default: %(default)s)",
+        help="maximum number of rounds of tool calls in a turn (default: %(default)s)",
     )
     parser.add_argument(
         "--corpus",

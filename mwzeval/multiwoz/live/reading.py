@@ -89,7 +89,7 @@ _REFERRING = ("same ", "the same", "in the same")
 
 
 class ReadingContext:
-    """What the reading of an agent's turn depends on beside the turn; one dialogue long.
+    """What the reading of an agent's turn depends on besides the turn; for a single dialogue.
 
     `goal` may be the copy that the user writes into. `domain` is what was spoken of last, `state`
     what the user has said that it wants, `words` what was named.
@@ -347,7 +347,7 @@ def _named_domains(sentence: str) -> list[str]:
 
 
 def _finds_nothing(sentence: str) -> bool:
-    """Tell whether a sentence that denies says that there is nothing of what is wanted."""
+    """Return whether a sentence that denies says that there is nothing of what is wanted."""
     if has("agent no problem", sentence):
         return False
     if has("agent nothing of name", sentence):
@@ -522,7 +522,7 @@ class _TurnReader:
         self.values.append(Value(sentence, domain, act_slot, value, mention))
 
     def _is_of_booking(self, mention: Mention, sentence: Sentence) -> bool:
-        """Tell whether a day, a time or a number is that of a table or of rooms, not a train's."""
+        """Return whether a day, time or number belongs to a table or to rooms, not to a train."""
         slot = mention.slot
         if slot in ("bookpeople", "bookstay"):
             return True
@@ -553,7 +553,7 @@ class _TurnReader:
         return next((domain for domain in likely if slot in MENTION_SLOTS[domain]), None)
 
     def _is_asserted(self, mention: Mention, domain: str) -> bool:
-        """Tell whether the words say that a value is so, as a user takes them."""
+        """Return whether the words say that a value is so, as a user takes them."""
         if mention.slot == "type" and domain == "hotel":
             slot = NAMED_BY.get(domain)
             named = [m for m in self.mentions if m.slot == slot and m.domain == domain]
@@ -798,7 +798,7 @@ class _TurnReader:
         )
 
     def _is_about_booking(self, sentence: Sentence) -> bool:
-        """Tell whether what is unavailable is a table or a room, not a venue.
+        """Return whether what is unavailable is a table or a room, not a venue.
 
         So it is when user or agent have come to book, or its day or number of people is said.
         """

@@ -120,7 +120,7 @@ class LiveScorer:
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
         if self.refusal:
-            raise UsageError(f"{file} is of live dialogues: {self.refusal}")
+            raise UsageError(f"{file} contains live dialogues: {self.refusal}")
         findings = Findings(file)
         with no_garbage_collection():
             run = self._checked(text, findings)
@@ -154,8 +154,8 @@ class LiveScorer:
         if isinstance(user, Mapping) and user.get("spec") == CORPUS_USER:
             findings.error(
                 "corpus-turns",
-                "the user of these dialogues is the corpus, which does not hear the agent: score "
-                "the predictions that mwzeval predict wrote beside this file",
+                "the user turns of these dialogues come from the corpus, whatever the agent "
+                "says: score the predictions that `mwzeval predict` wrote next to this file",
                 key="user",
             )
             findings.check()
@@ -166,10 +166,12 @@ class LiveScorer:
             modality.check(dialogues, goals, findings)
         failed = [name for name, d in dialogues.items() if d.end == INFRASTRUCTURE]
         if failed and len(failed) == len(dialogues):
-            message = "every dialogue failed for infrastructure: there is nothing to score"
+            message = (
+                "every dialogue failed with an infrastructure error: there is nothing to score"
+            )
             findings.error("infrastructure", message)
         else:
-            message = "the dialogue failed for infrastructure, which is nobody's fault: not scored"
+            message = "the dialogue failed with an infrastructure error and is not scored"
             for name in failed:
                 findings.warning("infrastructure", message, dialogue=name)
         findings.sort_warnings()
@@ -198,7 +200,7 @@ class LiveScorer:
                 goals[name] = annotated[id_]
             else:
                 where = f"the {self._fold} fold of {corpus}{did_you_mean(id_, annotated)}"
-                message = f'no goal is given, and "{shorten(id_)}" is no dialogue of {where}'
+                message = f'the dialogue has no goal, and "{shorten(id_)}" is not in {where}'
                 findings.error("no-goal", message, dialogue=name, key=GOAL)
         return goals
 
@@ -214,12 +216,12 @@ class LiveScorer:
         if lacking and lacking == dialogues and self.compat == CONVLAB2:
             findings.error(
                 "level",
-                "--compat judges acts, and the dialogues are in words: leave it out, or hold "
+                "--compat judges acts, but the dialogues contain text: leave it out, or run "
                 "dialogues with `mwzeval live --level acts`",
             )
             return None, ""
         for dialogue in lacking:
-            message = f"there are no {'acts' if in_acts else 'messages'} to be judged"
+            message = f"the dialogue has no {'acts' if in_acts else 'messages'} to judge"
             findings.error("level", message, dialogue=dialogue.name)
         if lacking:
             return None, ""
@@ -228,7 +230,7 @@ class LiveScorer:
         base = self._bases[corpus]
         held_on = file.header.get("database", base.checksum)
         if held_on != base.checksum:
-            message = f'the dialogues were held on the database "{shorten(str(held_on))}", and are'
+            message = f'the dialogues used the database "{shorten(str(held_on))}", but are'
             findings.warning("other-database", f"{message} judged by {base.checksum}")
         if in_acts:
             return act_level(base.tables, as_published=self.compat == CONVLAB2), base.checksum
@@ -355,7 +357,7 @@ class ScoredRun:
         Raises `UsageError` if the dialogues are in acts.
         """
         if self.run.modality.name == "acts":
-            raise UsageError("claims are read in words, and these dialogues are judged by acts")
+            raise UsageError("claims need text, but these dialogues are judged by acts")
         for explanation in self.explain_all():
             for turn in explanation.turns:
                 for claim in turn.claims:
@@ -413,12 +415,17 @@ def _without_faults(run: LiveRun, names: Sequence[str], findings: Findings) -> N
     """Return of which dialogues the user has made no fault, and has not failed."""
     known = [run.modality.has_faults(run.dialogues[name], run.goals[name]) for name in names]
     if unknown := known.count(None):
-        message = f"whether the user makes faults is not known of {unknown:,} dialogues in acts"
-        findings.warning("user-faults", f"{message}: only its failures are excluded of these")
+        message = f"for {unknown:,} dialogues in acts it is unknown whether the user makes mistakes"
+        findings.warning(
+            "user-faults", f"{message}: of these, only failures of the user are excluded"
+        )
     ends = (run.dialogues[name].end for name in names)
     without = [not has and end != USER_ERROR for has, end in zip(known, ends, strict=True)]
     if not any(without):
-        message = "in no dialogue is the user without faults: there are no scores of such"
+        message = (
+            "the user makes a mistake in every dialogue, so there are no scores without "
+            "such dialogues"
+        )
         findings.warning("user-faults", message)
     return np.array(without, dtype=bool)
 

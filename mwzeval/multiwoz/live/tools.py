@@ -5,7 +5,7 @@ agent, which may be a language model that tries again.
 
 A result follows from the seed, the dialogue, the number of the call and its arguments alone, so
 that a recorded conversation can be executed again. Venues are looked up as the scores look them up:
-with fuzzy names, aliases and normalised times.
+with fuzzy names, aliases and normalized times.
 """
 
 from __future__ import annotations

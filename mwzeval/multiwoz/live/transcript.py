@@ -82,7 +82,7 @@ class TurnBooking(NamedTuple):
 class Transcript(NamedTuple):
     """The exchanges of a dialogue and the bookings made in it, in their order.
 
-    `has_calls` tells whether the agent has called any function.
+    `has_calls` says whether the agent has called any function.
     """
 
     exchanges: tuple[Exchange, ...]

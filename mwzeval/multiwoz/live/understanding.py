@@ -53,7 +53,7 @@ _IMPLIED = {slot: domains[0] for slot, domains in SHARED.items() if len(domains)
 """Slot of a value → the domain that it implies."""
 del _IMPLIED["trainid"]
 NUMBER = "number"
-"""The slot of a number that nothing beside it explains."""
+"""The slot of a number that nothing next to it explains."""
 ENDS = ("departure", "destination")
 DEPARTURE, DESTINATION = ENDS
 _ANSWERS: Mapping[str, frozenset[str]] = {
@@ -391,7 +391,7 @@ class _Reader:
                 yield domain, MEANT_BY_PRICE.get(domain, "pricerange") if slot == "price" else slot
 
     def _is_request(self, slot: str, slots: Collection[str], given: Collection[str]) -> bool:
-        """Tell whether a word that may ask for a slot does so, given the rest of its sentence."""
+        """Return whether a word that may ask for a slot does so, given the rest of its sentence."""
         if self.ride == "taxi" and slot not in _ANSWERS["taxi"]:
             return False
         if slot == "price":
@@ -480,7 +480,7 @@ class _Reader:
         return None
 
     def _is_hotel(self, before: str) -> bool:
-        """Tell whether "hotel" is a type, not any place to stay, by the word before it."""
+        """Return whether "hotel" is a type, not any place to stay, by the word before it."""
         named = [span.values[0] for span in self.spans if span.slot == "type"]
         if ("guesthouse" in named and "not" not in self.low) or has("user asks type", self.low):
             return False

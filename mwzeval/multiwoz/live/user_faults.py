@@ -70,7 +70,7 @@ _FACILITIES = {"internet": (" internet ", " wifi ", " wi fi "), "parking": (" pa
 _ASKED_WITH = {
     slot: words.split() for slot, words in table_rows(embedded("live", "asked_with.tsv"), 2)
 }
-"""Slot → words with which it may be asked for, beside its name."""
+"""Slot → words with which it may be asked for, next to its name."""
 
 AgentMessages = list[ChatMessage]
 Effect = tuple[str, ...]
@@ -301,7 +301,7 @@ def _open_in_goal(goal: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(part, Mapping):
             reqt = part.get("reqt")
             asked = reqt.items() if isinstance(reqt, Mapping) else ()
-            yield from (f"{domain} {slot} is not told" for slot, v in asked if v == UNANSWERED)
+            yield from (f"{domain} {slot} is not given" for slot, v in asked if v == UNANSWERED)
             booked = part.get("booked")
             if isinstance(booked, str) and booked in UNANSWERED_VALUES:
                 yield f"{domain} is not booked"
@@ -330,11 +330,11 @@ def _open_in_words(
             for slot, value in part.get(key, {}).items():
                 other = part.get(first, {}).get(slot, value)
                 if not any(dialogue.has_said(domain, slot, wish) for wish in (value, other)):
-                    yield f"{domain} {slot} {value} is never said"
+                    yield f"{domain} {slot} {value} is never expressed"
         can_be_informed = set(map(mention_slot, SYSTEM_SLOTS[domain].values()))
         for slot in requested_slots(part):
             if slot in can_be_informed and (domain, slot) not in dialogue.informed:
-                yield f"{domain} {slot} is not told"
+                yield f"{domain} {slot} is not given"
         if "book" in part and domain not in dialogue.booked:
             yield f"{domain} is not booked"
 

@@ -47,7 +47,7 @@ DIFFERENT_PLACEHOLDERS = 2**12
 """Unknown placeholders that are counted in a part of an input; no system means as many."""
 
 IDENTIFIERS = frozenset({"PHONE", "POST", "TRAINID", "REFERENCE"})
-"""The (canonical) placeholders of values that are recognised by their form alone."""
+"""The (canonical) placeholders of values that are recognized by their form alone."""
 IDENTIFYING_SLOTS = frozenset({"name", "phone", "postcode", "trainid", "reference"})
 """The slots of mentions that tell words from placeholders where a database is at hand."""
 COUNTED = tuple(sorted({*OFFERED_BY.values(), *PROVIDABLE}))

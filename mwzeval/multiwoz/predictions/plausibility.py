@@ -28,7 +28,7 @@ from mwzeval.scores.findings import Findings
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
 """The domains that turns may be about; those of dialogue acts among them belong to no goal."""
 LEXICALIZED_SHARE = 0.02
-"""Even in delexicalised references a dialogue in hundreds mentions nothing of the database."""
+"""Even in delexicalized references a dialogue in hundreds mentions nothing of the database."""
 MOST_ALIKE, MOST_EARLY = 0.5, 0.8
 """Shares of turns with the same placeholders, and of requests answered too early, above which a
 warning is given. Published systems: 0.11 to 0.18 and 0.05 to 0.13; LAVA 0.35 and 0.61."""
@@ -51,7 +51,7 @@ def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -
     findings.positions = {ids.get(name, name): at for name, at in findings.positions.items()}
     findings.warning(
         "other-ids",
-        "ids are read in lower case and without file ending, as the fold has them",
+        "ids are converted to lower case without file ending, as in the fold",
         count=len(ids),
         dialogue=next(iter(ids)),
     )
@@ -68,8 +68,7 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
     if strangers:
         findings.error(
             "wrong-fold",
-            f"none of the {len(dialogues)} dialogues is in {where}: choose another with --fold "
-            "and --corpus",
+            f"none of the {len(dialogues)} dialogues is in {where}: set --fold or --corpus",
         )
     for name, turns in dialogues.items():
         annotated = gold.dialogues.get(gold.name_of(name))
@@ -86,9 +85,11 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
             message = f'a rollout of "{dialogue_of(name)}": `mwzeval shards --rollouts` scores '
             message += "rollouts"
         elif dialogue_id(name) in gold.dialogues:
-            message = "write the id in lower case and without file ending, as the fold has it"
+            message = "write the id in lower case without file ending, as in the fold"
         elif name.startswith(SAMPLE_PREFIX) and gold.corpus != SAMPLE:
-            message = f"not in {where} but of the sample, which is scored alone: --corpus sample"
+            message = (
+                f"not in {where} but in the sample, which is scored separately: --corpus sample"
+            )
         else:
             # Looking for the closest id is slow, and the file may be of another fold altogether.
             hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
@@ -169,27 +170,26 @@ def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
 def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
     """Return kind and message for a value that is hardly meant as it is written.
 
-    Only what the normalisation of the slot's values leaves as it is: names may have capitals.
+    Only what the normalization of the slot's values leaves as it is: names may have capitals.
     """
     if (meant := bare(value)) in UNFILLED:
         empty = "an empty value" if not meant else f'"{meant}"'
         return "unfilled-value", (
             f"{empty} is scored as the value of a slot: leave out slots that are not filled, or "
-            f"say --unfilled '{spelling(meant)}'"
+            f"use --unfilled '{spelling(meant)}'"
         )
     if visible(value) != value:
         return (
             "invisible-characters",
-            "characters that are not seen, such as zero-width spaces, make a value another "
-            "value: leave them out",
+            "invisible characters, such as zero-width spaces, make values different: remove them",
         )
     name, stripped = normalize_slot(slot), value.strip()
     normal = normalize_value(name, stripped, rules)
     if normalize_value(name, value, rules) != normal:
-        message = "blanks around a value make it another value: leave them out"
+        message = "spaces around a value make it different: remove them"
         return "blanks-around-value", message
     if normal != normalize_value(name, stripped.lower(), rules):
-        return "upper-case-value", "capitals make a value another value: write it in lower case"
+        return "upper-case-value", "capital letters make a value different: write it in lower case"
     return None
 
 
@@ -201,9 +201,15 @@ def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings)
             response = turn.response or ""
             known = known_placeholders(response)
             if lexicalized and known:
-                message = f"placeholders ({', '.join(sorted(known))}) among responses in words"
+                message = (
+                    f"the response has placeholders ({', '.join(sorted(known))}), but most "
+                    "responses have none"
+                )
             elif not (lexicalized or known) and has_identifier(response):
-                message = f"in words among responses with placeholders: {shorten(response)}"
+                message = (
+                    "the response has values but no placeholders, although most responses "
+                    f"have placeholders: {shorten(response)}"
+                )
             else:
                 continue
             at = findings.position(name, index)
@@ -213,7 +219,7 @@ def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings)
 
 
 def answers_alike(census: Census) -> bool:
-    """Tell whether most turns have the same placeholders, or answer what nobody has asked yet."""
+    """Return whether most turns have the same placeholders, or answer what nobody has asked yet."""
     return (
         census.turns >= FEWEST_TURNS and most_frequent(census)[0] > MOST_ALIKE * census.turns
     ) or (census.requests >= FEWEST_REQUESTS and census.early > MOST_EARLY * census.requests)
@@ -401,7 +407,7 @@ def check_sample(census: Census, findings: Findings, *, responses: bool) -> None
 def check_references(
     census: Census, sets: Mapping[str, References], default: str, findings: Findings
 ) -> None:
-    """Warn about reference sets that lack turns, or dialogues that are not delexicalised there.
+    """Warn about reference sets that lack turns, or dialogues that are not delexicalized there.
 
     Warn also when the default set of the corpus is not among them.
     """
@@ -415,10 +421,10 @@ def check_references(
         if there < census.turns:
             findings.warning(
                 "fewer-references",
-                f'the reference set "{name}" has only {there} of the {census.turns} turns; '
-                f"its BLEU is of these",
+                f'the reference set "{name}" has only {there} of the {census.turns} turns; BLEU '
+                "is computed on these",
             )
-        # Normalised text is lower-case but for placeholders.
+        # Normalized text is lower-case but for placeholders.
         lexicalized = sum(
             all(text == text.lower() for text in texts) for texts in references.responses.values()
         )
@@ -500,9 +506,9 @@ def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
         if there < number:
             findings.warning(
                 f"fewer-{what}",
-                f"{number - there} of the fold's {number} {what} are not in the predictions; the "
-                f"scores are of the {there} that are, and not comparable to those of the whole "
-                "fold",
+                f"{number - there} of the fold's {number} {what} are missing in the predictions; "
+                f"the scores are computed on the other {there} and are not comparable with "
+                "scores on the whole fold",
             )
 
 

@@ -125,12 +125,12 @@ def predictions_of_text(text: str, name: str) -> Any:
 
 
 def called_lines(name: str) -> bool:
-    """Tell whether a file's name says that it is JSON Lines."""
+    """Return whether a file's name says that it is JSON Lines."""
     return plain_name(name).endswith(".jsonl")
 
 
 def is_line(text: str) -> bool:
-    """Tell whether a text is one dialogue as a line of JSON Lines has it, of any benchmark."""
+    """Return whether a text is one dialogue as a line of JSON Lines has it, of any benchmark."""
     text = text.strip()
     if not (text.endswith("}") and ('"dialogue' in text or '"_meta"' in text)):
         return False
@@ -164,13 +164,13 @@ def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
         if isinstance(line, RepeatedKeys):
             findings.error("repeated-key", f"line {number}: {repeated(line)}", dialogue=dialogue)
         if dialogues if LINES[keys] else whole:
-            message = f"line {number}: lines of different formats stand in one file"
+            message = f"line {number}: the file mixes lines of different formats"
             findings.error("mixed-formats", message, dialogue=dialogue)
         if LINES[keys]:
             whole.append(line)
             continue
         if dialogue in dialogues:
-            message = f"line {number}: the dialogue was given before"
+            message = f"line {number}: the dialogue occurs twice"
             findings.error("repeated-key", message, dialogue=dialogue)
         dialogues[dialogue] = content if keys[1] == "turns" else {keys[1]: content}
     findings.check()
@@ -181,14 +181,14 @@ def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, 
     """Yield (id, content) of dialogues whose id is text; problems go to `findings`."""
     if isinstance(raw, RepeatedKeys):
         for key in raw.repeated:
-            findings.error("repeated-key", "the dialogue is given more than once", dialogue=key)
+            findings.error("repeated-key", "the dialogue occurs more than once", dialogue=key)
     if not raw:
-        findings.error("empty", "there is no dialogue in it")
+        findings.error("empty", "the file has no dialogue")
     for name, content in raw.items():
         if isinstance(name, str):
             yield name, content
         else:
-            findings.error("shape", f"a dialogue id must be text, {found(name)}")
+            findings.error("shape", f"a dialogue id must be a string, {found(name)}")
 
 
 def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
@@ -199,7 +199,7 @@ def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Di
             keys = ", ".join(shorten(str(key)) for key in list(raw[0])[:SHOWN_KEYS])
             remedy = f" of records with the keys {keys}, read as mwzeval's own format: "
             remedy += (
-                'each needs "turns" and a "dialogue_id" of its own'
+                'each record needs "turns" and its own "dialogue_id"'
                 if "turns" in raw[0]
                 else "group the turns by dialogue"
             )
@@ -269,7 +269,7 @@ def _response(raw: Mapping[Any, Any], is_needed: bool, place: Place) -> str | No
         if key not in TURN_KEYS:
             name = shorten(str(key))
             close = did_you_mean("response" if key in meant else name, TURN_KEYS)
-            message = f'a turn\'s key "{name}" is not known and not used{close}'
+            message = f'a turn\'s key "{name}" is unknown and ignored{close}'
             place.warning("unknown-key", message, name)
     response: Any = raw.get("response")
     if response is None and not is_needed:
@@ -279,16 +279,18 @@ def _response(raw: Mapping[Any, Any], is_needed: bool, place: Place) -> str | No
         if meant:
             close = f' — was "{meant[0]}" meant?'
         place.error("missing-response", f"the turn has no response{close}", "response")
-    elif expect(response, str, 'expected text ("" if the system says nothing)', place, "response"):
+    elif expect(
+        response, str, 'expected a string ("" if the system says nothing)', place, "response"
+    ):
         if len(response) <= LONGEST_RESPONSE:
             return str(response)
-        message = f"{len(response):,} characters, where a response has at most {LONGEST_RESPONSE:,}"
+        message = f"{len(response):,} characters; the limit is {LONGEST_RESPONSE:,}"
         place.error("too-long", message, "response")
     return None
 
 
 def _state(raw: Any, place: Place) -> State:
-    expected = 'a state is an object of domains, such as {"hotel": {"area": "south"}}'
+    expected = 'a state must be an object of domains, such as {"hotel": {"area": "south"}}'
     if not expect(raw, Mapping, expected, place, "state"):
         return {}
     state: dict[Any, Any] = {key: value for key, value in raw.items() if isinstance(value, Mapping)}
@@ -300,11 +302,11 @@ def _state(raw: Any, place: Place) -> State:
             state[key] = value
         elif isinstance(slots := raw.get(flat["domain"], {}), Mapping):
             state[flat["domain"]] = {**state.get(flat["domain"], slots), flat["slot"]: value}
-            message = 'slots called "hotel-area" are read as slots of domains'
+            message = 'slots such as "hotel-area" are read as slots of their domain'
             place.warning("flat-state", message, key)
     typed = {}
     for domain, slots in state.items():
-        key, expected = f"state.{domain}", "a domain's state is an object of slots"
+        key, expected = f"state.{domain}", "the state of a domain must be an object of slots"
         if expect(slots, Mapping, expected, place, key) and isinstance(domain, str):
             typed[domain] = _slots(slots, key, place)
     return typed
@@ -315,14 +317,14 @@ def _slots(raw: Mapping[Any, Any], key: str, place: Place) -> dict[str, str]:
     for slot, value in raw.items():
         where = f"{key}.{slot}"
         if isinstance(value, LIST):
-            message = "a list stands as a slot's value; its first item is used"
+            message = "the value of a slot is a list; its first item is used"
             place.warning("list-value", message, where)
             if not value:
                 continue
             value = value[0]
         hint = f' (write "{value}")' if type(value) in (int, float) else ""
-        if expect(slot, str, "a slot's name is text", place, where) and expect(
-            value, str, f"a slot's value is text{hint}", place, where
+        if expect(slot, str, "the name of a slot must be a string", place, where) and expect(
+            value, str, f"the value of a slot must be a string{hint}", place, where
         ):
             slots[slot] = value
     return slots
@@ -333,23 +335,25 @@ def _active_domains(raw: Mapping[Any, Any], place: Place) -> tuple[str, ...] | N
     domains = raw.get(key, ())
     if not expect(domains, LIST, "expected a list of domain names", place, key):
         return ()
-    texts = [name for name in domains if expect(name, str, "a domain's name is text", place, key)]
+    texts = [
+        name
+        for name in domains
+        if expect(name, str, "the name of a domain must be a string", place, key)
+    ]
     return tuple(texts) if key in raw else None
 
 
 def _items(raw: Any, name: str, keys: Sequence[str], place: Place) -> Iterator[tuple[Any, str]]:
     """Yield the objects of a list, each with its place."""
     if expect(raw, LIST, f"expected a list of {name}s", place, f"{name}s"):
-        expected = f"a {name} is an object with the keys {', '.join(keys)}"
+        expected = f"a {name} must be an object with the keys {', '.join(keys)}"
         for index, item in enumerate(raw):
             key = f"{name}s[{index}]"
             if expect(item, Mapping, expected, place, key):
                 for other in item:
                     if other not in keys:
                         close = did_you_mean(str(other), keys)
-                        message = (
-                            f'a {name}\'s key "{shorten(str(other))}" is not known and not used'
-                        )
+                        message = f'a {name}\'s key "{shorten(str(other))}" is unknown and ignored'
                         place.warning("unknown-key", f"{message}{close}", key)
                 yield item, key
 
@@ -358,7 +362,9 @@ def _bookings(raw: Any, place: Place) -> tuple[Booking, ...]:
     bookings = []
     for item, key in _items(raw, "booking", Booking._fields, place):
         domain, slots = item.get("domain"), item.get("slots")
-        is_domain = expect(domain, str, "a domain's name is text", place, f"{key}.domain")
+        is_domain = expect(
+            domain, str, "the name of a domain must be a string", place, f"{key}.domain"
+        )
         if expect(slots, Mapping, "expected an object of slots", place, f"{key}.slots"):
             typed = _slots(slots, f"{key}.slots", place)
             bookings += [Booking(domain, typed)] if is_domain else []
@@ -371,7 +377,9 @@ def _calls(raw: Any, place: Place) -> tuple[FunctionCall, ...]:
         function = item.get("function")
         arguments, slots = item.get("arguments", {}), item.get("slots", {})
         if (
-            expect(function, str, "a function's name is text", place, f"{key}.function")
+            expect(
+                function, str, "the name of a function must be a string", place, f"{key}.function"
+            )
             and expect(arguments, Mapping, "expected an object", place, f"{key}.arguments")
             and expect(slots, Mapping, "expected an object", place, f"{key}.slots")
         ):
@@ -407,7 +415,7 @@ def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
     spelled = {"" if value.strip() == EMPTY else bare(value) for value in listed}
     for value in spelled:
         if not value.isprintable() or "|" in value or "," in value:
-            raise UsageError(f'"{shorten(value)}" cannot be a value that is not filled')
+            raise UsageError(f'"{shorten(value)}" cannot mean "not filled"')
     return tuple(sorted(spelled))
 
 

@@ -42,7 +42,7 @@ IN_WORDS = {
     "POST": "a postcode",
     "REFERENCE": "a reference number",
 }
-"""What a response in words says where a delexicalised response has a placeholder."""
+"""What a response in words says where a delexicalized response has a placeholder."""
 
 Changes = Mapping[str, str | None]
 """Slot → its new value, None to remove it."""
@@ -87,7 +87,7 @@ class Scenario:
         return judge(self.goal, self.acts())
 
     def offers_right(self, domain: str) -> bool:
-        """Tell whether venues are on offer in the end, and all of them satisfy the goal.
+        """Return whether venues are on offer in the end, and all of them satisfy the goal.
 
         Inform of a train can be won as well by offering none, which puts nothing right.
         """
@@ -154,7 +154,10 @@ class Failure:
 
     def reason(self) -> Reason:
         """Return the failure as a sentence, with its place."""
-        words = {**self.words, "too": " (as the annotation of that turn has it)" * bool(self.then)}
+        words = {
+            **self.words,
+            "too": " (according to the annotation of that turn)" * bool(self.then),
+        }
         return reason(self.kind, self.outcome, self.domain, self.turn, words, self.slot)
 
 
@@ -283,7 +286,7 @@ def _unsaid(
     )
     return {
         "placeholder": _called(case, placeholder),
-        "elsewhere": elsewhere and f"; others have it: {elsewhere}",
+        "elsewhere": elsewhere and f"; other turns give it: {elsewhere}",
     }
 
 
@@ -313,7 +316,7 @@ def _state_failures(case: Scenario, domain: str, index: int) -> list[Failure]:
         return Failure(kind, "inform", domain, index, repair, words, then=then)
 
     if state is None:
-        then = "" if annotated else f"had not asked for a {domain}"
+        then = "" if annotated else f"had not requested a {domain}"
         return [failure("no-state", case.constraints[domain], {}, then)]
     changes = _needed_changes(case, domain, index)
     if not case.outcome().domains[domain].offered:
@@ -377,7 +380,7 @@ def _then(case: Scenario, domain: str, index: int, slot: str, constraint: str | 
     if case.annotated[index].get(domain, {}).get(slot) != value:
         return ""
     if value is None:
-        return f"had not asked for {slot}={constraint}"
+        return f"had not requested {slot}={constraint}"
     return f"wanted {slot}={value}"
 
 

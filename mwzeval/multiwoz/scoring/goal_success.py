@@ -43,7 +43,7 @@ class DomainGoal:
     needs_offer: NeedsOffer = NeedsOffer.ALWAYS
 
     def is_matched(self, offered: tuple[str, ...]) -> bool:
-        """Tell whether the final offer satisfies the goal."""
+        """Return whether the final offer satisfies the goal."""
         if self.needs_offer is NeedsOffer.NEVER:
             return True
         if not offered:
@@ -138,7 +138,7 @@ def found_by(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str
         return None
     if domain not in turn.state:
         return ()
-    # (odd) The query normalises once more, which is not always the same as once: "1:30 pm." is
+    # (odd) The query normalizes once more, which is not always the same as once: "1:30 pm." is
     # "1:30pm" in the state and 13:30 in the query.
     return database.find(domain, turn.state[domain])
 
@@ -185,7 +185,7 @@ class Progress:
                 self.provided[domain] |= provided
 
     def is_matched(self, domain: str) -> bool:
-        """Tell whether the present offer in a domain satisfies the goal."""
+        """Return whether the present offer in a domain satisfies the goal."""
         return self.goal[domain].is_matched(self.offered[domain])
 
     def outcome(self) -> DialogueOutcome:
@@ -216,7 +216,7 @@ def judge(
 
 
 def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
-    """Tell whether the venues found by a turn that offers replace the present offer.
+    """Return whether the venues found by a turn that offers replace the present offer.
 
     An offer that is still among the venues found stays as it is, so that a narrower offer made
     earlier is not widened by naming it again.

@@ -35,7 +35,7 @@ class RewardWeights:
     Of responses in words also Grounded Success (0 or 1), and the shares of what is said that are
     hallucinated and consistent; as less hallucination is better, its weight is to be negative.
     By default a dialogue is worth (Inform + Success) / 2, whose mean over a fold is a hundredth of
-    what Combined has beside BLEU. Raises `UsageError` for a weight that is no finite number.
+    what Combined adds to BLEU. Raises `UsageError` for a weight that is no finite number.
     """
 
     inform: float = 0.5
@@ -162,7 +162,7 @@ class Reward:
 
     @property
     def success(self) -> bool:
-        """Whether, beside that, all requested slots were provided."""
+        """Whether all requested slots were provided, too."""
         return self.outcome.success
 
     @property

@@ -73,7 +73,7 @@ DEPENDENCIES = (
     *("sacrebleu", "sacremoses", "fuzzywuzzy", "python-Levenshtein"),
     *("lexical-diversity", "numpy"),
 )
-SAMPLE_NOTE = "The sample corpus is an invented town: these are not MultiWOZ scores."
+SAMPLE_NOTE = "The sample corpus describes a fictional town: these are not MultiWOZ scores."
 
 
 @dataclass(slots=True, eq=False)
@@ -295,8 +295,8 @@ class ScoredPredictions:
         """
         if not self.scorer.delexicalizes(self.sources):
             raise UsageError(
-                "claims are read in responses in words, and these were taken to have placeholders "
-                "(--responses lexicalized says otherwise)"
+                "claims need lexicalized responses, but these responses were read as "
+                "delexicalized (use --responses lexicalized to change this)"
             )
         for unit, turns in self.dialogues.items():
             dialogue = self.scorer.normalize(unit, turns, self.sources)

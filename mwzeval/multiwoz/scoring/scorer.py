@@ -103,8 +103,8 @@ class Sources:
 class NormalizedDialogue:
     """A predicted dialogue in the one spelling that all scorers consume.
 
-    `mentions` is what lexicalised responses mention, turn by turn, at places in the responses as
-    they came, which are `words`; None where responses were delexicalised already. `calls` are
+    `mentions` is what lexicalized responses mention, turn by turn, at places in the responses as
+    they came, which are `words`; None where responses were delexicalized already. `calls` are
     what tools were asked and returned for each turn.
     """
 
@@ -160,11 +160,11 @@ class Scorer:
 
     @cached_property
     def delexicalizer(self) -> Delexicalizer:
-        """What delexicalises responses with this fold's database."""
+        """What delexicalizes responses with this fold's database."""
         return Delexicalizer(self.gold.tables)
 
     def delexicalizes(self, sources: Sources) -> bool:
-        """Tell whether responses of such an input are delexicalised before they are scored."""
+        """Return whether responses of such an input are delexicalized before they are scored."""
         return sources.lexicalized if self.responses == AUTO else self.responses == LEXICALIZED
 
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
@@ -226,7 +226,7 @@ class Scorer:
     def _situation(
         self, name: str, turns: Sequence[Turn], sources: Sources
     ) -> tuple[Sequence[State], Sequence[tuple[str, ...]]]:
-        """Return the (normalised) states and active domains of a dialogue's turns."""
+        """Return the (normalized) states and active domains of a dialogue's turns."""
         states: Sequence[State]
         if sources.predicted_states:
             states = normalize_states((turn.state or {} for turn in turns), self.rules)
@@ -237,7 +237,7 @@ class Scorer:
         return states, estimate_active_domains(states)
 
     def gold_states(self, name: str) -> tuple[State, ...]:
-        """Return the annotated states of a dialogue, normalised."""
+        """Return the annotated states of a dialogue, normalized."""
         if name not in self._gold_states:
             annotated = self.gold.dialogues[name].states
             self._gold_states[name] = tuple(normalize_states(annotated, self.rules))

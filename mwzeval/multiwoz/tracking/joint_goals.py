@@ -136,7 +136,7 @@ class JudgedDomain:
         self.predicted_slots = in_both + len(self.spurious)
 
     def has_new_error(self, before: JudgedDomain | None) -> bool:
-        """Tell whether an error was made in this turn; `before` is the domain in the last turn.
+        """Return whether an error was made in this turn; `before` is the domain in the last turn.
 
         That is so when what the annotation added or changed in this turn is not predicted, or when
         what the prediction added or changed is not right. Any other error was there before, or is

@@ -5,7 +5,7 @@ convention is a preset, or a preset with choices changed: `trade`, `exact+dontca
 spelling is used on the command line, in Python, in reports and signatures. `docs/metrics.md`
 explains presets and choices, and what of the published code they leave out.
 
-For all conventions alike: slot names are normalised; booking slots are called so with or without
+For all conventions alike: slot names are normalized; booking slots are called so with or without
 `book` in front; values are compared in lower case with single blanks; an empty value and
 "not mentioned" mean that a slot is not filled; spellings of "dontcare" are one.
 """
@@ -117,14 +117,14 @@ def _parse(text: str, problems: list[str]) -> Convention | None:
     chosen: dict[str, str] = {}
     wrong = []
     if preset == FUZZY95:
-        wrong.append(f"nothing of {FUZZY95} can be changed: write exact+values={FUZZY95}")
+        wrong.append(f"{FUZZY95} cannot be changed: write exact+values={FUZZY95}")
     elif preset not in PRESETS:
         wrong.append(unknown("rule", preset, RULES, "; see docs/metrics.md#choices"))
     for change in changes:
         key, value = (part.strip() for part in change.partition("=")[::2])
         values = CHOICES.get(key, ())
         if key == LAMBDA:
-            values = ("a number from 0 up, such as 0.5",)
+            values = ("a number of 0 or more, such as 0.5",)
             value = _number(value) or value
         if key not in KNOWN_CHOICES:
             example = f"; write {preset or 'exact'}+booking=out"
@@ -136,8 +136,8 @@ def _parse(text: str, problems: list[str]) -> Convention | None:
     choices = {**PRESETS.get(preset, {}), **chosen}
     if choices.get("values") in ("trade", "trade-labels") and choices.get("none") == "value":
         wrong.append(
-            f"none=value contradicts values={choices['values']}, whose corrections turn labels "
-            "that cannot be used into none, meaning not filled"
+            f"none=value contradicts values={choices['values']}, whose corrections replace "
+            "unusable labels with none (not filled)"
         )
     problems += [f'rule "{shorten(text)}": {message}' for message in wrong]
     return None if wrong else Convention.of(preset, chosen)
@@ -186,19 +186,19 @@ def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
 
 
 def any_equal(value: str, accepted: Sequence[str]) -> bool:
-    """Tell whether a value is among the right ones."""
+    """Return whether a value is among the right ones."""
     return value in accepted
 
 
 def any_similar(value: str, accepted: Sequence[str]) -> bool:
-    """Tell whether a value is close to one of the right ones."""
+    """Return whether a value is close to one of the right ones."""
     return value in accepted or any(
         partial_ratio(value, other) > DST_THRESHOLD for other in accepted
     )
 
 
 class StateReader:
-    """Brings states into the spelling of one convention, under one set of normalisation rules.
+    """Brings states into the spelling of one convention, under one set of normalization rules.
 
     Domains that stand as in the turn before are the same objects as before.
     """
@@ -258,7 +258,7 @@ class StateReader:
             none = self._chosen["none"]
             return NONE if none == "value" or (annotated and none == "annotated") else ABSENT
         if values in ("exact", FUZZY95):
-            # Booking slots are normalised as the slots that they are called after.
+            # Booking slots are normalized as the slots that they are called after.
             return normalize_value(slot.removeprefix(BOOK), value, self._rules)
         return value
 

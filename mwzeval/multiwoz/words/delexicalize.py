@@ -1,10 +1,10 @@
-"""Delexicalisation grounded in the database: responses in words become responses in placeholders.
+"""Delexicalization grounded in the database: responses in words become responses in placeholders.
 
 A response is read once. At each word the longest value of the database that begins there is taken,
 in any of its usual spellings; phone numbers, postcodes, references, train ids, times and prices are
-told by their form, counts by the words beside them. What a value is read as, where there is a
+told by their form, counts by the words next to them. What a value is read as, where there is a
 choice, depends on the domains the turn is about, the state and what was named before; slots that
-share their values (times, places, prices, days) are told apart by the same.
+share their values (times, places, prices, days) are distinguished by the same.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ BY_FORM = frozenset(
 CLAIMS_ONLY = frozenset(
     {"station", "nofee", "nostars", "internet", "parking", "thetype", "oddfood"}
 )
-"""What is compared with the database, but stays as it is in delexicalised responses."""
+"""What is compared with the database, but stays as it is in delexicalized responses."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
 """Slots that, after a name in the same response, are of that venue's domain."""
 LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
@@ -100,7 +100,7 @@ class Context:
             self._venues[mention.domain] = frozenset(mention.venues)
 
     def is_about(self, name: str) -> bool:
-        """Tell whether a turn may be about a venue of this name, by its active domains."""
+        """Return whether a turn may be about a venue of this name, by its active domains."""
         venues = self.gazetteer.venues("name", name)
         return not self.active or any(domain in venues for domain in self.active)
 
@@ -139,7 +139,7 @@ class Context:
         return (possible[0], False) if found and possible else (None, True)
 
     def _is_about_others(self, domains: Collection[str]) -> bool:
-        """Tell whether the dialogue is about something, and about none of these domains."""
+        """Return whether the dialogue is about something, and about none of these domains."""
         about = {*self.active, *self.state, self._named_last} - {None}
         return bool(about) and about.isdisjoint(domains)
 
@@ -153,9 +153,9 @@ SLOT_OF = {
     "people": "bookpeople",
     "stay": "bookstay",
 }
-"""Slots of the recogniser that no placeholder stands for, and what they are of."""
+"""Slots of the recognizer that no placeholder stands for, and what they are of."""
 CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
-"""Slots of which the words beside a value tell whether it is claimed."""
+"""Slots of which the words next to a value tell whether it is claimed."""
 
 
 class _TurnReader:
@@ -207,7 +207,7 @@ class _TurnReader:
             yield mention
 
     def _is_landmark(self, candidate: Candidate, before: int) -> bool:
-        """Tell whether a place is a landmark; `before` is the token after the last one."""
+        """Return whether a place is a landmark; `before` is the token after the last one."""
         tokens, first = self._tokens, candidate.first
         if in_landmark_phrase(tokens, first, street=candidate.slot == "address"):
             return True
@@ -288,7 +288,7 @@ class _TurnReader:
         return SLOT_OF.get(slot, slot)
 
     def _price(self, first: int, after: int) -> str:
-        """Return whether a price is of a room, of a visit or of a ticket, by the words beside."""
+        """Return whether a price is of a room, a visit or a ticket, by the words next to it."""
         words = self._tokens.words
         earlier = dropwhile(
             WORDS["price signs"].__contains__, words[max(0, first - 8) : first][::-1]
@@ -328,7 +328,7 @@ def _is_opening(earlier: Sequence[str]) -> bool:
 
 
 def _is_claim(slot: str, words: list[str], first: int) -> bool:
-    """Tell whether a value is said to be so: neither `after 18:00` nor `a more expensive one`."""
+    """Return whether a value is said to be so: neither `after 18:00` nor `a more expensive one`."""
     if slot not in CLAIMS_BY_WORDS:
         return True
     before = words[max(0, first - 3) : first]
@@ -357,7 +357,7 @@ class Delexicalizer:
         states: Sequence[State],
         active_domains: Sequence[tuple[str, ...]],
     ) -> list[Delexicalized]:
-        """Return the delexicalised responses of a dialogue's system turns; see `mentions`."""
+        """Return the delexicalized responses of a dialogue's system turns; see `mentions`."""
         found = self.mentions(responses, states, active_domains)
         return [_replaced(text, said) for text, said in zip(responses, found, strict=True)]
 
@@ -369,7 +369,7 @@ class Delexicalizer:
     ) -> Iterator[list[Mention]]:
         """Yield what the responses of a dialogue's system turns mention, in order.
 
-        `states` are the (normalised) states after the user turns before, `active_domains` what
+        `states` are the (normalized) states after the user turns before, `active_domains` what
         the turns are about; all three have one item a turn.
         """
         context = Context(self.gazetteer)

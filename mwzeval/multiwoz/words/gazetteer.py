@@ -69,7 +69,7 @@ def _stem(name: Words, domain: str) -> Words:
 
 
 def _is_telling(form: Words) -> bool:
-    """Tell whether words cannot but be a name: `avalon` and `river bar`, but not `the place`."""
+    """Return whether words cannot but be a name: `avalon` and `river bar`, but not `the place`."""
     form = form[1:] if form[:1] == ("the",) else form
     return len(form) > 1 or (
         bool(form) and len(form[0]) > 2 and form[0] not in WORDS["ordinary words"]
@@ -120,7 +120,7 @@ class Address:
         return cls(tuple(dict.fromkeys(streets)), numbers, tail)
 
     def allows(self, numbers: Iterable[str], tails: Iterable[str]) -> bool:
-        """Tell whether mentioned house numbers and parts of the town may be of this address."""
+        """Return whether mentioned house numbers and parts of the town may be of this address."""
         return self.numbers.issuperset(numbers) and (
             not self.tail or all(fold(tail) in (self.tail, TOWN) for tail in tails)
         )
@@ -162,7 +162,7 @@ def _street_forms(street: Words) -> list[Words]:
 
 
 def has_digit(word: str) -> bool:
-    """Tell whether a word has a digit."""
+    """Return whether a word has a digit."""
     return any(char.isdigit() for char in word)
 
 
@@ -335,7 +335,7 @@ class Gazetteer:
 
 
 def _is_dash_behind(found: Longest | None, tokens: Tokens, position: int) -> bool:
-    """Tell whether a sign is a dash behind a name: `Pembroke – college`, but `alpha - milton`."""
+    """Return whether a sign is a dash behind a name: `Pembroke – college`, but `alpha - milton`."""
     return (
         found is not None
         and found.after == position

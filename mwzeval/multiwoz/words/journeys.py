@@ -25,7 +25,7 @@ NOUNS = {
 
 
 def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
-    """Tell whether a response is about a ride from venue to venue."""
+    """Return whether a response is about a ride from venue to venue."""
     return "taxi" in active or has_any("taxi words", words)
 
 
@@ -47,7 +47,7 @@ def way_to_name(tokens: Tokens, first: int) -> str | None:
 
 
 def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
-    """Tell whether a place is one to travel from or to; only the town itself may not be."""
+    """Return whether a place is one to travel from or to; only the town itself may not be."""
     words = tokens.words
     before, following = tokens.word(first - 1), tokens.word(after)
     if before in WORDS["enjoyed"]:
@@ -76,7 +76,7 @@ def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> 
 
 
 def _is_beside_place(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
-    """Tell whether nothing but a dash is between a place and another: `Ely-Cambridge`."""
+    """Return whether nothing but a dash is between a place and another: `Ely-Cambridge`."""
 
     def end(index: int) -> int | None:
         other = gazetteer.longest(tokens, index)

@@ -1,7 +1,7 @@
 """Names of venues in a response that the database does not have.
 
 Where a name is due is told by the layout (a list item, the first cell of a row, emphasis, quotes)
-and by the words beside it (`recommend`, `booked at`, `the phone number of`, `… is in the north`).
+and by the words next to it (`recommend`, `booked at`, `the phone number of`, `… is in the north`).
 What stands there in capitals is a name. The database has it when all of its words are of one venue;
 one word in common with a venue (`Riverside Lodge`, `Riverside Brasserie`) makes it none.
 """
@@ -43,7 +43,7 @@ NO_NAMES = frozenset(
 
 
 def is_ordinary(word: str) -> bool:
-    """Tell whether a word in lower case is no name by itself and begins none."""
+    """Return whether a word in lower case is no name by itself and begins none."""
     return (
         word in NO_NAMES
         or word in WORDS["openings"]
@@ -52,7 +52,7 @@ def is_ordinary(word: str) -> bool:
 
 
 def is_heading(words: Iterable[str]) -> bool:
-    """Tell whether words in lower case that a layout sets apart are a label: `Dress code`."""
+    """Return whether words in lower case that a layout sets apart are a label: `Dress code`."""
     return all(
         is_ordinary(word) or word in WORDS["headings"] or PATTERNS["heading"].fullmatch(word)
         for word in words
@@ -266,7 +266,7 @@ class _Names:
         return phrase._replace(start=start, end=end, own=words[first].start())
 
     def _is_named(self, name: _Phrase) -> bool:
-        """Tell whether the words beside it, or the layout, say that it is a name."""
+        """Return whether the words next to it, or the layout, say that it is a name."""
         text = self._text
         before = text[max(0, name.start - 40) : name.start]
         behind = text[name.end : name.end + 60]
@@ -293,13 +293,13 @@ class _Names:
         return bool(is_within) and not self._is_titled
 
     def _is_within(self, name: _Phrase) -> bool:
-        """Tell whether own words in capitals stand behind the first word of a sentence."""
+        """Return whether own words in capitals stand behind the first word of a sentence."""
         own = PATTERNS["single word"].findall(self._text, name.own, name.end)
         later = own if name.own > name.start else own[1:]
         return any(word[0].isupper() and _IS_TELLING[word.lower()] for word in later)
 
     def _is_landmark(self, name: _Phrase, landmarks: Collection[int]) -> bool:
-        """Tell whether a name only says where another place is; others end at `landmarks`."""
+        """Return whether a name only says where another place is; others end at `landmarks`."""
         before = self._text[max(0, name.own - 40) : name.own]
         linked = PATTERNS["linked"].search(before)
         return bool(PATTERNS["before a landmark"].search(before)) or (
@@ -307,7 +307,7 @@ class _Names:
         )
 
     def _begins_item(self, name: _Phrase) -> bool:
-        """Tell whether a line is about a venue and stands below no other one."""
+        """Return whether a line is about a venue and stands below no other one."""
         blocks = self._shown.blocks
         number = self._shown.block_at(name.start)
         block = blocks[number]
@@ -323,7 +323,7 @@ class _Names:
         return True
 
     def _is_label(self, name: _Phrase) -> bool:
-        """Tell whether a line has only a value of the database behind a colon: `Vibe: cheap`."""
+        """Return whether a line has only a value of the database behind a colon: `Vibe: cheap`."""
         colon = PATTERNS["colon"].match(self._text, name.end)
         if colon is None:
             return False
@@ -342,7 +342,7 @@ class _Names:
         return [m for m in self._mentions if m.start < end and start < m.end]
 
     def _is_unknown(self, name: _Phrase) -> bool:
-        """Tell whether no venue is called so, and nothing else either."""
+        """Return whether no venue is called so, and nothing else either."""
         if tuple(fold(self._text[name.own : name.end])) in self._gazetteer.places:
             return False
         inside = self._mentions_in(name.own, name.end)
@@ -386,14 +386,14 @@ class _Names:
         )
 
     def _is_short_of_another(self, name: _Phrase, mention: Mention) -> bool:
-        """Tell whether a name is short for a venue of a domain that is not spoken of."""
+        """Return whether a name is short for a venue of a domain that is not spoken of."""
         whole = set(fold(mention.value or "")) - WORDS["neutral words"]
         if whole.issubset(fold(self._text[name.start : name.end])):
             return False
         return self._told_domain(name) not in (None, mention.domain)
 
     def _is_of_another_kind(self, name: _Phrase, venues: AbstractSet[str]) -> bool:
-        """Tell whether a name ends with a kind that the venue is not of: `Magdalene Theatre`."""
+        """Return whether a name ends with a kind that the venue is not of: `Magdalene Theatre`."""
         words = fold(self._text[name.own : name.end])
         kinds = [DOMAIN_OF[word] for word in venues & DOMAIN_OF.keys()]
         last = words[-1]
@@ -431,7 +431,7 @@ class _Names:
 
 @lru_cache(maxsize=2**12)
 def _is_known(gazetteer: Gazetteer, text: str) -> bool:
-    """Tell whether a word is one of small talk or of the database, perhaps misspelt."""
+    """Return whether a word is one of small talk or of the database, perhaps misspelt."""
     word = PATTERNS["possessive"].sub("", text.lower()).removeprefix("the ")
     words = (*NO_NAMES, *DOMAIN_OF, *gazetteer.words)
     return (
@@ -450,7 +450,7 @@ def _telling_names(gazetteer: Gazetteer) -> tuple[str, ...]:
 
 
 def _is_of(word: str, called: Collection[str]) -> bool:
-    """Tell whether a word is one of a name, perhaps misspelt."""
+    """Return whether a word is one of a name, perhaps misspelt."""
     return word in called or (
         len(word) >= 4 and any(ratio(word, other) >= AS_WRITTEN for other in called)
     )

@@ -2,7 +2,7 @@
 
 Phone numbers, postcodes, train ids and booking references have a form of their own. What another
 number means (a price, a time, how long a train takes, stars, people, choices, …) is known by the
-words beside it. Whether the database has a value is another question.
+words next to it. Whether the database has a value is another question.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def amount(text: str) -> float | None:
 
 
 def is_total(total: float, ticket: float) -> bool:
-    """Tell whether a price is that of one to so many tickets, but for rounding."""
+    """Return whether a price is that of one to so many tickets, but for rounding."""
     if ticket <= 0:
         return False
     tickets = round(total / ticket)
@@ -189,7 +189,7 @@ def train_at(tokens: Tokens, index: int) -> tuple[int, int] | None:
 
 
 def is_reference(tokens: Tokens, index: int) -> bool:
-    """Tell whether a token is a booking reference."""
+    """Return whether a token is a booking reference."""
     word = tokens.words[index]
     if len(word) == REFERENCE_LENGTH:
         if PATTERNS["reference"].fullmatch(word) and not word.isdigit():

@@ -1,6 +1,6 @@
 """One pass over a response: which stretches of it may be values, and of which slots.
 
-Words that may be values of the database are so by those beside them: `a hotel`, `free entry` and
+Words that may be values of the database are so by those next to them: `a hotel`, `free entry` and
 `in central Cambridge`, but neither `the hotel` nor `free parking` nor `the central station`. A
 hotel has parking by `has free parking`, `parking: no`, `3 stars, parking, wifi` and `✅ Parking`;
 `parking needed?`, `if you want parking` and `parking nearby` claim nothing.
@@ -134,7 +134,7 @@ class Recognizer:
         return found
 
     def _is_dull(self, word: str, kind: int) -> bool:
-        """Tell whether a word that begins no value never means anything by itself."""
+        """Return whether a word that begins no value never means anything by itself."""
         if kind in (SIGN, PLACEHOLDER):
             return word not in NUMBER_STARTS
         return (
@@ -319,7 +319,7 @@ class Recognizer:
 def _is_where(
     tokens: Tokens, index: int, meanings: tuple[Meaning, ...], found: list[Candidate]
 ) -> bool:
-    """Tell whether a name may begin an address here: `Milton Country Park, Milton`.
+    """Return whether a name may begin an address here: `Milton Country Park, Milton`.
 
     That of a venue that is named for the first time is its name.
     """
@@ -427,7 +427,7 @@ def _begins_sentence(tokens: Tokens, index: int) -> bool:
 
 
 def _is_house_number(tokens: Tokens, index: int) -> bool:
-    """Tell whether a word can be the number of a house: `12`, `517a`, `g4`, unit `su43`."""
+    """Return whether a word can be the number of a house: `12`, `517a`, `g4`, unit `su43`."""
     if index < 0 or index >= len(tokens.words) or tokens.kinds[index] != NUMERIC:
         return False
     word, after_unit = tokens.words[index], tokens.word(index - 1) in WORDS["house words"]
@@ -548,7 +548,7 @@ for _phrase in phrases("landmarks"):
 
 
 def in_landmark_phrase(tokens: Tokens, index: int, *, street: bool) -> bool:
-    """Tell whether a place that begins at a token is said only for where another one is."""
+    """Return whether a place that begins at a token is said only for where another one is."""
     last = index - 2 if tokens.word(index - 1) == "the" and index > 1 else index - 1
     if last < 0:
         return False

@@ -58,7 +58,7 @@ class Delexicalized:
 _FIGURES = r"[^\W\d_]*[0-9][^\W_]*(?:[.:][0-9][^\W_]*|,[0-9]{3}(?![0-9]))*"
 _OWNER = r"\s?['’`´]\s?s\b"
 # A known placeholder (all else in brackets is words); something with a digit (13:15, 5pm, cb2.1ab,
-# tr1234); a word with a possessive s, also as tokenisers set it apart (king 's); any other sign.
+# tr1234); a word with a possessive s, also as tokenizers set it apart (king 's); any other sign.
 # Nearly all are the first alternative: letters with a blank or the end of a clause behind them.
 _TOKEN = re.compile(
     r"[a-z]+(?=[.,!?]|\s(?!['’`´])|$)"
@@ -161,7 +161,7 @@ class Tokens:
         return self.text.isupper()
 
     def is_capital(self, index: int) -> bool:
-        """Tell whether a token begins with a capital."""
+        """Return whether a token begins with a capital."""
         return self.text[self.start(index)].isupper()
 
     def word(self, index: int) -> str:

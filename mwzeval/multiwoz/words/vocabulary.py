@@ -68,7 +68,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = _Patterns()
 
 
 def has_any(key: str, words: Iterable[str]) -> bool:
-    """Tell whether any of some words is in a list."""
+    """Return whether any of some words is in a list."""
     return not WORDS[key].isdisjoint(words)
 
 

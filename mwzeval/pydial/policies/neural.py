@@ -141,7 +141,7 @@ def layers(
 
 
 def adam(parameters: Iterable[nn.Parameter], learning_rate: float) -> torch.optim.Adam:
-    """Return the optimiser of all neural policies. Raises `DependencyError` without PyTorch."""
+    """Return the optimizer of all neural policies. Raises `DependencyError` without PyTorch."""
     optimizer: torch.optim.Adam = required("torch").optim.Adam(
         parameters, lr=learning_rate, fused=True
     )
@@ -279,7 +279,7 @@ class NeuralPolicy(ABC):
         """Return the exchanges to learn from.
 
         With `drop_last` as in the published program: the last one is forgotten, and what it brought
-        beside the reward of an exchange is added to the one before.
+        next to the reward of an exchange is added to the one before.
         """
         exchanges = self._exchanges
         if not self.drop_last:

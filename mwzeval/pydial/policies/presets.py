@@ -104,7 +104,7 @@ FORMER = {
 def preset_named(name: str) -> Preset:
     """Return a policy by its name. Raises `UsageError` for an unknown or a former one."""
     if name in FORMER:
-        raise UsageError(f'the policy "{name}" is gone: take {FORMER[name]}')
+        raise UsageError(f'the policy "{name}" was removed: use {FORMER[name]}')
     if name not in PRESETS:
         raise UsageError(unknown("policy", name, PRESETS))
     return PRESETS[name]

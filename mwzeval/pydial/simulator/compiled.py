@@ -1,7 +1,7 @@
 """The simulator compiled by numba, which is imported with this module.
 
 Each function of the simulator is compiled as it stands, when it is first called, with what
-`twister.py` has in place of `native.py`. What the entry points come to is kept on disk, beside the
+`twister.py` has in place of `native.py`. What the entry points come to is kept on disk, next to the
 modules or in the user's cache; where neither can be written it is compiled in each process.
 A message says, once in a process, that this takes long.
 """
@@ -165,7 +165,10 @@ class _Compiling(_events.Listener):  # type: ignore[misc]
         """Print a message for the first entry point."""
         if not _told and event.data["dispatcher"] in _watched:
             _told.append(True)
-            tell("numba compiles the simulation of dialogues: about a minute, then it is kept")
+            tell(
+                "numba compiles the simulation of dialogues; this takes about a minute and "
+                "is cached"
+            )
 
     def on_end(self, event: Any) -> None:
         """Print nothing."""

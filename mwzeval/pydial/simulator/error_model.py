@@ -50,7 +50,7 @@ def neighbours(words: Sequence[str], rng: Rng) -> dict[str, Neighbours]:
     """Return for each word those nearest by Levenshtein distance, ties broken by chance, once.
 
     Weights are the inverse distances, scaled to sum 1, plus a constant. A word that has no other
-    beside it has no neighbours and is left out.
+    next to it has no neighbours and is left out.
     """
     from Levenshtein import distance
 

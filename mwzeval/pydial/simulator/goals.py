@@ -61,7 +61,7 @@ def top_act(d: Dialogue) -> int:
 
 
 def pop(d: Dialogue) -> None:
-    """Let the user say the act on top, beside what is said already."""
+    """Let the user say the act on top, next to what is said already."""
     top = d.agenda - 1
     for at in range(begin_of(d, top), d.agenda_end[top]):
         d.user_item[d.user_items] = d.agenda_item[at]
@@ -251,7 +251,7 @@ def completed(d: Dialogue) -> bool:
 
 
 def achieved(t: Shared, d: Dialogue) -> bool:
-    """Return whether the user has got what is wanted now."""
+    """Return whether the current goal of the user is met."""
     if next_unfilled(d, 0) >= 0:
         return False
     name = recommended(d)

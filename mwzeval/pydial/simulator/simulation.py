@@ -112,7 +112,7 @@ class Simulation:
         self._user: User | None = None
 
     def set_user_model(self, model: UserModel) -> None:
-        """Draw the behaviour of users from these ranges."""
+        """Draw the behavior of users from these ranges."""
         self.user_model = model
         put_user_model(self.t, model, self.legacy)
 
@@ -216,7 +216,7 @@ class Simulation:
     def _check(self) -> None:
         if self.d.ended:
             raise UsageError(
-                "the dialogue is over, or was never begun: call `reset` first (of a simulation: "
+                "the dialogue is over or has not begun: call `reset` first (for a simulation: "
                 "`begin`)"
             )
 
@@ -225,7 +225,7 @@ class Simulation:
         return Result(reward, bool(d.ended), bool(d.success), bool(d.out_of_time))
 
     def success(self) -> bool:
-        """Return whether the user has got what is wanted now.
+        """Return whether the current goal of the user is met.
 
         All requests are answered, and the entity named is one that satisfies the goal as it is
         after all changes. Answers are not checked against the entity.

@@ -61,7 +61,7 @@ def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
 class SimulatedUser:
     """The user of a simulation in one dialogue, drawn from `rng`; `talk` is as in `begin` there.
 
-    `is_done` tells whether somebody has said goodbye, or the time is over.
+    `is_done` says whether somebody has said goodbye, or the time is over.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ def hold_dialogue(
 
 
 def facts_of(user: SimulatedUser) -> dict[str, Any]:
-    """Return what a line of a file says of a dialogue beside what was said and how it ended."""
+    """Return what a line of a file says of a dialogue next to what was said and how it ended."""
     outcome = user.outcome()
     facts: dict[str, Any] = {
         SUCCESS: outcome.success,

@@ -218,7 +218,7 @@ class View:
 
     def _lines(self) -> Iterator[str]:
         d, belief = self.d, Belief(self)
-        yield f"exchange {d.exchange}{' (the last)' if d.ended else ''}"
+        yield f"turn {d.exchange}{' (the last)' if d.ended else ''}"
         yield f"  system   {self.system_act}"
         if d.ended:
             return

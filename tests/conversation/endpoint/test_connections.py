@@ -141,4 +141,4 @@ def test_a_tunnel_of_a_header_now_and_then_is_not_waited_for(
 def test_an_answer_without_end_is_not_kept(head: bytes) -> None:
     with server(flooding(OK + head)) as port:
         told = post(f"http://127.0.0.1:{port}/v1", seconds=60)
-    assert told == "an answer of more than 16,000,000 bytes"
+    assert told == "sent an answer of more than 16,000,000 bytes"

@@ -279,7 +279,7 @@ def test_generators_are_trained_speak_are_scored_and_simulated(
     for turn in dialogues[0]["acts"]:
         acts = parse_acts(turn["user_acts"])
         assert turn["user_response"] == (nlg.say(acts, "user", Rng(0)) or "")
-    with pytest.raises(UsageError, match="understands templates alone"):
+    with pytest.raises(UsageError, match="only understands templates"):
         simulate(*spoken)
     with pytest.raises(UsageError, match='unknown NLG "template"'):
         simulate("--level", "text", "--nlg", "template", "--nlu", own)

@@ -130,7 +130,7 @@ def test_the_page_shows_scores_dialogues_and_chinese_text() -> None:
     system = scored_system("RuleDST", evaluated.report(), evaluated.explain_all())
     assert title_of([system]) == "RuleDST · crosswoz-release test"
     html = to_html([system], title=title_of([system]), words=WORDS)
-    for text in ("dst.joint_single_turn", "推荐您去小园。", "copy of the turn before"):
+    for text in ("dst.joint_single_turn", "推荐您去小园。", "copy of the previous turn"):
         assert text in readable(html)
 
 
@@ -142,7 +142,7 @@ def test_what_stands_beside_systems_is_a_column_of_the_page() -> None:
     table = html.partition('<table class="scores')[2].partition("</table>")[0]
     assert re.findall(r'class="reference">(\w[^<]*)</th>', table) == [
         "gold as prediction",
-        "copy of the turn before",
+        "copy of the previous turn",
     ]
     first = table.partition("<tbody>")[2].partition("</tr>")[0]
     values = {score.name: score.value for score in report.scores if score.scope == WHOLE}

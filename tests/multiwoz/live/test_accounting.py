@@ -326,9 +326,9 @@ def test_reports_have_it(
     assert main(["judge", files[1], *more, "--ci", "-o", str(output)]) == 0
     jsonschema.validate(read_json(output), read_json(ROOT / "mwzeval/report/schema.json"))
     shown = capsys.readouterr().out
-    assert "What it cost (agent: small)\n" in shown
+    assert "Usage and cost (agent: small)\n" in shown
     assert shown.count("Agent: tokens in") == 1
     assert main(["report", *files, *more, "-o", str(tmp_path / "page.html")]) == 0
     page = readable((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "What it cost (agent: small)" in page
+    assert "Usage and cost (agent: small)" in page
     assert "agent used" in page

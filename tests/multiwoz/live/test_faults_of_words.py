@@ -136,7 +136,11 @@ EXCHANGES = [
 
 @pytest.mark.parametrize(
     ("left_out", "open_"),
-    [(None, None), (1, "restaurant food chinese is never said"), (2, "restaurant is not booked")],
+    [
+        (None, None),
+        (1, "restaurant food chinese is never expressed"),
+        (2, "restaurant is not booked"),
+    ],
 )
 def test_what_is_open_is_told(left_out: int | None, open_: str | None) -> None:
     messages: list[Any] = []
@@ -161,7 +165,7 @@ def test_goals_of_others_may_ask_for_anything_and_spell_it_so() -> None:
     ]
     ((kind, _, detail),) = told(goal, [*hello, BYE], "[DONE]")
     assert kind == EARLY
-    assert detail.startswith("attraction entrancefee is not told, train trainid is not told")
+    assert detail.startswith("attraction entrancefee is not given, train trainid is not given")
     answer = "It is free. The train TR3226 costs 10.20 pounds."
     messages = [
         *hello,

@@ -82,7 +82,7 @@ def test_what_the_user_reports_is_scored_where_it_reports() -> None:
     assert found["complete"] == 0
     assert "complete" not in values(scored(silent))
     explained = scored(told).explain("smp0021")
-    assert Fact("complete", "not for the user") in explained.turns[-1].facts
+    assert Fact("complete", "the user does not believe so") in explained.turns[-1].facts
     assert Fact("fault of the user", "repeated: hi") in explained.turns[1].facts
 
 

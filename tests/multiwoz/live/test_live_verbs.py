@@ -262,7 +262,7 @@ def test_runs_without_a_goal_in_common_do_not_compare(good: str, capsys: Printed
 def test_explain_counts_reasons_and_shows_a_dialogue(trials: str, capsys: Printed) -> None:
     assert main(["explain", trials]) == 0
     counted = capsys.readouterr().out
-    assert "4 of 12 were lost" in counted
+    assert "4 of 12 failed" in counted
     assert "not-booked" in counted
     assert main(["explain", trials, "smp0022#2"]) == 0
     shown = " ".join(capsys.readouterr().out.split())

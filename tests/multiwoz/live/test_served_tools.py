@@ -94,5 +94,5 @@ def test_what_agents_in_text_call_is_recorded_and_of_their_dialogue_alone() -> N
         _, call, result, answer, *_ = line["messages"]
         assert call["tool_calls"][0]["function"]["name"] == "find_hotel"
         count = json.loads(result["content"])["count"]
-        other = {"error": f'the dialogue "other-{line["dialogue"]}" is not held now'}
+        other = {"error": f'the dialogue "other-{line["dialogue"]}" is not running'}
         assert answer["content"] == json.dumps(other) + str(count)

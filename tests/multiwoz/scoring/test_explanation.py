@@ -363,14 +363,14 @@ def test_a_state_that_was_right_then_is_not_the_reason() -> None:
     # The user never wanted what the goal says: no later turn could have known.
     turns = [(OFFER, {"hotel": then}, HERE), ("that is free", {"hotel": then}, HERE)]
     (failure,) = assert_complete_and_true(case_of(turns))
-    assert failure.reason().text.endswith("(as the annotation of that turn has it).")
+    assert failure.reason().text.endswith("(according to the annotation of that turn).")
 
 
 def test_what_another_turn_says_is_not_denied() -> None:
     turns = [(OFFER, {}, ()), ("it is in the north", RIGHT, HERE)]
     (failure,) = assert_complete_and_true(case_of(turns))
     assert failure.reason().code == "no-venue-offered"
-    assert "others have it: turn 0 (active: none)" in failure.reason().text
+    assert "other turns give it: turn 0 (active: none)" in failure.reason().text
     # Where the user had asked for a hotel by then, that it was not noticed is the reason.
     found = assert_complete_and_true(case_of(turns, annotated=RIGHT))
     assert [(failure.reason().code, failure.turn) for failure in found] == [

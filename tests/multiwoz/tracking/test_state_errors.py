@@ -97,7 +97,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_the_command_line_explains_states_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "46 of 62 were lost: 46 for Joint accuracy" in shown(capsys, WEAK, "--dst")
+    assert "46 of 62 failed: 46 in Joint accuracy" in shown(capsys, WEAK, "--dst")
     text = shown(capsys, WEAK, "smp0021", "--dst-rule", "exact")
     assert "wrong        hotel: pricerange=cheap instead of expensive" in text
     assert "hotel, JGA (exact): wrong-slot:pricerange at turns 0–2\n" in text

@@ -26,8 +26,8 @@ GOAL = (
 )
 FOUND = '{"count": 2, "results": [{"name": "the lodge", "phone": "01223 1"}, {"name": "<b>"}]}'
 COSTS = sheet(
-    "What it cost (agent: meta-llama/Llama-3.1-8B-Instruct; user: gpt-4o-mini-2024-07-18)",
-    ("", "a dialogue", "a success", "in all"),
+    "Usage and cost (agent: meta-llama/Llama-3.1-8B-Instruct; user: gpt-4o-mini-2024-07-18)",
+    ("", "per dialogue", "per success", "total"),
     (
         (
             "Agent: messages cut off",
@@ -36,7 +36,7 @@ COSTS = sheet(
             Cell(12_345_678, form=",.0f"),
         ),
     ),
-    ("The agent's tokens are not counted for 1 of 20 requests.",),
+    ("1 of 20 requests of the agent report no tokens.",),
 )
 REFUSED = '{"error": "there is no hotel \\"the loge\\""}'
 

@@ -218,7 +218,7 @@ def test_two_systems_stand_side_by_side_and_what_is_lost_is_marked_at_its_turn(
     [reason, *_] = lost.reasons
     mark = page.locator(f"#page-turn-{reason.turn} .lost-mark").first
     assert reason.text in mark.inner_text()
-    assert "Found lost" in mark.inner_text()
+    assert "Found failed" in mark.inner_text()
     page.click(f".verdict .jump >> text=turn {reason.turn}")
     assert page.evaluate("document.activeElement.id") == f"page-turn-{reason.turn}"
 

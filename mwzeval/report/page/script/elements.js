@@ -54,9 +54,9 @@ function badge({ colour, name, letter }) {
 
 /** What an outcome can be, with its sign and its name; null stands for one that was not asked for. */
 const RESULTS = new Map([
-  [false, { kind: "lost", sign: "✗", name: "lost" }],
-  [true, { kind: "kept", sign: "✓", name: "kept" }],
-  [null, { kind: "unasked", sign: "–", name: "not asked for" }],
+  [false, { kind: "lost", sign: "✗", name: "failed" }],
+  [true, { kind: "kept", sign: "✓", name: "passed" }],
+  [null, { kind: "unasked", sign: "–", name: "not scored" }],
   [undefined, { kind: "absent", sign: "·", name: "none" }],
 ]);
 

@@ -2,17 +2,17 @@
 
 /** Labels of facts about errors of a prediction, with their signs and meanings. */
 const ERRORS = new Map([
-  ["missing", ["−", "annotated, and not predicted"]],
-  ["spurious", ["+", "predicted, and not annotated"]],
-  ["wrong", ["≠", "predicted with another value than annotated"]],
+  ["missing", ["−", "annotated but not predicted"]],
+  ["spurious", ["+", "predicted but not annotated"]],
+  ["wrong", ["≠", "predicted with a different value than annotated"]],
 ]);
 
 /** Verdicts on claims, the worst first, with their meanings. */
 const VERDICTS = new Map([
-  ["unknown", "in no database"],
-  ["inconsistent", "of something else, or not as tools returned"],
-  ["right", "as database and tools have it"],
-  ["unjudged", "there is nothing to compare it with"],
+  ["unknown", "not in the database"],
+  ["inconsistent", "of another venue, or different from the results of tools"],
+  ["right", "agrees with the database and the results of tools"],
+  ["unjudged", "cannot be compared with anything"],
 ]);
 
 /** Labels of facts that repeat a response in another form, so that a difference in them is no finding. */
@@ -180,7 +180,7 @@ function reasonMark({ outcome, scope, code, text }, jump = null) {
   return element("li", { class: "lost-mark" }, signOf(false),
     element("div", {},
       element("div", { class: "lost-head" },
-        element("span", { class: "lost-what" }, `${labelOf(outcome)} lost`,
+        element("span", { class: "lost-what" }, `${labelOf(outcome)} failed`,
           ...(scope === whole ? [] : [" · ", textElement("span", {}, scope)])),
         jump,
         textElement("span", { class: "lost-code", title: meanings.get(familyOf(code)) }, code)),
@@ -233,7 +233,7 @@ function legend(columns) {
       marks.push([element("span", { class: `claim ${verdict}` }, verdict), meaning]);
     }
   }
-  if (isPair()) marks.push([element("span", { class: "own" }, "underlined"), "what the other system has not"]);
+  if (isPair()) marks.push([element("span", { class: "own" }, "underlined"), "only in this system"]);
   const families = new Set(columns.flatMap(({ explanation }) => explanation.reasons.map(({ code }) => familyOf(code))));
   const explained = [...families].filter((family) => meanings.has(family));
   const list = element("ul", { class: "claims small", "aria-label": "Marks" },
@@ -289,7 +289,7 @@ function reasonBox({ system, explanation }) {
     return reasonMark(reasons[0], first === undefined ? null : turnButton(first, more));
   });
   if (!explanation) box.append(element("p", { class: "muted" }, `This ${words.unit} is missing here.`));
-  else if (!marks.length) box.append(element("p", { class: "nothing-lost" }, "✓ nothing lost"));
+  else if (!marks.length) box.append(element("p", { class: "nothing-lost" }, "✓ nothing failed"));
   else box.append(element("ul", { class: "lost-marks" }, ...marks));
   return box;
 }
