@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: evaluate test test-all nightly lint unit bench docs release clean
+.PHONY: evaluate plugins test test-all nightly lint unit bench docs release clean
 
 # What scoring needs: no PyTorch, nothing that only tests or single extras use.
 .venv/installed: pyproject.toml
@@ -46,10 +46,16 @@ unit: .venv/developing
 test: lint unit
 
 # In addition everything that is slower to set up, with six times as many examples.
-test-all: .venv/everything lint
+test-all: .venv/everything lint plugins
 	$(BIN)/mypy
 	$(BIN)/mkdocs build --strict
 	$(PYTEST) -m "not slow" --hypothesis-profile thorough
+
+# Plug-ins are installed as by users, but where only their own tests find them.
+plugins: .venv/developing
+	MYPYPATH=plugins/mwzeval-sgd $(BIN)/mypy plugins/mwzeval-sgd/mwzeval_sgd
+	$(BIN)/pip install --quiet --no-deps --upgrade --target build/plugins ./plugins/mwzeval-sgd
+	PYTHONPATH=build/plugins $(BIN)/python -m pytest plugins -p no:cacheprovider
 
 # What takes minutes: figures over many seeds. Every night, and before a release.
 nightly: .venv/everything

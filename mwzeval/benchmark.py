@@ -7,7 +7,7 @@ names it, so that a package outside mwzeval adds a benchmark by being installed:
     toy = "mwzeval_toy:Toy"
 
 All verbs, formats, intervals and comparisons then work for `--benchmark toy`, and for files that
-the benchmark recognizes. `tests/toy/mwzeval_toy.py` is a complete example.
+the benchmark recognizes. `docs/add_benchmark.md` has a complete example.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.explanation import Explanation
+    from mwzeval.scores.findings import Findings
     from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
 
@@ -142,14 +143,31 @@ class FileScorer(Protocol):
         """Return what is printed in place of the summary of a report; None for the summary."""
         return None
 
+    def read(self, file: str, findings: Findings) -> ScoredFile:
+        """Return the scored file after noting its problems (`score` and `validate` call it)."""
+        reason = "a FileScorer implements `read`, or `score` and `validate`"
+        raise NotImplementedError(reason)
+
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a scored file. Raises `InputError` with every problem, `DataError`, `UsageError`.
 
         `progress` shows a line on a terminal's standard error if scoring takes long.
         """
+        from mwzeval.scores.findings import Findings
+
+        findings = Findings(file)
+        scored = self.read(file, findings)
+        findings.check()
+        return scored
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a file, errors first."""
+        from mwzeval.scores.findings import Findings
+
+        findings = Findings(file)
+        with findings.collecting():
+            self.read(file, findings)
+        return findings.problems
 
 
 class ScoredFile(Protocol):

@@ -15,10 +15,12 @@ from pathlib import Path
 
 from mwzeval import benchmark
 from mwzeval.benchmark import BUILT_IN
+from tests.places import ROOT
 
 NAMES = tuple(BUILT_IN)
 TOY = Path(__file__).parent / "toy"
-"""The folder of a plug-in that the tests install."""
+"""What `pip` writes about the plug-in of examples/benchmark_plugin, which the tests install."""
+TEMPLATE = ROOT / "examples" / "benchmark_plugin"
 LIVE_NAMES = ("multiwoz", "crosswoz", "pydial")
 
 
@@ -26,7 +28,7 @@ LIVE_NAMES = ("multiwoz", "crosswoz", "pydial")
 def installed(*folders: Path) -> Iterator[None]:
     """Let Python find what is installed in folders: modules, and `.dist-info` of plug-ins."""
     before = list(sys.path)
-    sys.path[:0] = map(str, folders)
+    sys.path[:0] = map(str, (*folders, TEMPLATE))
     _forget_plugins()
     try:
         yield

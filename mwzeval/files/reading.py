@@ -390,6 +390,13 @@ def read_json(path: str | Path) -> Any:
     return parse_json(read_text(path), str(path))
 
 
+def json_files(path: str) -> list[str]:
+    """Return the JSON files in a folder, sorted, or `path` itself where it is not a folder."""
+    if path == STANDARD_INPUT or is_url(path) or not Path(path).is_dir():
+        return [path]
+    return sorted(str(file) for file in Path(path).glob("*.json*") if not file.name.startswith("."))
+
+
 @contextmanager
 def expecting(expected: str, place: str) -> Iterator[None]:
     """Turn errors that a value of another shape causes into a `DataError` about its place."""

@@ -8,7 +8,8 @@ formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
@@ -196,6 +197,72 @@ def _resampled_interval(
     # Means over trials count parts of cases.
     number = max(1, n)
     return wilson(interval.low / measure.scale * number, number, confidence).scaled(measure.scale)
+
+
+RESOLUTION = 10_018_008_000
+"""Values are summed as whole numbers of 1/RESOLUTION, so that the order of a sum does not matter.
+
+It is divisible by 100 and by all numbers to 16: percentages, and means of up to 16 of them, are
+exact.
+"""
+
+
+def table_of_means(
+    values: Mapping[str, Iterable[tuple[str, str, float]]],
+    labels: Mapping[str, str],
+    sign: Sign,
+    scopes: Sequence[str] = (),
+    *,
+    places: int = 4,
+) -> ScoredTable:
+    """Return scores that are means of values between 0 and 1, over everything and over scopes.
+
+    Args:
+        values: For each unit its values: scope, name of the score, value.
+        labels: The label of each score by name, in the order of the report.
+        sign: Returns the signature of a score.
+        scopes: The first scopes in the order of the report; other scopes follow by name.
+        places: Decimals that are shown.
+
+    A score without values is left out.
+
+    >>> values = {"a": [("total", "match", 0.5)], "b": [("total", "match", 1.0)]}
+    >>> scored = table_of_means(values, {"match": "Match"}, lambda name: Signature(name, ()))
+    >>> [(score.name, score.value, score.n) for score in scored.scores()]
+    [('match', 0.75, 2)]
+    """
+    rows = []
+    others: set[str] = set()
+    for unit, found in values.items():
+        row: dict[str, float] = defaultdict(int)
+        for scope, name, value in found:
+            others.add(scope)
+            row[f"{scope}:{name}"] += round(value * RESOLUTION)
+            row[f"{scope}:{name}:n"] += 1
+        rows.append((unit, row))
+    columns = sorted({column for _, row in rows for column in row})
+    ordered = dict.fromkeys((WHOLE, *scopes, *sorted(others)))
+    measures = tuple(
+        Measure(
+            name,
+            label,
+            sign(name),
+            partial(_mean_value, f"{scope}:{name}"),
+            places=places,
+            scope=scope,
+            cases=f"{scope}:{name}:n",
+            scale=1,
+            unit="",
+        )
+        for name, label in labels.items()
+        for scope in ordered
+        if f"{scope}:{name}" in columns
+    )
+    return ScoredTable(Table.from_rows(columns, rows), measures)
+
+
+def _mean_value(column: str, sums: Sums) -> NDArray[np.float64]:
+    return np.asarray(sums[column] / RESOLUTION / sums[f"{column}:n"])
 
 
 def percentage(*parts: str, of: str) -> ScoreFunction:

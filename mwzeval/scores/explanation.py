@@ -133,6 +133,39 @@ class Explanation:
     reached: tuple[int | None, ...] | None = None
 
 
+def explanation_of(
+    unit: str,
+    turns: Sequence[Sequence[Utterance]],
+    outcomes: Sequence[str],
+    scopes: Iterable[str],
+    reasons: Iterable[Reason],
+) -> Explanation:
+    """Return the explanation of a unit in which everything is right except for some reasons.
+
+    An outcome is lost in the scope of a reason and in the whole. Reasons are given in order, once
+    for each turn: each is shown as a fact of its turn, and one that lasts over neighbouring turns
+    is a reason of the first of them only.
+    """
+    of_scopes: dict[str, dict[str, bool | None]] = {
+        scope: dict.fromkeys(outcomes, True) for scope in (WHOLE, *scopes)
+    }
+    facts: list[list[Fact]] = [[] for _ in turns]
+    last: dict[tuple[str, str], int | None] = {}
+    first = []
+    for reason in reasons:
+        for scope in {WHOLE, reason.scope}:
+            of_scopes[scope][reason.outcome] = False
+        if reason.turn is not None:
+            label = reason.code.replace(":", " ")
+            facts[reason.turn].append(Fact(label, reason.text, reason.scope))
+        before = last.get((reason.scope, reason.code), -2)
+        if reason.turn is None or before is None or reason.turn > before + 1:
+            first.append(reason)
+        last[reason.scope, reason.code] = reason.turn
+    views = (TurnView(tuple(said), tuple(of)) for said, of in zip(turns, facts, strict=True))
+    return Explanation(unit, of_scopes, (), tuple(views), tuple(first))
+
+
 Key = TypeVar("Key", bound=tuple[str, ...])
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files.reading import RepeatedKeys
+from mwzeval.errors import InputError, Problem, did_you_mean, shorten
+from mwzeval.files.reading import RepeatedKeys, json_files, read_json
 
 OBJECT = (dict, Mapping)
 """What a JSON object may come as; a dict is recognized faster than a mapping in general."""
@@ -240,3 +241,86 @@ def found(value: Any) -> str:
     )
     kind = next((name for types, name in names if isinstance(value, types)), type(value).__name__)
     return f"found {kind}"
+
+
+def items_of(
+    path: str, key: str, shape: Mapping[str, Any], known: Collection[str], findings: Findings
+) -> Iterator[tuple[Any, Place]]:
+    """Yield the items of predictions that have a shape, each with its place.
+
+    The items are those of a JSON file, or of all JSON files of a folder: arrays, or objects that
+    map ids to items. The id of an item, its `key`, has to be `known`, and to be there once; a file
+    without any is an error.
+    """
+    seen: dict[str, str] = {}
+    for file in json_files(path):
+        raw, within = read_json(file), findings.of_file(file)
+        items = list(raw.values()) if isinstance(raw, dict) else raw
+        for item in items if isinstance(items, list) else [items]:
+            name = str(item[key]) if isinstance(item, dict) and key in item else ""
+            place = Place(within, name or None)
+            if problem := misfit(item, {key: str, **shape}):
+                place.error("shape", problem)
+            elif name not in known:
+                place.error(
+                    "unknown-id", f"the gold data have no such {key}{did_you_mean(name, known)}"
+                )
+            elif name in seen:
+                place.error("repeated-id", f"it is there twice, first in {seen[name]}")
+            else:
+                seen[name] = file
+                yield item, place
+    if not seen and not findings.errors:
+        findings.error("no-items", f"there is nothing with a {key}")
+
+
+def misfit(value: Any, shape: Any, path: str = "") -> str:
+    """Return where a JSON value first differs from a shape, and what was expected; "" if it fits.
+
+    A shape is a type or a union of types (`float` includes whole numbers), a frozenset of texts,
+    `[shape]` for an array, `(shape,)` for an array that is not empty, or a dict for an object. The
+    key `str` of a dict stands for all keys; a key that ends in `?` may be absent, and keys that the
+    shape does not name may be present. The key `...` has a function that returns a further shape of
+    the object.
+
+    >>> misfit({"values": {"city": "Rome"}}, {"values": {str: [str]}})
+    'values.city: expected an array, found "Rome"'
+    """
+    if isinstance(shape, dict):
+        if not isinstance(value, Mapping):
+            return _expected(path, "an object", value)
+        for key, inner in shape.items():
+            named: Iterable[Any] = ()
+            if key is ...:
+                if found := misfit(value, inner(value), path):
+                    return found
+            elif key is str:
+                named = value.items()
+            elif (name := key.removesuffix("?")) in value:
+                named = ((name, value[name]),)
+            elif name == key:
+                return f"{path}: " * bool(path) + f"the key {key} is missing"
+            for name, part in named:
+                if found := misfit(part, inner, f"{path}.{name}" if path else name):
+                    return found
+        return ""
+    if isinstance(shape, (list, tuple)):
+        if not isinstance(value, list):
+            return _expected(path, "an array", value)
+        if isinstance(shape, tuple) and not value:
+            return _expected(path, "an array with a value", value)
+        parts = (misfit(part, shape[0], f"{path}[{index}]") for index, part in enumerate(value))
+        return next(filter(None, parts), "")
+    if isinstance(shape, frozenset):
+        advice = did_you_mean(str(value).upper(), shape)
+        expected = f"one of {', '.join(sorted(shape))}"
+        is_known = isinstance(value, str) and value in shape
+        return "" if is_known else _expected(path, expected, value) + advice
+    names = {str: "a text", int: "a whole number", float: "a number"}
+    fits = isinstance(value, shape) or (isinstance(value, int) and isinstance(0.0, shape))
+    return "" if fits else _expected(path, names.get(shape, "a value"), value)
+
+
+def _expected(path: str, what: str, value: Any) -> str:
+    found = shorten(json.dumps(value, ensure_ascii=False, default=repr), 80)
+    return f"{path}: " * bool(path) + f"expected {what}, found {found}"

@@ -7,6 +7,7 @@ Predictions without any mark are read in mwzeval's own format, whose checks then
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from mwzeval.multiwoz.formats.dialogues import PREDICTIONS, Adapted, adapt_sgd, 
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.formats.messages import CONTENT, adapt_messages
 from mwzeval.multiwoz.predictions.reading import TURN_KEYS
-from mwzeval.scores.findings import LIST, OBJECT, Findings
+from mwzeval.scores.findings import LIST, OBJECT, Findings, misfit
 
 MESSAGES, UNIFIED, SGD = "messages", "unified", "sgd"
 TITLES = {
@@ -69,6 +70,14 @@ def is_list_of_dialogues(raw: Any) -> bool:
     )
 
 
+def _is_schema_guided(raw: Any) -> bool:
+    """Return whether the first dialogue has services of SGD; those of MultiWOZ are lower-case."""
+    items = raw.values() if isinstance(raw, OBJECT) else raw if isinstance(raw, LIST) else ()
+    first: Any = next(iter(items), None)
+    fits = not misfit(first, {"services": (str,)})
+    return fits and all(re.fullmatch(r"[A-Z][A-Za-z]*_[0-9]+", name) for name in first["services"])
+
+
 def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TOOLS) -> Any:
     """Return predictions as mwzeval writes them; the same object when they are so already.
 
@@ -78,6 +87,13 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
     """
     if foreign := recognised(raw, but=NAME):
         findings.error("other-benchmark", advice(foreign, TITLE))
+        return None
+    if _is_schema_guided(raw):
+        findings.error(
+            "other-benchmark",
+            "this looks like a file of SGD (its services have names such as Hotels_1), and is read "
+            f"as predictions for {TITLE}: install the package mwzeval-sgd to score it",
+        )
         return None
     if isinstance(raw, OBJECT) and not any(isinstance(value, list) for value in raw.values()):
         wrapped = raw.get(PREDICTIONS)  # of `{"predictions": {…}}`, whatever else it has

@@ -1,0 +1,59 @@
+"""State tracking on SGD (Rastogi et al., AAAI 2020), as the official scorer of DSTC8 scores it."""
+
+import re
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from mwzeval.arguments import add_data
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, FileScorer, Shelf
+from mwzeval.scores.findings import misfit
+
+CHOICES = {
+    "corpus": (("sgd", "sample"), "the published gold data, or an invented sample"),
+    "fold": (("test", "dev", "train"), "the fold of the gold data"),
+    "match": (("fuzzy", "exact"), "how free-form values are compared"),
+    "similarity": (("difflib", "levenshtein"), "the formula of fuzzy matching"),
+    "joint": (("frame", "turn"), "score joint goals per frame of a service, or per turn"),
+    "missing": (("error", "empty", "skip"), "treat missing turns as errors or as empty states"),
+}
+HEADLINE = tuple(f"{name}_accuracy" for name in ("joint_goal", "average_goal", "active_intent"))
+
+
+class Sgd(Benchmark):
+    """The benchmark that the entry point names."""
+
+    api = 1
+    info = BenchmarkInfo(
+        "sgd",
+        "SGD",
+        input_help="A correct input: dialogues in the format of the data, with predicted states",
+        headline=(*HEADLINE, "requested_slots_f1"),
+        gates="joint_goal_accuracy=0.5",
+    )
+
+    def recognises(self, raw: Any) -> bool:
+        """Return whether all services of the first dialogue have names such as `Hotels_2`."""
+        items = raw.values() if isinstance(raw, dict) else raw if isinstance(raw, list) else ()
+        first: Any = next(iter(items), None)
+        fits = not misfit(first, {"services": (str,)})
+        return fits and all(re.fullmatch(r"[A-Z][A-Za-z]*_[0-9]+", n) for n in first["services"])
+
+    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
+        """Add where the gold data are, and the options of the official scorer."""
+        add_data(parser)
+        for name, (choices, text) in CHOICES.items():
+            text = f"{text} (default: %(default)s)"
+            parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=text)
+        parser.add_argument("--services", action="store_true", help="score each service as well")
+
+    def scorer(self, arguments: Namespace) -> FileScorer:
+        """Return what scores predictions."""
+        from mwzeval_sgd.scoring import StateScorer
+
+        return StateScorer(arguments)
+
+    def shelf(self, data: str | None) -> Shelf:
+        """Return the public files of each fold."""
+        from mwzeval_sgd.data import PATTERNS, root_of
+
+        return Shelf("SGD", "sgd", root_of(data), PATTERNS)

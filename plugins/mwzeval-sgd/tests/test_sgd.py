@@ -1,0 +1,262 @@
+"""The plug-in against the official scorer's figures, its command line, and properties."""
+
+from __future__ import annotations
+
+import json
+import random
+from argparse import Namespace
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mwzeval_sgd import CHOICES
+from mwzeval_sgd.data import PATTERNS
+from mwzeval_sgd.scoring import SCRIPT, ScoredStates, StateScorer, similarity
+
+from mwzeval.cli import main
+from mwzeval.errors import InputError
+from mwzeval.files.reading import lines, read_json
+
+HERE = Path(__file__).parent
+SHARED = HERE.parents[3] / "shared"
+GOLDEN, DATA = SHARED / "golden" / "sgd", SHARED / "data" / "sgd"
+PREDICTIONS = HERE.parent / "predictions"
+HEAD, *CASES = [json.loads(line) for _, line in lines(str(HERE / "corner_cases.jsonl.xz"))]
+needs_data = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the shared data are not there")
+RUNS: dict[str, dict[str, str]] = {
+    "default": {},
+    "exact": {"match": "exact"},
+    "across-turn": {"joint": "turn"},
+    "multiwoz-style": {"match": "exact", "joint": "turn"},
+    "levenshtein": {"similarity": "levenshtein"},
+}
+
+
+def scored(predictions: Any, folder: Path, **options: Any) -> ScoredStates:
+    file = folder / "predictions.json"
+    file.write_text(json.dumps(predictions), encoding="utf-8")
+    defaults = {name: choices[0] for name, (choices, _) in CHOICES.items()}
+    options = {"data": None, "services": True, "missing": "skip", **options}
+    return StateScorer(Namespace(**{**defaults, **options})).score(str(file))
+
+
+def check(found: ScoredStates, figures: dict[str, Any], counts: dict[str, Any] | None) -> None:
+    """Compare figures and counts of the official scorer; what is absent there is absent here."""
+    expected = {scope: values for scope, values in figures.items() if values}
+    script = found.report().metrics["script"]
+    assert {s: sorted(v) for s, v in script.items()} == {s: sorted(v) for s, v in expected.items()}
+    for scope, values in expected.items():
+        assert script[scope] == pytest.approx(values, abs=1e-9), scope
+    for score in found.scored_table.scores() if counts else ():
+        scope = SCRIPT.get(score.scope, score.scope)
+        if scope not in ("single", "multi") and "nonempty" not in score.name:
+            assert score.n == counts[scope][score.name], (scope, score.name)
+
+
+def changed(whole: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    whole = deepcopy(whole)
+    for scope, values in changes.items():
+        if values is None:
+            whole.pop(scope, None)
+        else:
+            merged = whole.get(scope, {}) | values
+            whole[scope] = {name: value for name, value in merged.items() if value is not None}
+    return whole
+
+
+@pytest.fixture
+def gold_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    seen = [of for of in HEAD["schema"] if of["service_name"] in HEAD["seen_services"]]
+    for name, content in (("test", HEAD["schema"]), ("train", seen)):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "schema.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+ERRORS = {
+    "string-value", "string-categorical", "empty-list", "empty-list-spurious", "null-value",
+    "null-values", "null-values-spurious", "missing-intent", "missing-requests", "missing-values",
+    "missing-state", "null-slot-values", "requests-string", "no-frames-key", "speaker-case",
+    "services-differ", "unknown-dialogue", "dialogue-twice", "nothing",
+}  # fmt: skip
+"""Cases that are errors here; some of them the official scorer scores."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_corner_cases(case: dict[str, Any], gold_folder: Path, tmp_path: Path) -> None:
+    dialogues = json.dumps(case.get("gold", HEAD["gold"]))
+    (gold_folder / "test" / "dialogues_001.json").write_text(dialogues, encoding="utf-8")
+    chosen = case.get("options", {})
+    options = {"data": str(gold_folder)}
+    options["match"] = "fuzzy" if chosen.get("use_fuzzy_match", True) else "exact"
+    options["joint"] = "turn" if chosen.get("joint_acc_across_turn") else "frame"
+    if case["name"] in ERRORS:
+        with pytest.raises(InputError) as error:
+            scored(case["predictions"], tmp_path, **options)
+        assert case["name"] == "nothing" or all(of.dialogue for of in error.value.problems)
+        return
+    found = scored(case["predictions"], tmp_path, **options)
+    if "error" in case:  # here it is scored, with a warning
+        assert found.warnings
+    elif "figures" in case:
+        check(found, case["figures"], case["counts"])
+    else:
+        figures = changed(HEAD["figures"], case.get("figures_changed", {}))
+        check(found, figures, changed(HEAD["counts"], case.get("counts_changed", {})))
+
+
+def test_similarities() -> None:
+    if not GOLDEN.is_dir():
+        pairs = [("San Ramon", "San xamon", 44, 56), ("comic", "čömíc", 25, 50)]
+    else:
+        lines = map(json.loads, (GOLDEN / "similarity.jsonl").read_text().splitlines())
+        pairs = [(of["gold"], of["predicted"], of["difflib"], of["levenshtein"]) for of in lines]
+    for gold, predicted, difflib, levenshtein in pairs:
+        assert similarity("difflib", gold, predicted) == difflib / 100, (gold, predicted)
+        assert similarity("levenshtein", gold, predicted) == levenshtein / 100, (gold, predicted)
+
+
+def predictions_of(name: str) -> list[Any]:
+    if name == "gold":
+        files = sorted((DATA / "test").glob("dialogues_*.json.gz"))
+        return [dialogue for file in files for dialogue in read_json(file)]
+    found = read_json(GOLDEN / "predictions" / f"{name}.json.xz")
+    return [*found.values()] if isinstance(found, dict) else found
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["gold", "mixed", "stale", "typos", "gaps", "broken"])
+def test_figures_of_the_official_scorer(name: str, tmp_path: Path) -> None:
+    runs = json.loads((GOLDEN / "figures" / f"{name}.json").read_text())["runs"]
+    everything = predictions_of(name)
+    for run, expected in runs.items():
+        predictions, base = everything, run.removeprefix("filled/").replace("filled", "default")
+        missing = "empty" if run.startswith("filled") else "skip"
+        if "domain" in run:
+            is_single = run == "single-domain"
+            predictions = [of for of in predictions if (len(of["services"]) == 1) == is_single]
+            base = "default"
+        options = {**RUNS[base], "missing": missing, "data": str(DATA)}
+        if "error" in expected:
+            with pytest.raises(InputError) as error:
+                scored(predictions, tmp_path, **{**options, "missing": "error"})
+            assert len(error.value.problems) > 100
+        else:
+            check(
+                scored(predictions, tmp_path, **options),
+                expected["figures"],
+                expected.get("counts"),
+            )
+
+
+@needs_data
+def test_requested_slots_where_there_are_any(tmp_path: Path) -> None:
+    expected = json.loads((GOLDEN / "requested_nonempty.json").read_text())["mixed"]
+    report = scored(predictions_of("mixed"), tmp_path, data=str(DATA)).report()
+    scopes = {name: scope for scope, name in SCRIPT.items()}
+    for name, values in expected.items():
+        score = report.score("requested_slots_f1_nonempty", scopes.get(name, name))
+        assert score.n == values["frames"]
+        assert score.value == pytest.approx(values["requested_slots_f1_nonempty"], abs=1e-9)
+
+
+def sample(name: str) -> Any:
+    return json.loads((PREDICTIONS / f"sample-{name}.json").read_text(encoding="utf-8"))
+
+
+def figures(predictions: Any, folder: Path, **options: Any) -> dict[str, Any]:
+    found = scored(predictions, folder, corpus="sample", **options)
+    script: dict[str, Any] = found.report().metrics["script"]
+    return script
+
+
+def test_scores_do_not_depend_on_the_order_or_the_files(tmp_path: Path) -> None:
+    weak = sample("weak")
+    expected = figures(weak, tmp_path)
+    shuffled = deepcopy(weak)
+    random.Random(1).shuffle(shuffled)
+    for dialogue in shuffled:
+        dialogue["services"].reverse()
+        for turn in dialogue["turns"]:
+            turn["frames"].reverse()
+    assert figures(shuffled, tmp_path) == expected
+    assert figures({of["dialogue_id"]: of for of in weak}, tmp_path) == expected
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part in range(3):
+        (folder / f"part_{part}.json").write_text(json.dumps(weak[part::3]), encoding="utf-8")
+    (folder / "dialogues_and_metrics.json").write_text("[]", encoding="utf-8")
+    defaults = {name: choices[0] for name, (choices, _) in CHOICES.items()} | {"corpus": "sample"}
+    scorer = StateScorer(Namespace(**defaults, data=None, services=True))
+    assert scorer.score(str(folder)).report().metrics["script"] == expected
+
+
+def test_exact_matching_never_scores_higher(tmp_path: Path) -> None:
+    fuzzy, exact = (figures(sample("weak"), tmp_path, match=how) for how in ("fuzzy", "exact"))
+    for scope, values in exact.items():
+        assert all(value <= fuzzy[scope][name] for name, value in values.items())
+
+
+def test_slots_that_are_spurious_lower_the_joint_goal_only(tmp_path: Path) -> None:
+    good = sample("good")
+    before = figures(good, tmp_path)["#ALL_SERVICES"]
+    for dialogue in good:
+        for turn in dialogue["turns"]:
+            for frame in turn["frames"]:
+                if frame["service"] == "Cafes_1":
+                    frame["state"]["slot_values"].setdefault("outdoor", ["True"])
+    after = figures(good, tmp_path)["#ALL_SERVICES"]
+    assert after["joint_goal_accuracy"] < before["joint_goal_accuracy"]
+    assert after["average_goal_accuracy"] == before["average_goal_accuracy"]
+
+
+GOOD, WEAK = (str(PREDICTIONS / f"sample-{name}.json") for name in ("good", "weak"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"evaluate {GOOD} --corpus sample --ci --services",
+        f"compare {GOOD} {WEAK} --corpus sample",
+        f"explain {WEAK} --corpus sample",
+        f"explain {WEAK} sample_00005 --corpus sample",
+        f"validate {GOOD} --corpus sample",
+        f"report {GOOD} {WEAK} --corpus sample -o page.html",
+        f"plot {GOOD} {WEAK} --corpus sample -o plot.png",
+        f"power -i {GOOD} --corpus sample",
+        f"evaluate {GOOD} --corpus sample --fail-under joint_goal_accuracy=0.5",
+        "data status sgd",
+        "doctor",
+    ],
+)
+def test_all_verbs_work(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 0
+    assert "".join(capsys.readouterr())
+
+
+def test_reasons_name_what_is_wrong(tmp_path: Path) -> None:
+    found = scored(sample("weak"), tmp_path, corpus="sample")
+    for name in found.units():
+        explanation = found.explain(name)
+        values = [
+            (metric, value) for scope, metric, value in found._values(name) if scope == "total"
+        ]
+        for outcome, metric in (
+            ("states", "joint_goal_accuracy"),
+            ("intents", "active_intent_accuracy"),
+        ):
+            is_right = all(value == 1 for of, value in values if of == metric)
+            assert explanation.outcomes["total"][outcome] == is_right
+            assert is_right != any(reason.outcome == outcome for reason in explanation.reasons)
+
+
+def test_folds_are_on_the_shelf() -> None:
+    assert set(PATTERNS) == {"test", "dev", "train"}
