@@ -142,7 +142,8 @@ def resampling_of(arguments: argparse.Namespace, confidence: float = CONFIDENCE)
 def number(
     fits: Callable[[Any], bool], expected: str, kind: Callable[[str], Any] = float
 ) -> Callable[[str], Any]:
-    """Return a `type` of arguments: numbers that fit, which an error describes as `expected`."""
+    """Return a function for argparse's `type` that accepts only the numbers that `expected`
+    describes."""
 
     def parsed(text: str) -> Any:
         with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""The exceptions, and `Problem`: one finding about an input, with its place.
+"""The exceptions, and the class `Problem`: a problem of an input and its location.
 
 Each message says what is wrong, where, what is allowed and what to do.
 """
@@ -91,8 +91,8 @@ class UsageError(MwzevalError):
 class InputError(MwzevalError):
     """The input cannot be scored; `problems` has all findings.
 
-    The message has a line for each group of problems that differ in their place only, with the
-    first place. `can_be_validated` says whether `mwzeval validate` reads the input.
+    The message has a line for each group of problems that differ only in their location; the line
+    gives the first location. `can_be_validated` says whether `mwzeval validate` reads the input.
     """
 
     def __init__(self, problems: Iterable[Problem], *, can_be_validated: bool = True) -> None:

@@ -68,7 +68,7 @@ class Spread:
     shared: float = 0.0
 
     def of_item(self, trials: float) -> float:
-        """Return the variance of the mean over `trials` (1 or more) of an item."""
+        """Return the variance of the mean of an item over `trials` trials (at least 1)."""
         return self.shared + self.between + (self.within or 0) / trials
 
     def standard_error(self, items: int, trials: float) -> float:

@@ -450,9 +450,10 @@ NOT_COMPARED = frozenset({"comment"})
 class TrajectoryLog:
     """The file of a run while it grows: dialogues as they finish, so that none is lost.
 
-    A line is with the system as soon as its dialogue has ended, whatever the order; at the end the
-    file is put in order, in one step. What a killed run has left, at whatever byte, is read, and
-    the file becomes what it would have been. It is a context, at whose end it is closed.
+    Each dialogue is written as a line as soon as it has ended, in whatever order. At the end the
+    lines are put in the order of `names` in one step. If a run was killed, its file is read even
+    if it ends within a line, and is completed as if the run had not been interrupted. The log is a
+    context manager that closes the file.
 
     `header` is that of the run, `names` are its dialogues in order; `ends` has how the dialogues in
     the file have ended, by name. A file that exists is resumed: it has to have the same header.

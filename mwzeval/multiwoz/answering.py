@@ -48,7 +48,7 @@ NOT_SAID = ""
 
 
 class CorpusSetting(TextSetting):
-    """An agent in words answers all turns of the users of some dialogues of a fold.
+    """A text-level agent answers all user turns of some dialogues of a fold.
 
     `options.goals` says which dialogues, as for live runs: `corpus:FOLD[:NUMBER or IDS]`. A turn in
     which the agent fails has no answer, and the dialogue goes on. `turns` are the utterances of

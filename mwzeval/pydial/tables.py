@@ -311,7 +311,7 @@ def _rows_of(groups: Groups) -> Iterator[tuple[str, str, str]]:
 def figure_cell(record: Record | None, *, with_seeds: bool = False, ranked: bool = True) -> Cell:
     """Return a figure with its marks, and perhaps its number of seeds.
 
-    Not `ranked`, it does not say whether the policy is the best.
+    If it is not `ranked`, it does not show whether the policy is the best.
     """
     if record is None:
         return Cell(MISSING)

@@ -154,7 +154,8 @@ class LeaderboardTable:
 
 
 def rounded(value: float, places: int = 1) -> str:
-    """Return the number with so many decimals, halves away from 0, as published tables have it."""
+    """Return the number rounded to this number of decimals, halves away from 0, as in published
+    tables."""
     return str(Decimal(str(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 

@@ -1,4 +1,4 @@
-"""The Chinese names that CrossWOZ's files are written in, each glossed once.
+"""The Chinese names in CrossWOZ's files, each with an English translation.
 
 They are data: whoever compares, stores or prints them uses them as they stand.
 """

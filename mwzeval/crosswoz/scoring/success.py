@@ -81,7 +81,7 @@ SEPARATORS = re.compile(r"[,;、/]")
 
 
 def is_nothing(held: object) -> bool:
-    """Return whether the database has no value: null, an empty text or list."""
+    """Return whether a database value is missing: null, an empty text or an empty list."""
     return held is None or held in ("", [], ())
 
 

@@ -85,7 +85,7 @@ def query_of(
 
 
 def with_knowledge(text: str, knowledge: Knowledge | None) -> str:
-    """Return a candidate's text, followed by what is known about what it names."""
+    """Return a candidate's text, followed by the known facts about the entities that it names."""
     known = "" if knowledge is None else knowledge.about(text)
     return f"{text} {known}" if known else text
 

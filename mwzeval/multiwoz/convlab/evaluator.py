@@ -320,7 +320,8 @@ def judged(
 ) -> Outcome:
     """Return the outcome of a dialogue in acts.
 
-    Without the user's report its goal is judged as if it had understood no answer. Raises
+    Without a report of the user simulator, the goal is judged as if the simulator had understood
+    none of the answers. Raises
     `ValueError` for acts and goals that are not valid.
     """
     report = dialogue.more.get("user")

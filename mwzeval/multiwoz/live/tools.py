@@ -92,7 +92,7 @@ class DatabaseTools:
         return Tools(self, f"{seed} {dialogue}", goal or {})
 
     def find(self, function: Function, constraints: Arguments) -> Result:
-        """Return how many there are, and the first of them with all that is known."""
+        """Return the number of items, and all details of the first ones."""
         domain = function.domain
         if domain == "taxi":
             return {"count": 1, "results": [dict(constraints)]}

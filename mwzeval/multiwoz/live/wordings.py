@@ -1,8 +1,8 @@
 """What users and agents say in words, from tables of wordings, with values in them word for word.
 
 Acts become sentences by `wordings.tsv`: several acts in one sentence, drawn by a generator. A key
-is a kind such as `after` (behind the noun), a domain or `any`, and a slot. Where a value is said in
-its own way, `=value` follows; `=same` are values such as "the same day".
+is a kind such as `after` (behind the noun), a domain or `any`, and a slot. If a value is not
+expressed literally, `=value` follows; `=same` marks expressions such as "the same day".
 
 The template system and the rule agent have whole sentences in `agents.tsv`, which take turns.
 """
