@@ -8,4 +8,4 @@ NAME = "pydial"
 TITLE = "PyDial"
 
 SCORING_REVISION = 3
-"""Raised whenever the same input gets another number; part of every signature of the benchmark."""
+"""Raised whenever scores of unchanged input change; part of every signature of the benchmark."""

@@ -1,4 +1,4 @@
-"""Dialogue acts as values: `inform(name="x",area!="north")`, parsed once, written when asked."""
+"""Dialogue acts as immutable values, with a parser: `inform(name="x",area!="north")`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 DONTCARE = "dontcare"
 NONE = "none"
-"""Said in place of a value: `inform(name=none,…)` means that nothing matches."""
+"""A special value: `inform(name=none,…)` means that no entity matches."""
 REMEMBERED = 2**14
 LONGEST_REMEMBERED = 2000
-"""Longer texts are parsed each time; nobody says them twice."""
+"""Maximum length of a cached text; longer texts rarely occur twice and are not cached."""
 
 
 class Item(NamedTuple):
-    """What an act says of a slot. Without a value it asks; without a slot it only gives a value."""
+    """A slot and value of an act. Without a value, it requests the slot; the slot may be empty."""
 
     slot: str
     value: str | None = None
@@ -29,7 +29,7 @@ class Item(NamedTuple):
 
 
 class Act(NamedTuple):
-    """A dialogue act of user or system."""
+    """A dialogue act of the user or the system."""
 
     name: str
     items: tuple[Item, ...] = ()
@@ -38,7 +38,7 @@ class Act(NamedTuple):
         return f"{self.name}({','.join(map(str, self.items))})"
 
     def says_the_same(self, other: Act) -> bool:
-        """Return whether two acts are equal up to the order of their items."""
+        """Return whether two acts are equal, ignoring the order of their items."""
         if self == other:
             return True
         return (
@@ -58,18 +58,18 @@ _ITEM = re.compile(
         (?:!?=(?:\s*"(?P<quoted>[^"]*)"\s*|(?=(?P<plain>[^,"]*))(?P=plain)))?(?:,|\Z)""",
     re.VERBOSE,
 )
-"""What is looked ahead to and then repeated is taken whole: blanks are not tried one by one."""
+"""A lookahead with a back-reference emulates a possessive quantifier and prevents backtracking."""
 
 
 def act(name: str, items: Iterable[tuple[str, str]] = ()) -> Act:
-    """Return an act that gives values to slots."""
+    """Return an act with pairs of slot and value."""
     return Act(name, tuple(Item(slot, value) for slot, value in items))
 
 
 def parse_act(text: str) -> Act:
-    """Return the act that a text spells; `null()` for a text that spells none.
+    """Parse the text of an act; return `null()` if the text is not an act.
 
-    Values are in lower case, unless they begin with punctuation.
+    Values are converted to lower case unless they begin with punctuation.
     """
     return _remembered(text) if len(text) <= LONGEST_REMEMBERED else _parsed(text)
 

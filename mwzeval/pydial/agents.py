@@ -1,6 +1,6 @@
-"""Agents that other libraries train: tests of them, and a callback for stable-baselines3.
+"""Tests of agents that other libraries train, and a callback for stable-baselines3.
 
-stable-baselines3 is imported with `DialogueCallback`.
+The callback imports stable-baselines3 on first use.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.tasks import Task, goodbye_of
 
 DIALOGUES = 500
-"""Of a test, as in runs."""
+"""The number of dialogues in a test, as in runs."""
 
 Agent = Callable[[Vector, Mask], Any]
-"""Returns the number of an action, for an observation, shape (size,), and a mask, shape (actions,),
-of bool. The mask is True where an action is allowed."""
+"""Returns an action index for an observation, shape (size,), and a boolean mask, shape (actions,).
+The mask is True for allowed actions.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +56,16 @@ def play_tests(
     legacy: bool = False,
     goodbye: str | None = None,
 ) -> list[Episode]:
-    """Return the test dialogues of a task ("CR-1") and a seed, with an agent that was trained.
+    """Play the test dialogues of a task ("CR-1") and a seed with a trained agent.
 
-    They are those that `mwzeval pydial run` tests its policies with: `compare` pairs them. What
-    sounds alike in them is drawn from the seed, so train with `confusion_seed=seed`. Masked actions
-    are carried out as in the benchmark. With `file` they are written as an episode file (folders
-    are made), which `evaluate --benchmark pydial` scores; `policy` is the agent's name in it.
-    `domain`, `data`, `legacy` and `goodbye` are those of `make_environment`.
+    `mwzeval pydial run` tests its policies with the same dialogues, so `compare` can pair them. The
+    seed determines the confusion table, so train the agent with `confusion_seed=seed`. Masked
+    actions are carried out, as in the benchmark. With `file`, the dialogues are written to an
+    episode file (missing folders are created) for `evaluate --benchmark pydial`; `policy` is the
+    agent's name in it. `domain`, `data`, `legacy` and `goodbye` are those of `make_environment`.
 
-    Raises `UsageError` for unknown names, senseless numbers and an action that is none, `DataError`
-    and `InputError` for the files of a domain, `MwzevalError` where the file cannot be written, and
-    what the agent raises.
+    Raises `UsageError` for unknown names and invalid numbers or actions, `DataError` and
+    `InputError` for a domain, `MwzevalError` if the file cannot be written, and agent errors.
     """
     if seed < 0 or dialogues < 1:
         raise UsageError(
@@ -99,15 +99,15 @@ def _dialogue_callback() -> Any:
     callbacks = required(module, None, "the callback needs stable-baselines3")
 
     class DialogueCallback(callbacks.BaseCallback):  # type: ignore[misc, name-defined]
-        """Tells how the dialogues of training go, in the logger of stable-baselines3.
+        """Logs statistics of the training dialogues in the logger of stable-baselines3.
 
-        `train/success` (percent), `train/reward` and `train/exchanges` are means of the last
-        `window` dialogues that ended, `train/dialogues` is how many have. With `progress` a bar on
-        standard error, if that is a terminal, shows the steps and these means. Rewards are added up
-        as the learner gets them.
+        `train/success` (percent), `train/reward` and `train/exchanges` (turns) are means over the
+        last `window` finished dialogues, `train/dialogues` is the number of finished dialogues.
+        With `progress`, a bar shows the steps and these means if standard error is a terminal.
+        Rewards are summed as the learner receives them.
 
-        Raises `UsageError` for a window below 1, and in training with environments that are none
-        of dialogues.
+        Raises `UsageError` for a window below 1, and during training if the environments are not
+        dialogue environments.
         """
 
         def __init__(self, *, window: int = EVERY, progress: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""PyDial on the command line: options, scorer, and the setting of live dialogues."""
+"""PyDial on the command line: its options, its scorer and its settings for live dialogues."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mwzeval.pydial.scoring import (
 
 
 def add_arguments(parser: ArgumentParser, verb: str) -> None:
-    """Add which tests of a run are meant, and how they are resampled; or the users of `live`."""
+    """Add the options that select and resample the tests of a run, or the users of `live`."""
     if verb == "live":
         parser.add_argument(
             "--goals",
@@ -72,7 +72,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
 
 
 def live_setting(arguments: Namespace) -> RunSetting:
-    """Return a setting at the act level. Raises `UsageError`, `DataError`, `InputError`."""
+    """Return the settings of act-level runs. Raises `UsageError`, `DataError`, `InputError`."""
     from mwzeval.pydial.live import LiveOptions, LiveSetting, goals_named
 
     refuse_without_model(arguments, "user")
@@ -93,7 +93,7 @@ def live_setting(arguments: Namespace) -> RunSetting:
 
 @dataclass(frozen=True, slots=True)
 class EpisodesScorer(FileScorer):
-    """Scores files of episodes, and folders of runs."""
+    """Scores episode files and run folders."""
 
     chosen: Selection
     strict: bool
@@ -101,8 +101,8 @@ class EpisodesScorer(FileScorer):
 
     @classmethod
     def of(cls, arguments: Namespace) -> EpisodesScorer:
-        """Return what scores the episodes of a command."""
-        policy = getattr(arguments, "policy", None)  # `live` has none of these
+        """Return a scorer for the arguments of a command."""
+        policy = getattr(arguments, "policy", None)  # `live` has no such options
         dialogues = getattr(arguments, "dialogues", None)
         return cls(
             Selection(policy, dialogues, task_of(arguments.benchmark)),
@@ -112,18 +112,18 @@ class EpisodesScorer(FileScorer):
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations have, and what each means."""
+        """The failure reasons that explanations use, with their descriptions."""
         return MEANINGS
 
     def score(self, file: str, *, progress: bool = False) -> ScoredEpisodes:
-        """Return episodes scored. Raises `InputError`, `UsageError`."""
+        """Score the episodes in a file or folder. Raises `InputError`, `UsageError`."""
         return evaluate(file, self.chosen, strict=self.strict, independent=self.independent)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return every problem of episodes. Raises `InputError`, `UsageError`."""
+        """Return all problems of an episode file or folder. Raises `InputError`, `UsageError`."""
         return validate(file, self.chosen, strict=self.strict)
 
 
 def task_of(name: str) -> str | None:
-    """Return the task that a name after `--benchmark` ends in; None for all tasks."""
+    """Return the task at the end of a `--benchmark` name; None if the name covers all tasks."""
     return name.removeprefix(NAME).removeprefix("-") or None

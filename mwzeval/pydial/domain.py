@@ -1,4 +1,4 @@
-"""Domains: an ontology and a table of entities, and the files that they are read from."""
+"""Domains, each with an ontology and a table of entities, and the readers of their files."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ DISCOURSE_ACTS = ("ack", "hello", "none", "repeat", "silence", "thankyou")
 RESERVED = frozenset({DONTCARE, NONE, "**NONE**"})
 BINARY = frozenset({"0", "1"})
 PSEUDO_SLOTS = frozenset({"type", "this", "count", "option", "more"})
-"""Slots of acts that are not of a domain: what is talked about, and how."""
+"""Slots of dialogue acts that do not belong to any domain."""
 NEVER_IN_SLOTS = frozenset('=!,"()')
-"""What would make another act of the text of an act."""
+"""Characters that would change the structure of an act in its text form."""
 
 
 @dataclass(frozen=True)
 class Ontology:
-    """A domain's slots.
+    """The slots of a domain.
 
-    `constraint_slots` are those that the system may request ("system-requestable"), in alphabetical
-    order; `informable` maps each slot that has values to them, in the order of the file;
-    `entity_type` is the word for an entity ("restaurant").
+    `constraint_slots` are the slots that the system may request ("system-requestable"), in
+    alphabetical order; `informable` maps each slot with listed values to these values, in the order
+    of the file; `entity_type` is the word for an entity ("restaurant").
     """
 
     domain: str
@@ -50,17 +50,17 @@ class Ontology:
 
     @cached_property
     def only_requestable(self) -> tuple[str, ...]:
-        """The slots that only the user asks for: all requestable ones but the constraints."""
+        """The slots that only the user requests: all requestable slots except the constraints."""
         return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
 
     @cached_property
     def asked_by_user(self) -> frozenset[str]:
-        """`only_requestable`, to look slots up in."""
+        """`only_requestable` as a set."""
         return frozenset(self.only_requestable)
 
     @cached_property
     def answer_slots(self) -> frozenset[str]:
-        """Requestable slots that have no list of values: phone numbers and the like."""
+        """Requestable slots without a list of values, such as phone numbers."""
         return frozenset(self.requestable) - set(self.informable)
 
     @cached_property
@@ -72,21 +72,21 @@ class Ontology:
 
     @cached_property
     def values_and_dontcare(self) -> Mapping[str, tuple[str, ...]]:
-        """Slot → its values and "dontcare"."""
+        """A mapping from each slot to its values and "dontcare"."""
         return {slot: (*values, DONTCARE) for slot, values in self.informable.items()}
 
 
 LONGEST_TEXT = 1000
-"""Of a slot or value, in characters: each is said in acts, and what is longer floods files."""
+"""Maximum length of a slot or value in characters; acts repeat them, so files stay small."""
 
 
 def has_controls(text: str) -> bool:
-    """Return whether a text has what cannot stand in an act, be shown or be written as UTF-8."""
+    """Return whether a text has characters that acts, terminals or UTF-8 cannot represent."""
     return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
 def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> Ontology:
-    """Return the ontology of a public `…-rules.json`. Raises `InputError` with every problem."""
+    """Parse the content of a public `…-rules.json`. Raises `InputError` with all problems."""
     problems: list[Problem] = []
 
     def wrong(message: str, key: str | None = None) -> None:
@@ -192,7 +192,7 @@ UNAVAILABLE = frozenset({"not available", ""})
 
 
 class EntityTable:
-    """The rows of a domain, in their order, which decides what is offered first."""
+    """The entities of a domain; their order decides which entity is offered first."""
 
     def __init__(self, ontology: Ontology, rows: Sequence[Entity]) -> None:
         self.ontology = ontology
@@ -212,20 +212,20 @@ class EntityTable:
         return EntityTable, (self.ontology, self.rows)
 
     def __deepcopy__(self, memo: object) -> EntityTable:
-        return self  # nothing in it changes
+        return self  # the table is immutable
 
     def having(self, slot: str, value: str) -> int:
-        """Return the bit set of rows with this value, in whatever case."""
+        """Return the bit set of the rows with this value, ignoring case."""
         return self._with.get(slot, {}).get(value.lower(), 0)
 
     def number_of(self, name: str) -> int:
-        """Return the number of the first row of this name, -1 when there is none."""
+        """Return the index of the first row with this name, -1 without such a row."""
         return self._first_named.get(name.lower(), -1)
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What all dialogues of a domain share; nothing in it changes."""
+    """The immutable data that all dialogues of a domain share."""
 
     ontology: Ontology
     table: EntityTable
@@ -241,10 +241,10 @@ KIND = "entities"
 
 
 def read_rows(file: Path, domain: str) -> list[Any]:
-    """Return the rows of a file in its order, unchecked.
+    """Return the rows of a file in their order, without checks.
 
-    An SQLite file has a table named as the domain, or only one; its rows come in rowid order. Any
-    other file is a JSON list of objects. Raises `InputError`.
+    The table of an SQLite file is named like the domain, or it is the only one; its rows are in
+    rowid order. Any other file is a JSON list of objects. Raises `InputError`.
     """
     rows = _sqlite_rows(file, domain) if file.suffix in SQLITE else read_json(file)
     if not isinstance(rows, list):
@@ -272,20 +272,20 @@ def _sqlite_rows(file: Path, domain: str) -> list[Any]:
             cursor = connection.execute(f'SELECT * FROM "{quoted}" ORDER BY rowid')
             columns = [column[0] for column in cursor.description]
             return [dict(zip(columns, row, strict=True)) for row in cursor]
-    except (sqlite3.Error, UnicodeError) as error:  # names of tables and columns are decoded, too
+    except (sqlite3.Error, UnicodeError) as error:  # SQLite decodes names of tables, too
         raise wrong(f"cannot be read as SQLite: {shorten(str(error), 200)}") from None
 
 
 def checked_rows(
     rows: Sequence[Any], requestable: Sequence[str], ontology: Ontology | None, file: str
 ) -> tuple[list[Mapping[str, str]], list[Problem]]:
-    """Return the rows that are entities, and every problem with them.
+    """Return the valid rows and all problems of the rows.
 
-    Errors: no rows at all, rows that are not objects of texts, missing slots, empty values where
-    the ontology lists values (elsewhere they mean that a fact is unknown), names that mean
-    something else. Warnings: names given more than once, values that the ontology does not list.
-    Without an ontology, for it was wrong, only the requestable slots are looked at. Where the
-    ontology lists values the rows have them in lower case, as it has.
+    Errors: no rows, rows that are not objects with string values, missing slots, empty values where
+    the ontology lists values (elsewhere an empty value means an unknown fact), reserved words as
+    names. Warnings: duplicate names, values that the ontology does not list. If `ontology` is None
+    because it is invalid, only the requestable slots are checked. Values of slots with listed
+    values are converted to lower case, like the values in the ontology.
     """
     valued = ontology.informable if ontology is not None else ()
     problems: list[Problem] = []
@@ -341,13 +341,13 @@ def _row_problems(
 
 
 def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str]:
-    """Return a row with values that users compare with their own, which are in lower case."""
+    """Return a row whose values are in lower case where the ontology lists values."""
     said = {slot: value.lower() if slot in valued else value for slot, value in row.items()}
     return row if said == row else said
 
 
 def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) -> list[Problem]:
-    """Return warnings for values that nobody can ask for, since the ontology lacks them."""
+    """Return warnings for values that users cannot request because the ontology lacks them."""
     problems = []
     for slot, values in ontology.informable.items():
         if slot not in ontology.requestable:
@@ -364,15 +364,15 @@ def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) 
 
 FOLDER = "pydial"
 SAMPLE_TASKS = "tasks Demo-CR-1 to Demo-LAP-6"
-"""The tasks of embedded domains."""
+"""The tasks in the embedded domains."""
 DOWNLOADED = ("ontology/*-rules.json", "db/*-dbase.db")
 
 
 def data_root(data: str | Path | None = None, *, offline: bool | None = None) -> DataRoot:
-    """Return where PyDial's files are: `data`, else `MWZEVAL_DATA`, else the cache.
+    """Return the folder with PyDial's files: `data`, otherwise `MWZEVAL_DATA`, otherwise the cache.
 
-    A folder that was named may hold the files, or a folder `pydial` with them. Raises `DataError`
-    when it is not there. Nothing is downloaded yet.
+    A named folder may contain the files or a folder `pydial` with the files. Raises `DataError` if
+    the named folder does not exist. This function does not download anything.
     """
     table = embedded(FOLDER, "public_files.tsv")
     root = locate(data, offline=offline, table=table, name=FOLDER, sample=SAMPLE_TASKS)
@@ -383,19 +383,19 @@ def data_root(data: str | Path | None = None, *, offline: bool | None = None) ->
 
 
 class OwnFiles(NamedTuple):
-    """The files of a domain of one's own: its ontology (JSON), its entities (JSON or SQLite)."""
+    """The files of a custom domain: its ontology (JSON) and its entities (JSON or SQLite)."""
 
     ontology: str
     entities: str
 
     @property
     def code(self) -> str:
-        """The domain in the names of its tasks."""
+        """The code of the domain, which is part of the names of its tasks."""
         return own_code(_name_of(Path(self.ontology)))
 
     @classmethod
     def given(cls, ontology: str | Path | None, entities: str | Path | None) -> OwnFiles | None:
-        """Return both files, None where there are none. Raises `UsageError` for one alone."""
+        """Return both files, None without files. Raises `UsageError` if only one is given."""
         if ontology is None and entities is None:
             return None
         if ontology is None or entities is None:
@@ -410,10 +410,10 @@ def load_domain(
     offline: bool | None = None,
     own: OwnFiles | None = None,
 ) -> Domain:
-    """Return a domain by the code in the names of its tasks ("CR", "Demo-LAP", "Own-museums").
+    """Return a domain by its code in task names ("CR", "Demo-LAP", "Own-museums").
 
-    Published domains come from `data_root`, downloaded and verified if need be, one's own from
-    `own`. Raises `UsageError` for an unknown code, `DataError` and `InputError`.
+    Published domains come from `data_root`, which downloads and verifies them if necessary; custom
+    domains come from `own`. Raises `UsageError` for an unknown code, `DataError` and `InputError`.
     """
     if code.startswith(OWN):
         if own is None or own.code != code:
@@ -441,8 +441,8 @@ def read_domain(
 ) -> tuple[Domain, tuple[Problem, ...]]:
     """Return a domain from an ontology (JSON) and its entities (JSON or SQLite), and warnings.
 
-    `name` is what the domain is called, by default the name of the ontology's file. Raises
-    `InputError` with every problem of both files.
+    `name` is the name of the domain; the default is the name of the ontology file. Raises
+    `InputError` with all problems of both files.
     """
     ontology_file, entities_file = Path(ontology_file), Path(entities_file)
     name = name or _name_of(ontology_file)
@@ -475,7 +475,7 @@ def _name_of(ontology: Path) -> str:
 
 
 def _requestable(plain: Any) -> list[str]:
-    """Return the requestable slots of an ontology that may be wrong."""
+    """Return the requestable slots of an ontology that may be invalid."""
     slots = plain.get("requestable") if isinstance(plain, dict) else None
     return [slot for slot in slots if isinstance(slot, str)] if isinstance(slots, list) else []
 

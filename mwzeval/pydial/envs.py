@@ -1,6 +1,6 @@
-"""The tasks as Gymnasium environments; `vector_env.py` has many in one.
+"""The tasks as Gymnasium environments; `vector_env.py` has the vector environments.
 
-Gymnasium is imported when an environment is made.
+Gymnasium is imported when an environment is created.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ GOAL = "goal"
 
 
 def is_whole(value: Any, least: int) -> bool:
-    """Return whether a value is a whole number, of Python or NumPy, and at least `least`."""
+    """Return whether a value is a Python or NumPy integer and at least `least`."""
     is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
     return is_number and bool(value >= least)
 
 
 def check_options(options: Any, known: str) -> None:
-    """Raise `UsageError` for options of `reset` that are no mapping or have other keys."""
+    """Raise `UsageError` if the options of `reset` are not a mapping or have unknown keys."""
     if options is not None and not isinstance(options, Mapping):
         raise UsageError(f"the options of reset are a dictionary, not {shorten(repr(options))}")
     for option in options or ():
@@ -46,9 +46,9 @@ def check_options(options: Any, known: str) -> None:
 
 
 def goal_of(options: Mapping[str, Any] | None, ontology: Ontology) -> Goal | None:
-    """Return the goal that the options of `reset` give, None where there is none.
+    """Return the goal in the options of `reset`, None if they contain no goal.
 
-    Raises `UsageError` for a goal that is none in the domain, and for other options.
+    Raises `UsageError` for a goal that is invalid in the domain, and for unknown options.
     """
     check_options(options, GOAL)
     plain = None if options is None else options.get(GOAL)
@@ -56,9 +56,10 @@ def goal_of(options: Mapping[str, Any] | None, ontology: Ontology) -> Goal | Non
 
 
 def as_numpy(info: Info) -> Info:
-    """Return the info of an exchange with all its keys, and with NumPy's types.
+    """Return the info of a turn with all keys and with NumPy types.
 
-    TorchRL, which makes tensors of them, takes no others. How a dialogue ended is False before.
+    TorchRL converts the values to tensors and accepts only NumPy types. The keys that describe the
+    end of a dialogue are False before its end.
     """
     ends = ("success", "is_success", "out_of_time")
     return {
@@ -74,10 +75,10 @@ RENDER_MODES = [ANSI, HUMAN]
 
 
 class RenderModeError(UsageError, TypeError):
-    """A render mode that there is not.
+    """An unknown render mode.
 
-    It is a `TypeError` because stable-baselines3, whose `make_vec_env` asks for pictures first,
-    then makes do without them.
+    It is a `TypeError` because `make_vec_env` of stable-baselines3 first requests "rgb_array" and
+    continues without rendering after a `TypeError`.
     """
 
 
@@ -100,20 +101,20 @@ def make_environment(
 ) -> gymnasium.Env[Vector, Any]:
     """Return the environment of a task ("CR-1", "Demo-LAP-6").
 
-    Observations are vectors of probabilities (`docs/pydial_training.md`); actions are the numbers
-    of summary actions, or at level "act" texts such as "request(area)". `info["action_mask"]` and
-    `action_masks()` tell which actions are allowed. The reward is -1 for an exchange, and 20 more
-    at the end of a dialogue that succeeds. `domain` is one's own, otherwise it is loaded from
-    `data`. What sounds alike is drawn from `confusion_seed` and the same for all dialogues.
-    `legacy` has the errors of the published program. `goodbye` says who ends dialogues where no
-    mask does (environments 2 and 4): with "user", the default, "bye" is masked there, as for the
-    learned policies of a run; with "policy", the default of `legacy`, it is allowed at any time.
-    With `strict_masks` a masked action raises `UsageError`; `render_mode` is "ansi"
-    (`render()` returns the exchange as text), "human" (it is printed as it comes) or None.
+    Observations are vectors of probabilities (`docs/pydial_training.md`). Actions are the indices
+    of summary actions, or with level "act" texts such as "request(area)". `info["action_mask"]` and
+    `action_masks()` have the allowed actions. The reward is -1 per turn, plus 20 at the end of a
+    successful dialogue. `domain` is a custom domain; the default is to load the domain from `data`.
+    All dialogues share one confusion table, which is drawn from `confusion_seed`. `legacy`
+    reproduces the errors of the published program. `goodbye` selects who ends dialogues in
+    environments 2 and 4, which have no masks: with "user" (the default), "bye" is masked there, as
+    for the learned policies of a run; with "policy" (the default with `legacy`), it is always
+    allowed. With `strict_masks`, a masked action raises `UsageError`. `render_mode` is "ansi"
+    (`render()` returns the turn as text), "human" (each turn is printed) or None.
 
-    An episode that reaches 25 exchanges is *terminated*, not truncated: it has failed or succeeded
-    as any other, and `info["out_of_time"]` tells. Raises `DependencyError` without Gymnasium,
-    `UsageError` (of which `RenderModeError` is one) for unknown names, and `DataError` and
+    An episode that reaches 25 turns is *terminated*, not truncated: it is a success or a failure
+    like any other, and `info["out_of_time"]` is True. Raises `DependencyError` without Gymnasium,
+    `UsageError` (including its subclass `RenderModeError`) for unknown names, and `DataError` and
     `InputError` for the files of a domain.
     """
     require_gymnasium()
@@ -141,7 +142,7 @@ def make_process(
     goodbye: str | None,
     **options: Any,
 ) -> DecisionProcess:
-    """Return the decision process of a task by name, in its domain or in one's own.
+    """Return the decision process of a task; `domain` replaces the domain of the task.
 
     Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
     """
@@ -155,7 +156,7 @@ def make_process(
 def domain_and_task(
     task: str | Task, *, domain: Domain | None, data: str | Path | None
 ) -> tuple[Domain, Task]:
-    """Return the domain of a task by name, or one's own, and the task as it is called there.
+    """Return the domain and the task; in a custom domain, the task is renamed after the domain.
 
     Raises `UsageError` for an unknown name, `DataError` and `InputError` for the files of a domain.
     """
@@ -169,7 +170,7 @@ def domain_and_task(
     if domain is None:
         return load_domain(task.domain, data), task
     if domain.name != DOMAIN_FILES.get(task.domain):
-        # What is played in it is of another task than the one whose figures it has.
+        # The dialogues belong to another task than the published one, so the task gets a new name.
         code = own_code(domain.name)
         task = replace(task, name=f"{code}-{task.environment}", domain=code)
     return domain, task
@@ -214,10 +215,10 @@ def environment_class() -> Any:
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[Vector, Info]:
-            """Start a dialogue; with a seed, a new run of them.
+            """Start a dialogue; a seed starts a new sequence of dialogues.
 
-            `options={"goal": …}` gives the user a goal, plain as in files (`goal_from`). Raises
-            `UsageError` for one that is none in the domain, and for other options.
+            `options={"goal": …}` sets the goal of the user in JSON format (see `goal_from`). Raises
+            `UsageError` for a goal that is invalid in the domain, and for unknown options.
             """
             goal = goal_of(options, self.process.simulation.domain.ontology)
             if seed is not None and not is_whole(seed, 0):
@@ -229,28 +230,28 @@ def environment_class() -> Any:
             return self._shown(observation, info)
 
         def step(self, action: Any) -> tuple[Vector, float, bool, bool, Info]:
-            """Say what an action stands for, and hear what the user answers."""
+            """Take an action and return the result of the user's answer."""
             observation, reward, ended, info = self.process.step(action)
             observation, info = self._shown(observation, info)
             return observation, reward, ended, False, info
 
         def _shown(self, observation: Vector, info: Info) -> tuple[Vector, Info]:
-            """Return an observation and its info; in render mode "human" print the exchange."""
+            """Return the observation and complete info; in render mode "human" print the turn."""
             if self.render_mode == HUMAN:
                 print(self.process.simulation.view.text(), flush=True)
             return observation, as_numpy(info)
 
         def action_masks(self) -> NDArray[np.bool_]:
-            """Return which actions are allowed now, shape (actions,)."""
+            """Return a mask of the allowed actions, shape (actions,)."""
             mask: NDArray[np.bool_] = self.process.mask.copy()
             return mask
 
         def get_action_meanings(self) -> list[str]:
-            """Return the names of the summary actions, in the order of their numbers."""
+            """Return the names of the summary actions; the index in the list is the action."""
             return list(self.process.actions)
 
         def render(self) -> str | None:
-            """Return the current exchange as text, in render mode "ansi"."""
+            """Return the current turn as text in render mode "ansi", None otherwise."""
             return self.process.simulation.view.text() if self.render_mode == ANSI else None
 
         def __reduce__(self) -> tuple[Any, ...]:
@@ -260,7 +261,7 @@ def environment_class() -> Any:
 
 
 def restored(make_class: Callable[[], Any], attributes: dict[str, Any]) -> Any:
-    """Return an environment that was pickled or copied, of a class that is made when needed."""
+    """Return an unpickled or copied environment; `make_class` returns its class."""
     kind = make_class()
     environment = kind.__new__(kind)
     environment.__dict__.update(attributes)
@@ -268,7 +269,7 @@ def restored(make_class: Callable[[], Any], attributes: dict[str, Any]) -> Any:
 
 
 OBSERVATIONS, MASK = "observations", "action_mask"
-"""The keys of an observation, as RLlib calls them."""
+"""The keys of an observation; RLlib uses the same names."""
 
 
 def __getattr__(name: str) -> Any:
@@ -283,11 +284,11 @@ def _mask_in_observation() -> Any:
     spaces, record = gymnasium.spaces, gymnasium.utils.RecordConstructorArgs
 
     class MaskInObservation(gymnasium.ObservationWrapper, record):  # type: ignore[misc, name-defined, valid-type]
-        """An environment of a task whose observations have the mask, for RLlib and TorchRL.
+        """A wrapper that adds the action mask to observations, for RLlib and TorchRL.
 
         An observation is `{"observations", "action_mask"}`: the vector, shape (size,), and the
-        mask, shape (actions,), with 1 for allowed actions. After the end it is that of the last
-        exchange. Raises `UsageError` for an environment without masks.
+        mask, shape (actions,), with 1 for allowed actions. After the end of a dialogue, the mask is
+        the one of the last turn. Raises `UsageError` for an environment without masks.
         """
 
         def __init__(self, env: Any) -> None:
@@ -302,9 +303,9 @@ def _mask_in_observation() -> Any:
             )
 
         def observation(self, observation: Any) -> dict[str, Any]:
-            """Return the observation, with what is allowed now."""
+            """Return the observation and the current mask."""
             mask = self.env.get_wrapper_attr("action_masks")()
             return {OBSERVATIONS: observation, MASK: mask.astype(np.int8)}
 
-    MaskInObservation.__qualname__ = "MaskInObservation"  # where it is found to be made again
+    MaskInObservation.__qualname__ = "MaskInObservation"  # for pickle
     return MaskInObservation

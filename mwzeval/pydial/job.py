@@ -1,6 +1,6 @@
 """A job of a run: one policy, trained and tested in one task with one seed, in one thread.
 
-A job is done when its tests are in the folder of the run. A job that was interrupted starts again.
+A job is done when the run folder contains its tests. An interrupted job starts from the beginning.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from mwzeval.pydial.tasks import Goodbye, task_named
 
 @contextmanager
 def single_threaded(preset: Preset | None) -> Iterator[None]:
-    """Let a policy compute in one thread: sums over several differ in their last bits.
+    """Limit computation to one thread, because sums over several threads differ in their last bits.
 
     Raises `DependencyError` for a neural policy without PyTorch.
     """
     if preset is not None and preset.learns and preset.view != "kernel":
-        # Now, since PyTorch that comes later would compute in as many as it likes.
+        # PyTorch is imported here, because a later import would ignore the limit.
         required("torch")
     torch: Any = sys.modules.get("torch")
     threads = torch.get_num_threads() if torch else None
@@ -60,7 +60,7 @@ Files = Mapping[str, str | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A policy to train and test; `checkpoints` are numbers of training dialogues, rising.
+    """A policy to train and test; `checkpoints` are increasing numbers of training dialogues.
 
     With `compiled`, numba compiles the simulation for neural policies. The results are the same.
     """
@@ -83,50 +83,50 @@ class Job:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether compiled code plays its dialogues."""
+        """Whether compiled code plays the dialogues."""
         return self.compiled and self.preset.learns and self.preset.view == "neural"
 
     @property
     def tested_at(self) -> tuple[int, ...]:
-        """After how many training dialogues it is tested; (0,) if the policy does not learn."""
+        """The numbers of training dialogues before each test; (0,) if the policy does not learn."""
         return self.checkpoints if self.preset.learns else (0,)
 
     @property
     def origin(self) -> Origin:
-        """What its checkpoints say of the policy."""
+        """Information about the policy for its checkpoints."""
         settings = self.preset.described(self.legacy, self.goodbye)
         return Origin(self.policy, self.task, self.seed, self.legacy, settings)
 
     @property
     def name(self) -> str:
-        """Its name, TASK/POLICY/seed-N."""
+        """The name of the job, TASK/POLICY/seed-N."""
         return f"{self.task}/{self.policy}/seed-{self.seed}"
 
     @property
     def work(self) -> int:
-        """The number of dialogues that it plays."""
+        """The number of dialogues in the job."""
         return self.tested_at[-1] + self.tests * len(self.tested_at)
 
     def learner(self, runner: TaskRunner) -> Learner:
-        """Return the policy, which has learned nothing."""
+        """Return the untrained policy."""
         size, actions = runner.size, runner.actions
         return self.preset.learner(size, actions, seed=self.seed, legacy=self.legacy)
 
     def folder(self, output: str | Path) -> Path:
-        """Return the folder of its files."""
+        """Return the folder of the job's files."""
         return Path(output, self.name)
 
     def test_file(self, output: str | Path, dialogues: int) -> Path:
-        """Return the file of the test after some training dialogues."""
+        """Return the test file for a number of training dialogues."""
         return self.folder(output) / f"test-{dialogues:06d}.jsonl"
 
     def model_file(self, output: str | Path, dialogues: int) -> Path:
-        """Return the file of the policy after some training dialogues."""
+        """Return the model file for a number of training dialogues."""
         return self.folder(output) / f"model-{dialogues:06d}.safetensors"
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the headers of its tests say."""
+        """Information for the headers of the test files."""
         return {
             "task": self.task,
             "seed": self.seed,
@@ -136,18 +136,18 @@ class Job:
 
     @property
     def settings(self) -> RunSettings:
-        """The settings that all tests of its run have in common."""
+        """The settings that all tests of a run share."""
         return RunSettings(self.tests, self.legacy, self.goodbye)
 
     def is_done(self, output: str | Path) -> bool:
-        """Return whether all of its tests and models exist and are complete."""
+        """Return whether all tests and models of the job exist and are complete."""
         files = [self.test_file(output, at) for at in self.tested_at]
         if self.preset.learns:
             files += [self.model_file(output, at) for at in self.tested_at]
         return all(file.exists() and not self.problems_in(file) for file in files)
 
     def problems_in(self, file: Path) -> tuple[Problem, ...]:
-        """Return what is wrong with the file of a test or a model, as far as it can be seen."""
+        """Return the problems of a test or model file."""
         try:
             if file.name.startswith("test-"):
                 read_episodes(file, self.task, self.seed, settings=self.settings)
@@ -159,7 +159,7 @@ class Job:
 
 
 def runner_of(job: Job) -> TaskRunner:
-    """Return what plays the dialogues of a job; its confusion table is drawn from the seed.
+    """Return the runner of a job's dialogues; the seed determines its confusion table.
 
     Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain,
     and `DependencyError` if the job is compiled and numba is not installed.
@@ -185,10 +185,10 @@ def run_job(
     on_progress: Callable[[int], object] = lambda dialogues: None,
     log_every: int = EVERY,
 ) -> None:
-    """Train and test the policy of a job unless that is done, and write its files.
+    """Train and test the policy of a job and write its files, unless the job is done.
 
-    `on_progress` is called with numbers of dialogues that were played. Raises what `files_of` and
-    `write_files` raise.
+    `on_progress` is called with the number of dialogues played since the last call. Raises the
+    errors of `files_of` and `write_files`.
     """
     if job.is_done(output):
         on_progress(job.work)
@@ -197,10 +197,10 @@ def run_job(
 
 
 def write_files(job: Job, output: str | Path, files: Files) -> None:
-    """Write the files of a job; tests that exist and are complete stay. Raises `MwzevalError`."""
+    """Write the files of a job, except for complete tests. Raises `MwzevalError`."""
     folder = job.folder(output)
     folder.mkdir(parents=True, exist_ok=True)
-    # The tests come last: with them the job counts as done.
+    # Tests are written last, because a job with tests counts as done.
     for name in sorted(files, key=lambda name: (name.startswith("test-"), name)):
         place = folder / name
         if not (name.startswith("test-") and place.exists() and not job.problems_in(place)):
@@ -210,10 +210,10 @@ def write_files(job: Job, output: str | Path, files: Files) -> None:
 def files_of(
     job: Job, on_progress: Callable[[int], object], log_every: int = EVERY
 ) -> dict[str, str | bytes]:
-    """Train and test the policy of a job; return its files by name.
+    """Train and test the policy of a job; return the contents of its files by name.
 
-    These are models, tests, training dialogues, metrics (means of `log_every` training dialogues)
-    and CPU seconds. Raises `InputError` if training diverges, and what `runner_of` raises.
+    The files are models, tests, training dialogues, metrics (means of `log_every` dialogues) and
+    CPU seconds. Raises `InputError` if training diverges, and the errors of `runner_of`.
     """
     with single_threaded(job.preset):
         runner = runner_of(job)
@@ -224,7 +224,7 @@ def files_of(
 
 
 def tests_of(job: Job, runner: TaskRunner, learned: ActionPolicy | None) -> Iterator[Episode]:
-    """Yield the test dialogues of a policy, which is None for one that does not learn."""
+    """Yield the test dialogues of a policy; `learned` is None if the policy does not learn."""
     numbers = range(job.tests)
     if job.policy == HANDCRAFTED:
         handcrafted = HandcraftedPolicy()
@@ -270,7 +270,7 @@ def _trained_and_tested(
 
 @dataclass(frozen=True, slots=True)
 class JobTimes:
-    """CPU seconds by number of training dialogues: of all training up to there, of the test."""
+    """CPU seconds of the training so far and of each test, by number of training dialogues."""
 
     training: Mapping[int, float] = field(default_factory=dict)
     tests: Mapping[int, float] = field(default_factory=dict)
@@ -282,7 +282,7 @@ def _times_text(*seconds: Mapping[int, float]) -> str:
 
 
 def read_times(folder: Path) -> JobTimes:
-    """Return the CPU seconds of a job, nothing if there is no file. Raises `InputError`."""
+    """Return the CPU seconds of a job, empty without a file. Raises `InputError`."""
     file = folder / TIMES
     if not file.is_file():
         return JobTimes()

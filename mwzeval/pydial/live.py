@@ -1,7 +1,7 @@
-"""Live runs: policies of one's own, or of a run, meet the users of a run's tests, or one's own.
+"""Live runs between a policy (custom, or from a run) and a user (simulated or custom).
 
-They are the users that `mwzeval pydial run` tests policies with, dialogue by dialogue; who takes
-their place has their goals.
+Each dialogue has the same user as the corresponding test of `mwzeval pydial run`. Users that
+replace the simulated user have the same goals.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ A_POLICY = "a policy must be a class whose objects have act(belief, rng) or answ
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """What the options of `mwzeval live` say; names as they are given."""
+    """The options of `mwzeval live`; names are not resolved."""
 
     agent: str
     task: str
@@ -56,15 +56,15 @@ class LiveOptions:
     data: str | None = None
     offline: bool | None = None
     own: OwnFiles | None = None
-    """Of the domain, where it is one's own."""
+    """The files of a custom domain."""
     user: str = AGENDA
     user_model: ModelOptions = field(default_factory=partial(ModelOptions, "user"))
 
 
 def goals_named(goals: str | None, task: str | None) -> tuple[str, int]:
-    """Return the task and the number of dialogues that `--goals TASK[:NUMBER]` says.
+    """Return the task and the number of dialogues in `--goals TASK[:NUMBER]`.
 
-    `task` is the one of `--benchmark`, if it names one. Raises `UsageError`.
+    `task` is the task in `--benchmark`, if any. Raises `UsageError`.
     """
     name, _, number = (goals or task or "").partition(":")
     if not name:
@@ -77,9 +77,9 @@ def goals_named(goals: str | None, task: str | None) -> tuple[str, int]:
 
 
 class _Stage:
-    """Where one dialogue after the other is held; threads in parallel need one each.
+    """A simulation for one dialogue at a time; parallel threads need one each.
 
-    `adapter` has a policy that is nobody's own code.
+    `adapter` contains the policy unless the policy is custom code.
     """
 
     def __init__(self, options: LiveOptions, domain: Domain, task: Task) -> None:
@@ -96,7 +96,7 @@ def _goal(simulation: Simulation, seed: int, index: int) -> dict[str, Any]:
 
 
 class LiveSetting:
-    """The simulated user of a task, or who takes its place, talks to a policy, in acts.
+    """Act-level dialogues between a policy and the user of a task.
 
     Raises `UsageError` for unknown names, `DataError` and `InputError` for files.
     """
@@ -138,11 +138,11 @@ class LiveSetting:
         }
 
     def __reduce__(self) -> tuple[type[LiveSetting], tuple[LiveOptions]]:
-        """Let each process that is no copy load the domain for itself."""
+        """Pickle only the options, so that each process loads the domain itself."""
         return LiveSetting, (self._options,)
 
     def begin(self) -> None:
-        """Import policy and users, and make the first user. Raises `UsageError` if that fails."""
+        """Import policy and users, and create the first user. Raises `UsageError` on failure."""
         self._users.begin()
         (name, goal), seed = self.items[0], self._options.seed
         first = Planned(name, goal, seed=seed)
@@ -159,11 +159,11 @@ class LiveSetting:
         self._own = own
 
     def stop(self) -> None:
-        """End all requests."""
+        """Cancel all requests."""
         self._users.stop()
 
     def hold(self, planned: Planned, record: Record) -> Ending:
-        """Hold a dialogue."""
+        """Run a dialogue and return how it ended."""
         try:
             stage = self._free.pop()
         except IndexError:
@@ -202,7 +202,7 @@ class LiveSetting:
             def answer(belief: Belief) -> Act:
                 try:
                     return adapter.answer(belief)
-                except InputError as error:  # a file is no deed of the policy
+                except InputError as error:  # a damaged file is not the fault of the policy
                     raise InfrastructureError(str(error)) from None
 
             return answer
@@ -216,10 +216,10 @@ class LiveSetting:
 
 
 def _act_in(simulation: Simulation, answer: Any) -> Act:
-    """Return the act that somebody's own policy answers with in a dialogue.
+    """Return the act that a custom policy answers with.
 
-    Raises `AnswerError` for anything else, and if the policy has changed the generator of the
-    dialogue otherwise than by drawing.
+    Raises `AnswerError` for anything else, and if the policy has changed the dialogue's random
+    generator in any way other than drawing numbers.
     """
     if vars(simulation.rng).keys() != vars(Rng(0)).keys():
         raise AnswerError("a policy draws from rng and does not change its attributes")

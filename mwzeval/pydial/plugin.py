@@ -1,4 +1,4 @@
-"""PyDial as a benchmark: the class that the entry point names."""
+"""The benchmark class of PyDial, which the entry point names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EPISODE = frozenset({"success", "exchanges"})
 
 
 class PyDial(Benchmark):
-    """The tasks of the PyDial benchmark, those of the embedded domains among them."""
+    """The tasks of the PyDial benchmark, including the tasks in the embedded domains."""
 
     api = 1
     info = BenchmarkInfo(
@@ -47,13 +47,13 @@ class PyDial(Benchmark):
 
     @property
     def names(self) -> Sequence[str]:
-        """The tasks."""
+        """The names of the tasks."""
         from mwzeval.pydial.tasks import TASKS
 
         return NAME, *(f"{NAME}-{task}" for task in TASKS)
 
     def recognises(self, raw: Any) -> bool:
-        """Return whether a line of JSON Lines is an episode, or the header before episodes."""
+        """Return whether a line of JSON Lines is an episode or the header of an episode file."""
         if not isinstance(raw, dict):
             return False
         header = raw.get("_meta")
@@ -61,19 +61,19 @@ class PyDial(Benchmark):
         return of_run or raw.keys() >= _EPISODE
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add which tests of a run are meant, and how to resample; or the users of `live`."""
+        """Add the options that select and resample the tests of a run, or the users of `live`."""
         from mwzeval.pydial.benchmark import add_arguments
 
         add_arguments(parser, verb)
 
     def scorer(self, arguments: Namespace) -> EpisodesScorer:
-        """Return what scores episodes."""
+        """Return the scorer of episode files."""
         from mwzeval.pydial.benchmark import EpisodesScorer
 
         return EpisodesScorer.of(arguments)
 
     def live(self, arguments: Namespace) -> RunSetting:
-        """Return a setting at the act level. Raises `UsageError`, `DataError`, `InputError`."""
+        """Return the settings of act-level runs. Raises `UsageError`, `DataError`, `InputError`."""
         from mwzeval.pydial.benchmark import live_setting
 
         if arguments.verb == "play":
@@ -81,9 +81,9 @@ class PyDial(Benchmark):
         return live_setting(arguments)
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
-        """Return the paper's tables, with a system among them.
+        """Return the paper's tables; `entry` adds a system to them.
 
-        Raises `UsageError` for embedded domains, of which nothing is published.
+        Raises `UsageError` for embedded domains, which have no published results.
         """
         from mwzeval.pydial.benchmark import task_of
         from mwzeval.pydial.leaderboard import published_document
@@ -91,7 +91,7 @@ class PyDial(Benchmark):
         return published_document(task_of(arguments.benchmark), entry)
 
     def shelf(self, data: str | None) -> Shelf:
-        """Return the public files. Raises `DataError` for a folder that does not exist."""
+        """Return the public data files. Raises `DataError` for a folder that does not exist."""
         from mwzeval.pydial.domain import DOWNLOADED, FOLDER, data_root
 
         return Shelf(TITLE, NAME, data_root(data), {FOLDER: DOWNLOADED})

@@ -1,8 +1,8 @@
-"""The ids of the environments, and their registration with Gymnasium.
+"""The ids of the environments and their registration with Gymnasium.
 
-Gymnasium has loaded no plug-ins through entry points since version 1.0: a package registers its
-environments when it is imported. `import mwzeval` does so if Gymnasium is imported before. It does
-not import Gymnasium, which takes longer than all the rest.
+Since version 1.0, Gymnasium does not load plug-ins through entry points: packages register their
+environments on import. `import mwzeval` registers them if Gymnasium has been imported before. It
+does not import Gymnasium itself, because this takes longer than the rest of the import.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import sys
 
 NAMESPACE = "mwzeval"
 VERSION = 0
-"""Grows when what happens in an environment changes."""
+"""Increases when the behavior of an environment changes."""
 
 
 def environment_ids() -> dict[str, tuple[str, bool]]:
-    """Return for each id its task and whether it is the one with the quirks of the original.
+    """Return a dictionary from each id to its task and whether it reproduces the published program.
 
-    `mwzeval/PyDial-CR-1-v0` is task CR-1, `mwzeval/Demo-CR-1-v0` task Demo-CR-1; with `-legacy`
-    before the version they reproduce the published program to the letter.
+    `mwzeval/PyDial-CR-1-v0` is task CR-1, `mwzeval/Demo-CR-1-v0` is task Demo-CR-1. Ids with
+    `-legacy` before the version reproduce the published program exactly.
     """
     from mwzeval.pydial.tasks import DEMO, TASKS
 
@@ -33,10 +33,10 @@ def environment_ids() -> dict[str, tuple[str, bool]]:
 
 
 def register_with_gymnasium() -> None:
-    """Import Gymnasium and register all environments. A second time changes nothing."""
+    """Import Gymnasium and register all environments. Further calls have no effect."""
     import gymnasium
 
-    if not hasattr(gymnasium, "make_vec"):  # older than any that can make these environments
+    if not hasattr(gymnasium, "make_vec"):  # this version is too old for these environments
         return
     for name, (task, legacy) in environment_ids().items():
         if name not in gymnasium.registry:

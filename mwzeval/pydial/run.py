@@ -1,8 +1,8 @@
-"""The benchmark run: policies trained and tested in tasks, over seeds, processes and machines.
+"""A benchmark run: policies, tasks and seeds, in several processes or on several machines.
 
-Source: Casanueva et al. (2017), section 4: 10 seeds, 500 test dialogues after 1,000, 4,000 and
-10,000 of training. A run is a folder of files; a run that was interrupted continues with the jobs
-that are not done, to the same result.
+Source: Casanueva et al. (2017), section 4: 10 seeds and 500 test dialogues after each of 1,000,
+4,000 and 10,000 training dialogues. A run is a folder of files. An interrupted run continues with
+the unfinished jobs; the result is the same.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
 FORMAT = 4
-"""Of what is below the folder; raised when the same call would play other dialogues."""
+"""Version of the files in the folder; raised when the same call would play other dialogues."""
 NOTED = tuple(field.name for field in fields(RunSettings))
 ALL = "all"
 OnProgress = Callable[[int], object]
@@ -60,17 +60,17 @@ def run(
 ) -> tuple[Job, ...]:
     """Train and test every policy in every task with every seed; return all jobs.
 
-    `tasks`, `policies` and `plan` are the arguments of `planned`. Jobs are done in `processes`, by
-    default one per core (0: in this process), or on the workers of a Dask `client`, which need the
-    data but no common folder. The metrics of training, means of `log_every` dialogues, and those of
-    tests are added to the CSV file `log` when a job is done. `progress` shows a bar on standard
-    error if that is a terminal.
+    `tasks`, `policies` and `plan` are the arguments of `planned`. Jobs run in `processes` (default:
+    one per core; 0: the current process), or on the workers of a Dask `client`, which need the data
+    but no shared folder. When a job is done, the metrics of its training (means of `log_every`
+    dialogues) and of its tests are appended to the CSV file `log`. `progress` shows a progress bar
+    if standard error is a terminal.
 
-    Raises `UsageError` for unknown names and senseless numbers, and `InputError` if `output` is a
-    run with other settings, or `log` another file or a log of other runs. Errors in the files of a
-    job do not stop the others: they are raised together at the end. All other errors stop the run:
-    `DataError` for the files of a domain, `DependencyError`, `MwzevalError` if a job fails on the
-    cluster or a file cannot be written.
+    Raises `UsageError` for unknown names and invalid numbers, and `InputError` if `output` contains
+    a run with other settings, or if `log` is another file or a log of other runs. Errors in the
+    files of a job do not stop other jobs: they are raised together at the end. All other errors
+    stop the run: `DataError` for the files of a domain, `DependencyError`, and `MwzevalError` if a
+    job fails on the cluster or a file cannot be written.
     """
     jobs = planned(tasks, policies, **plan)
     if log_every < 1:
@@ -78,7 +78,7 @@ def run(
     if processes is not None and processes < 0:
         raise UsageError(f"the number of processes must be 0 or more, not {processes}")
     if client is None:
-        # Errors in the data are raised before there are any files.
+        # Errors in the data are raised before any file is written.
         for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
             load_domain(domain, jobs[0].data, own=jobs[0].own)
     folder = Path(output)
@@ -130,14 +130,14 @@ def _report_damage(job: Job, folder: Path) -> None:
 
 
 def _compile(jobs: Sequence[Job]) -> None:
-    """Compile the simulation that jobs need, once in each domain: workers find it on disk."""
+    """Compile the simulation once per domain, so that workers find it in numba's cache."""
     compiled = {task_named(job.task).domain: job for job in jobs if job.is_compiled}
     for job in compiled.values():
         runner_of(job)
 
 
 def _with_tests_there(job: Job, folder: Path) -> Job:
-    """Return a job with the checkpoints of its tests that exist: its files are written again."""
+    """Return a job whose checkpoints include existing tests, so that all tests are rewritten."""
     places = map(location_of, job.folder(folder).glob("test-*.jsonl"))
     there = {place.dialogues for place in places if place is not None} - {0}
     return replace(job, checkpoints=tuple(sorted({*job.checkpoints, *there})))
@@ -151,7 +151,7 @@ def _files(
     on_progress: OnProgress,
     problems: list[Problem],
 ) -> Iterator[tuple[Job, Files]]:
-    """Yield jobs and their files as they are done; add errors in their input to `problems`."""
+    """Yield each finished job and its files; errors in input files are added to `problems`."""
     if client is None and processes == 0:
         for job in jobs:
             with problems_kept(problems):
@@ -182,7 +182,7 @@ def _files(
 def _executor(
     client: Any, processes: int, on_progress: OnProgress
 ) -> Iterator[tuple[Executor, OnProgress]]:
-    """Yield an executor, and what reports progress, given the dialogues of jobs that ended."""
+    """Yield an executor and a progress function, which is called with numbers of dialogues."""
     if client is not None:
         with client.get_executor(pure=False) as executor:
             yield executor, on_progress
@@ -200,7 +200,7 @@ def _executor(
         try:
             yield executor, report
         except BaseException:
-            # Otherwise running jobs continue to their end.
+            # Without this call, the remaining jobs would run to their end.
             executor.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
                 process.terminate()
@@ -208,7 +208,7 @@ def _executor(
 
 
 class _Worker:
-    """The counter of played dialogues that worker processes share; None on a cluster."""
+    """The counter of played dialogues, shared by worker processes; None on a cluster."""
 
     played: Any = None
 
@@ -240,18 +240,18 @@ def planned(
     entities: str | Path | None = None,
     compiled: bool = False,
 ) -> tuple[Job, ...]:
-    """Return the jobs of a run, all of one seed before those of the next.
+    """Return the jobs of a run, ordered by seed.
 
-    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `dialogues`
-    are the numbers of training dialogues after which `tests` dialogues are played. `seeds` is a
-    number of seeds, from 0 on, or the seeds. `legacy` has the errors of the published program.
-    `goodbye` is who ends dialogues where no mask allows it (environments 2 and 4): "policy" (as the
-    published program, default with `legacy`) or "user" (default without). `data` is the folder of
-    the domains' files; `ontology` and `entities` are those of a domain of one's own, whose tasks
-    are "Own-NAME-1" to "-6" (and "all", then). With `compiled`, numba compiles the simulation for
-    neural policies, which then plays faster, with the same results.
+    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `tests`
+    dialogues are played after each number of training dialogues in `dialogues`. `seeds` is a
+    sequence of seeds, or their number, counted from 0. `legacy` reproduces the errors of the
+    published program. `goodbye` selects who ends dialogues in environments 2 and 4, which have no
+    masks: "policy" (as in the published program, default with `legacy`) or "user" (default without
+    `legacy`). `data` is the folder of the domains' files; `ontology` and `entities` are files of a
+    custom domain; its tasks (and "all") are "Own-NAME-1" to "Own-NAME-6". With `compiled`, numba
+    compiles the simulation for neural policies, which is faster and gives the same results.
 
-    Raises `UsageError` for unknown names and senseless numbers.
+    Raises `UsageError` for unknown names and invalid numbers.
     """
     if isinstance(seeds, int) and seeds > MOST_SEEDS:
         raise UsageError(
@@ -289,7 +289,7 @@ def planned(
 
 
 def _plan_text(jobs: Sequence[Job], done: int, folder: Path) -> str:
-    """Return how many jobs and dialogues a run has, and how many jobs were done before."""
+    """Return the numbers of jobs and dialogues in a run, and the number of jobs already done."""
     sizes = (len({getattr(job, key) for job in jobs}) for key in ("task", "policy", "seed"))
     text = f"{len(jobs):,} job{'s' * (len(jobs) != 1)} "
     text += f"(tasks × policies × seeds: {' × '.join(map(str, sizes))}), "
@@ -324,7 +324,7 @@ def _make(folder: Path) -> None:
 
 
 def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
-    """Raise `InputError` if the folder has a run with other settings."""
+    """Raise `InputError` if the folder contains a run with other settings."""
     place = folder / SETTINGS
     if not place.exists():
         return

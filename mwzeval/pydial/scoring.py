@@ -1,4 +1,4 @@
-"""Episodes scored and explained.
+"""The scores of episodes and their explanations.
 
 Source: Casanueva et al. (2017), section 4: success rate and mean reward over test dialogues.
 """
@@ -32,7 +32,7 @@ from mwzeval.version import __version__, library_version
 
 COLUMNS = ("dialogues", "successes", "exchanges", "reward")
 FEW_SEEDS = 20
-"""Intervals of fewer resampled seeds are too narrow to go without saying."""
+"""Intervals from fewer resampled seeds are too narrow, so they cause a warning."""
 SUCCESS = "success"
 OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"
 NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"
@@ -47,18 +47,18 @@ MEANINGS = {
     FAILED[AGENT_ERROR]: "The agent of a live dialogue failed.",
     FAILED[USER_ERROR]: "The user of a live dialogue failed.",
 }
-"""Each kind of reason, and what it means (docs/pydial.md has the same)."""
+"""Each failure reason with its description (`docs/pydial.md` has the same list)."""
 
 
 def column_of(column: str, scope: str = WHOLE) -> str:
-    """Return the name of a column of all episodes, or of those of a task alone."""
+    """Return the name of a column for all episodes, or for the episodes of one task."""
     return column if scope == WHOLE else f"{column}@{scope}"
 
 
 def table_of(episodes: Iterable[Episode], tasks: Sequence[str] = ()) -> Table:
-    """Return a table with a row for each episode, in their order, and the columns `COLUMNS`.
+    """Return a table with one row per episode, in the given order, and the columns `COLUMNS`.
 
-    Each of `tasks` has these columns once more, for its own episodes.
+    For each task in `tasks`, the table repeats these columns for the episodes of that task.
     """
     played = list(episodes)
     rows = [(1.0, float(e.success), float(e.exchanges), e.reward) for e in played]
@@ -72,12 +72,12 @@ def table_of(episodes: Iterable[Episode], tasks: Sequence[str] = ()) -> Table:
 
 
 def measures(signature: Signature, *, block: int = 1, scope: str = WHOLE) -> tuple[Measure, ...]:
-    """Return success rate (percent), mean reward and mean number of exchanges.
+    """Return success rate (percent), mean reward and mean number of turns.
 
-    `block` is how many neighbouring episodes belong together when resampling: those of one seed,
-    which share what sounds alike (and with learned policies, what was learned). The success rate
-    then gets an interval of resampled seeds too, instead of one that takes episodes for
-    independent. `scope` is a task that has columns of its own in the table.
+    `block` is the number of consecutive episodes that are resampled together. They have the same
+    seed, so they share a confusion table and, with learned policies, the training. The interval of
+    the success rate then also comes from resampled seeds; otherwise, it assumes that episodes are
+    independent. `scope` is a task that has separate columns in the table.
     """
     dialogues, successes = column_of("dialogues", scope), column_of("successes", scope)
     return (
@@ -118,7 +118,7 @@ def measures(signature: Signature, *, block: int = 1, scope: str = WHOLE) -> tup
 
 
 class _Mean:
-    """The mean of a column, which can be sent to other processes."""
+    """The mean of a column; instances can be pickled."""
 
     def __init__(self, column: str, cases: str, scale: float) -> None:
         self._column, self._cases, self._scale = column, cases, scale
@@ -133,7 +133,7 @@ MEANS = {
     "reward": ("reward", 1.0),
     "exchanges": ("exchanges", 1.0),
 }
-"""Score → the column that it is the mean of, and what a mean of 1 is called."""
+"""Maps each score to its column and to the name of a mean of 1."""
 
 
 def _mean(score: str, scope: str = WHOLE) -> _Mean:
@@ -142,15 +142,15 @@ def _mean(score: str, scope: str = WHOLE) -> _Mean:
 
 
 def mean_of(score: str, episodes: Iterable[Episode]) -> float:
-    """Return the success rate (percent), mean reward or mean number of exchanges of episodes."""
+    """Return the success rate (percent), mean reward or mean number of turns of episodes."""
     return float(_mean(score)(observed(table_of(episodes)))[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredEpisodes:
-    """Episodes that have been scored.
+    """The scores of episodes.
 
-    With `few_seeds`, so few that they say little about others, scores have no interval.
+    If `few_seeds` is True, the scores have no intervals, because the number of seeds is too small.
     """
 
     records: Mapping[str, Record]
@@ -160,7 +160,7 @@ class ScoredEpisodes:
     few_seeds: bool = False
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the scores with their signatures and rows, and intervals if requested."""
+        """Return the scores with their signatures and rows, and with intervals if requested."""
         scores = self.scored_table.scores(None if self.few_seeds else resampling)
         return Report(
             metrics={BENCHMARK: _plain(scores)},
@@ -176,33 +176,33 @@ class ScoredEpisodes:
         return tuple(self.records)
 
     def explain(self, unit: str) -> Explanation:
-        """Return what became of an episode. Raises `UsageError` for an unknown one."""
+        """Explain the result of an episode. Raises `UsageError` for an unknown name."""
         if unit not in self.records:
             hint = did_you_mean(unit, self.records)
             raise UsageError(f'no dialogue "{shorten(unit)}"{hint} (TASK/SEED/NUMBER)')
         return explain(self.records[unit])
 
     def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every episode."""
+        """Yield the explanations of all episodes."""
         return map(explain, self.records.values())
 
 
 def evaluate(
     path: str, chosen: Selection | None = None, *, strict: bool = False, independent: bool = False
 ) -> ScoredEpisodes:
-    """Return the scores of an episode file, or of a folder of a run with one policy's tests.
+    """Return the scores of an episode file, or of the tests of one policy in a run folder.
 
-    Episodes of one seed share what sounds alike and what was learned: with several seeds of equal
-    size, intervals and tests resample seeds, unless dialogues are said to be `independent`.
-    `chosen` says which tests of a folder are meant; with `strict` warnings are errors. Raises
-    `InputError` with every problem, `UsageError` for a folder without such tests.
+    Episodes of one seed share a confusion table and a trained policy. With several seeds of equal
+    size, intervals and tests therefore resample seeds, unless `independent` is True.
+    `chosen` selects the tests of a folder; with `strict`, warnings are errors. Raises
+    `InputError` with all problems, `UsageError` for a folder without such tests.
     """
     chosen = chosen or Selection()
     texts = read_texts(path, chosen)
     findings = Findings(strict=strict)
     records, checksum = check_records(texts, path, chosen, findings)
     findings.check()
-    notes = Findings()  # no fault of the input, so that `strict` lets them pass
+    notes = Findings()  # these notes do not concern the input, so `strict` ignores them
     block = 1 if independent else _block(records, notes)
     tasks = in_order(record.episode.task for record in records)
     scopes = tasks if len(tasks) > 1 else ()
@@ -257,9 +257,9 @@ def evaluate(
 
 
 def validate(path: str, chosen: Selection | None = None, *, strict: bool = False) -> list[Problem]:
-    """Return every problem of episodes, errors first.
+    """Return all problems of episodes, errors first.
 
-    Raises `InputError` for what cannot be read, `UsageError` for a folder without such tests.
+    Raises `InputError` for an unreadable file, `UsageError` for a folder without such tests.
     """
     chosen, findings = chosen or Selection(), Findings(strict=strict)
     check_records(read_texts(path, chosen), path, chosen, findings)
@@ -267,7 +267,7 @@ def validate(path: str, chosen: Selection | None = None, *, strict: bool = False
 
 
 def _block(records: Sequence[Record], notes: Findings) -> int:
-    """Return how many neighbouring users are one seed's; 1 where dialogues are resampled."""
+    """Return the number of consecutive episodes per seed; 1 if dialogues are resampled."""
     sizes: dict[int, Counter[str]] = {}
     items = {record.episode.item: record.episode for record in records}
     for episode in items.values():
@@ -303,7 +303,7 @@ def _plain(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def explain(record: Record) -> Explanation:
-    """Return what became of an episode, and why it failed if it did."""
+    """Explain the result of an episode; a failed episode has a failure reason."""
     episode = record.episode
     return Explanation(
         unit=episode.unit,

@@ -1,4 +1,4 @@
-"""The tasks of the benchmark: six environments in three domains, as plain figures.
+"""The tasks of the benchmark and their parameters: six environments in three domains.
 
 Source: Casanueva et al. (2017), Tables 1 to 3, and the benchmark's configuration files.
 """
@@ -17,9 +17,9 @@ PUBLISHED_DOMAINS: Mapping[str, str] = {
     "SFR": "SFRestaurants",
     "LAP": "Laptops11",
 }
-"""Code of a domain in the names of tasks → name of its files."""
+"""Maps the code of a domain in task names to the name of its files."""
 DEMO = "Demo-"
-"""Prefix of the tasks in the embedded domains of the same shape."""
+"""Prefix of the tasks in the embedded domains, which resemble the published ones."""
 DOMAIN_FILES: Mapping[str, str] = {
     **PUBLISHED_DOMAINS,
     f"{DEMO}CR": "DemoGardens",
@@ -30,13 +30,13 @@ DOMAIN_FILES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task: a domain, how noisy its channel is, how patient its user, what is masked.
+    """A task: a domain, the noise of its channel, the patience of its user and the action masks.
 
-    `name` is "CR-1", or "Demo-CR-1" in an embedded domain; `domain` the code before the number.
-    `error_rate` is the probability that the best hypothesis is wrong, `error_set` names the
-    parameters of the error model (None: the channel is perfect). `masks` tells which of the
-    switches "inform", "request" and "bye" forbid actions. `inform_count_accepted` is how many
-    accepted slots unmask "inform". Rewards are those of an exchange and of success at the end.
+    `name` is "CR-1", or "Demo-CR-1" in an embedded domain; `domain` is the code before the number.
+    `error_rate` is the probability that the best hypothesis is wrong; `error_set` names the
+    parameters of the error model (None: a channel without errors). `masks` contains the enabled
+    groups of action masks: "inform", "request" and "bye". `inform_count_accepted` is the number of
+    accepted slots that unmasks "inform". Rewards are given per turn and for success at the end.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Task:
 
     @property
     def base(self) -> str:
-        """The name of the task of the benchmark that this is, or varies (see `varied`)."""
+        """The name of the benchmark task that this task is or varies (see `varied`)."""
         return self.name.partition(VARIED)[0]
 
 
@@ -76,11 +76,11 @@ ENVIRONMENTS: Mapping[int, _Environment] = {
     6: _Environment(0.3, True, "standard", "set3"),
 }
 USERS = ("standard", "unfriendly", "impatient", "talkative", "fickle")
-"""Kinds of users; the benchmark has the first two."""
+"""Kinds of users; the benchmark contains the first two."""
 OWN_USER = "own-"
-"""How the names of users begin whose parameters come from a file."""
+"""Prefix of user names whose parameters come from a file."""
 DEFAULT_ERROR_SET = "set1"
-"""Of the channel where errors are added to a task without any."""
+"""The error model for errors that `varied` adds to a task without errors."""
 ALL_MASKS = frozenset({"inform", "request", "bye"})
 NOISY_HYPOTHESES = 5
 
@@ -103,20 +103,20 @@ TASKS: Mapping[str, Task] = {
     task.name: task
     for task in (_task(number, domain) for domain in DOMAIN_FILES for number in ENVIRONMENTS)
 }
-"""The 18 tasks of the paper and the same 18 in the embedded domains, by name."""
+"""The 18 tasks of the paper and the same 18 tasks in the embedded domains, by name."""
 PUBLISHED_TASKS = tuple(name for name in TASKS if not name.startswith(DEMO))
 
 
 Goodbye = Literal["policy", "user"]
 GOODBYES: tuple[Goodbye, ...] = ("policy", "user")
-"""Who ends dialogues in environments 2 and 4, where no mask allows it."""
+"""Who ends dialogues in environments 2 and 4, which have no masks."""
 
 
 def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
-    """Return who says goodbye where no mask allows it; None is what the benchmark does.
+    """Return who ends dialogues in environments without masks; None selects the default.
 
-    That is the policy in `legacy`, as in the program of 2018, and otherwise the user. Raises
-    `UsageError` for anything else.
+    The default is the policy with `legacy`, as in the program of 2018, and the user otherwise.
+    Raises `UsageError` for anything else.
     """
     if said is None:
         return "policy" if legacy else "user"
@@ -127,11 +127,10 @@ def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
 
 
 OWN = "Own-"
-"""Prefix of the tasks in a domain of one's own, `Own-museums-1` to `-6`."""
+"""Prefix of the tasks in a custom domain, `Own-museums-1` to `Own-museums-6`."""
 _OWN_TASK = re.compile(rf"({OWN}[\w.+-]+)-([{min(ENVIRONMENTS)}-{max(ENVIRONMENTS)}])")
 VARIED = "@"
-"""What follows it in the name of a task differs from the benchmark: `CR-3@errors=40@user=fickle`.
-"""
+"""Separates the name of a task from changed parameters: `CR-3@errors=40@user=fickle`."""
 _VARIATION = re.compile(
     rf"([^{VARIED}]+)(?:{VARIED}errors=(\d{{1,3}}(?:\.\d{{1,2}})?))?(?:{VARIED}user=([\w.+-]+))?"
 )
@@ -139,7 +138,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 
 
 def own_code(domain: str) -> str:
-    """Return the code of a domain of one's own, given its name, in the names of its tasks."""
+    """Return the code of a custom domain in task names, given the name of the domain."""
     return OWN + _NOT_IN_NAMES.sub("-", domain)
 
 
@@ -149,9 +148,9 @@ def tasks_of(code: str) -> tuple[str, ...]:
 
 
 def find_task(name: str) -> Task | None:
-    """Return a task by its name; None for an unknown one.
+    """Return a task by its name; None for an unknown name.
 
-    It may be in a domain of one's own, or have other errors or users (see `varied`).
+    Tasks in custom domains and tasks with changed errors or users (see `varied`) are included.
     """
     match = _VARIATION.fullmatch(name)
     if match is None:
@@ -170,12 +169,12 @@ def find_task(name: str) -> Task | None:
 
 
 def varied(task: Task, *, errors: float | None = None, user: str | None = None) -> Task:
-    """Return a task with another rate of wrong first hypotheses, from 0 to 1, or other users.
+    """Return a task with another error rate (from 0 to 1, for the best hypothesis) or other users.
 
-    Users are one of `USERS`, or have a name with `OWN_USER`. Its name says what differs from the
-    benchmark: "CR-3@errors=40@user=fickle" (percent). Confidences and lengths of lists stay those
-    of the task; where its channel is perfect, they are those of tasks with 15 % errors as soon as
-    there are any. Raises `UsageError` for another rate or unknown users.
+    `user` is one of `USERS` or begins with `OWN_USER`. The new name contains the changes, with
+    errors in percent: "CR-3@errors=40@user=fickle". Confidences and the lengths of N-best lists do
+    not change; if the task has no errors, those of the tasks with 15 % errors are used.
+    Raises `UsageError` for an invalid rate or unknown users.
     """
     base = task_named(task.base)
     rate = task.error_rate if errors is None else round(errors, 4)
@@ -195,9 +194,9 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names of tasks, each once, in the order of the paper, and those of one's own last.
+    """Return unique task names in the order of the paper, followed by tasks in custom domains.
 
-    Behind a task are those with its number and more errors or other users.
+    Tasks with changed errors or users follow the task that they vary.
     """
     order = {name: number for number, name in enumerate(TASKS)}
 

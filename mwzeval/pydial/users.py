@@ -1,10 +1,10 @@
-"""Users that take the place of the simulated user: people, somebody's own code, and models.
+"""Users that replace the simulated user: people, custom code and language models.
 
-A user is a class, of which an object is made for each dialogue, with `answer(act)`, or a function
-`respond(acts)`. It gets what the system says, `hello()` first, and returns an act or its text; with
-`bye()` it ends the dialogue. What a person types is read leniently. A model writes text; the first
-act in it is what the user says, and `null()` if users of the domain do not say that. The channel of
-the task, with its errors, follows as always.
+A custom user is a class with `answer(act)`, instantiated for each dialogue, or a function
+`respond(acts)`. The user receives the acts of the system, starting with `hello()`, and returns an
+act or its text; `bye()` ends the dialogue. Input from people is parsed leniently. The first act in
+the text of a model is the answer, or `null()` if users of the domain cannot use this act. The
+simulated channel of the task then adds its errors to each answer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from mwzeval.pydial.tasks import Task
 
 
 def update_goal(goal: Goal, system: Act) -> None:
-    """Note what a system act informs about; another offer resets all requests."""
+    """Store the values that a system act gives; the offer of another entity clears all requests."""
     if system.name != "inform":
         return
     informed = [item for item in system.items if not item.negated and item.value is not None]
@@ -63,13 +63,13 @@ def update_goal(goal: Goal, system: Act) -> None:
 
 
 MOST_ITEMS, LONGEST_VALUE = 100, 1000
-"""Of an act; whoever says more floods the file."""
+"""Limits for the items of an act and the characters of a value; they keep files small."""
 
 
 def checked_act(answer: Any, example: str = "request(area)") -> Act:
-    """Return the act that somebody's own code answers with, an `Act` or its text.
+    """Return the act that custom code returned as an `Act` or as text.
 
-    Raises `AnswerError`, with an `example`, for anything else.
+    Raises `AnswerError`, whose message contains `example`, for anything else.
     """
     act = parse_act(answer) if isinstance(answer, str) else answer
     if not isinstance(act, Act) or (act == NULL and isinstance(answer, str)):
@@ -101,11 +101,11 @@ def _are_texts(values: Iterable[Any]) -> bool:
 
 
 Ask = Callable[[Goal, Act], Act]
-"""Asks a person or a model, given the goal and the act of the system, for the next act."""
+"""Takes the goal and the act of the system; asks a person or a model for the next user act."""
 
 
 class AskedUser(User):
-    """A person or a model in one dialogue, who is asked for `limit` acts at most."""
+    """A person or a model in one dialogue, who is asked for at most `limit` acts."""
 
     __slots__ = ("_ask", "_left")
 
@@ -115,7 +115,7 @@ class AskedUser(User):
         self._left = limit
 
     def answer(self, system: Act) -> Act:
-        """Return the answer. What comes after the last exchange is not asked for."""
+        """Return the answer. After the last turn, the person or model is not asked."""
         update_goal(self.goal, system)
         if not self._left:
             return NULL
@@ -124,9 +124,9 @@ class AskedUser(User):
 
 
 def menu(goal: Goal, system: Act, said: Collection[str]) -> tuple[Act, ...]:
-    """Return what can be said now, the most sensible first; `said` are slots talked about before.
+    """Return the possible next acts, the most useful first; `said` has the slots mentioned so far.
 
-    That is to answer what was asked, to say what was not said yet, to ask what was not told yet.
+    First come answers to the system, then constraints not mentioned yet, then open requests.
     """
     return tuple(dict.fromkeys(_options(goal, system, said)))
 
@@ -147,7 +147,7 @@ def _options(goal: Goal, system: Act, said: Collection[str]) -> Iterator[Act]:
 
 
 def _answers(wanted: dict[str, str], system: Act) -> Iterator[Act]:
-    """Yield what the system act asks for, or what has to be corrected in it."""
+    """Yield answers to the question in a system act, or corrections of its values."""
     if system.name in ("request", "select") and system.items:
         slot = system.items[0].slot
         yield _inform(slot, wanted.get(slot, DONTCARE))
@@ -156,7 +156,7 @@ def _answers(wanted: dict[str, str], system: Act) -> Iterator[Act]:
         right = wanted.get(slot, DONTCARE)
         yield AFFIRM if value == right else Act("negate", (Item(slot, right),))
     elif system.name == "inform":
-        # With the news that nothing matches the system says all that it took to be wanted.
+        # If no entity matches, the system act repeats all constraints that the system assumes.
         took = any(item.slot == NAME and item.value == NONE for item in system.items)
         for slot, value, negated in system.items:
             right = wanted.get(slot, DONTCARE)
@@ -175,10 +175,10 @@ NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
 
 
 def typed_act(text: str, ontology: Ontology) -> Act:
-    """Return the act that a person has typed; "yes", "no" and acts without brackets will do.
+    """Return the act that a person typed: an act, an act name without brackets, "yes" or "no".
 
-    `inform(dontcare)` is about whatever was just talked about. Raises `UsageError`, which says what
-    would be allowed, for anything that users of this domain do not say.
+    `inform(dontcare)` refers to the slot of the last system act. Raises `UsageError`, which lists
+    the allowed input, for acts that users of this domain cannot use.
     """
     word = text.strip().lower()
     if word in WORDS:
@@ -194,9 +194,9 @@ def typed_act(text: str, ontology: Ontology) -> Act:
 
 
 def spoken_act(act: Act, ontology: Ontology) -> Act:
-    """Return an act as users of this domain say it: `inform(dontcare)` is `inform(="dontcare")`.
+    """Return an act in the form of the user simulator: `inform(dontcare)` as `inform(="dontcare")`.
 
-    Raises `UsageError`, which says what would be allowed, for anything that they do not say.
+    Raises `UsageError`, which lists the allowed input, for acts that users cannot use.
     """
     _check_name(act.name)
     items = tuple(Item("", DONTCARE) if item == Item(DONTCARE) else item for item in act.items)
@@ -215,13 +215,13 @@ def _examples(ontology: Ontology) -> str:
 
 
 def _constraint(ontology: Ontology) -> tuple[str, str]:
-    """Return some slot that users have wishes about, and one of its values."""
+    """Return an example of a constraint: a slot and one of its values."""
     slot = (ontology.constraint_slots or tuple(ontology.informable))[0]
     return slot, ontology.informable[slot][0]
 
 
 def _fact(ontology: Ontology) -> str:
-    """Return some slot that users ask for."""
+    """Return an example of a slot that users request."""
     return (ontology.only_requestable or ontology.requestable)[-1]
 
 
@@ -267,7 +267,7 @@ def values_text(slot: str, ontology: Ontology) -> str:
 
 
 def help_text(ontology: Ontology) -> str:
-    """Return in a few lines what can be said, with examples from the domain."""
+    """Return a short help text about the allowed acts, with examples from the domain."""
     slot, value = _constraint(ontology)
     return "\n".join(
         (
@@ -295,11 +295,11 @@ EXAMPLE = "inform(area=north)"
 
 
 def own_users(name: str) -> Make:
-    """Return what makes the users `package.module:Name` or `file.py:Name`.
+    """Return the function that creates users from `package.module:Name` or `file.py:Name`.
 
-    Raises `UsageError` for what cannot be called like a user. The user of a dialogue raises what it
-    raises when it is made, and `InfrastructureError` where a file of its is missing or damaged
-    (`InputError`): then there is no dialogue to be scored.
+    Raises `UsageError` if the object is not callable like a user. The function raises the errors of
+    the user's constructor; it raises `InfrastructureError` instead of `InputError` (a missing or
+    damaged file), so that the dialogue is not scored.
     """
     made = imported(name)
     is_class = isclass(made)
@@ -320,10 +320,10 @@ def own_users(name: str) -> Make:
 
 
 class OwnUser(User):
-    """A user of one's own in one dialogue, whose acts are checked.
+    """A custom user in one dialogue; the acts of the user are checked.
 
-    What it is told is noted in its goal, and in the copy that it has, `told`. If it has a `goal`
-    other than that copy, this is what its success is judged by.
+    Values that the system gives are stored in the goal of the dialogue and in the user's copy,
+    `told`. If the user has another object as its `goal`, success is judged by that goal.
     """
 
     __slots__ = ("_told", "_user")
@@ -334,7 +334,7 @@ class OwnUser(User):
         self._user = user
 
     def answer(self, system: Act) -> Act:
-        """Return what the user says. Raises `AnswerError` for what users do not say."""
+        """Return the act of the user. Raises `AnswerError` for acts that users cannot use."""
         update_goal(self.state.goal, system)
         update_goal(self._told, system)
         act = checked_act(self._user.answer(system), EXAMPLE)
@@ -349,7 +349,7 @@ class OwnUser(User):
 
 
 class _Responding:
-    """A function of all acts so far as a user."""
+    """A user that calls a function with all acts so far."""
 
     def __init__(self, respond: Callable[..., Any], more: Mapping[str, Any]) -> None:
         self._respond = respond
@@ -357,7 +357,7 @@ class _Responding:
         self._acts: list[Act] = []
 
     def answer(self, system: Act) -> Act:
-        """Return what the function says; the acts are in turn those of system and user."""
+        """Return the act from the function, which receives system and user acts alternately."""
         self._acts.append(system)
         act = checked_act(self._respond(list(self._acts), **self._more), EXAMPLE)
         self._acts.append(act)
@@ -365,7 +365,7 @@ class _Responding:
 
 
 def _checked(goal: Goal) -> Goal:
-    """Return a copy of a goal of somebody's own making. Raises `AnswerError` if it is broken."""
+    """Return a copy of a custom goal. Raises `AnswerError` if the goal is invalid."""
     constraints, requests = goal.constraints, goal.requests
     fine = (
         isinstance(constraints, list)
@@ -385,12 +385,12 @@ def _checked(goal: Goal) -> Goal:
 
 PROMPT = embedded("pydial", "prompts", "pydial-user-1.txt")
 GOAL = "goal"
-"""Is filled into the prompt, and has to have a place there; others may have one."""
+"""The placeholder for the goal, which every prompt must contain."""
 _AN_ACT = re.compile(r"[A-Za-z]+ ?\((?:[^()\"]|\"[^\"]*\")*\)")
 
 
 class ModelUsers:
-    """The users of all dialogues, played by a model. Raises `UsageError`, `MwzevalError`."""
+    """Users played by a language model. Raises `UsageError`, `MwzevalError`."""
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         self._name = name
@@ -400,20 +400,20 @@ class ModelUsers:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What the header of a run says of them."""
+        """Information about the users for the header of a run."""
         return self._options.about(self._name, self._prompt)
 
     def begin(self) -> None:
-        """Be ready to ask the model. Raises `MwzevalError`."""
+        """Open the connection to the model. Raises `MwzevalError`."""
         self._client = self._options.client(self._name)
 
     def stop(self) -> None:
-        """End all requests."""
+        """Cancel all requests."""
         if self._client is not None:
             self._client.close()
 
     def user(self, state: UserState, task: Task, planned: Planned, record: Record) -> User:
-        """Return the user of a dialogue; what it writes goes to the `record`."""
+        """Return the user of a dialogue; messages of the model are added to the `record`."""
         assert self._client is not None, "begin() makes it"
         ontology = state.domain.ontology
         system = self._prompt.filled(
@@ -438,9 +438,9 @@ def asked_model(
     written: Callable[[Message], object],
     ontology: Ontology,
 ) -> Act:
-    """Return what a model says to an act, and add both to its `request`.
+    """Return the answer of a model to an act; both are appended to the messages of `request`.
 
-    `complete` writes messages, which go to `written`. Raises what it raises.
+    `complete` calls the model and adds its messages to `written`. Raises the errors of `complete`.
     """
     request.append(heard_message(str(system)))
     completion = complete(request)
@@ -458,7 +458,7 @@ def asked_model(
 
 
 def act_in(text: str, ontology: Ontology) -> Act:
-    """Return the first act in a text; `null()` where none is, or one that no user says."""
+    """Return the first act in a text; `null()` without an act or if users cannot use the act."""
     found = _AN_ACT.search(text)
     if found is None:
         return NULL
@@ -469,7 +469,7 @@ def act_in(text: str, ontology: Ontology) -> Act:
 
 
 def goal_in_words(goal: Goal) -> str:
-    """Return what a user wants, a line for each wish and each fact that it asks for."""
+    """Return a description of a goal, with one line per constraint and per request."""
     wishes = [
         f"- {slot}: you do not mind" if value == DONTCARE else f"- {slot}: {value}"
         for slot, value, _ in goal.constraints
@@ -483,10 +483,10 @@ KNOWN = f"{AGENDA}, openai:MODEL, or package.module:Name, file.py:Name"
 
 
 class RunUsers:
-    """The users of all dialogues of a run, by their name.
+    """The users of all dialogues of a run, selected by name.
 
-    `options` are those of a model. `trusts` says whether they are nobody's own code, `waits`
-    whether a server is asked. Raises `UsageError` for an unknown name, `MwzevalError` for a prompt.
+    `options` configure a model. `trusts` is True unless the users are custom code; `waits` is True
+    if a server is asked. Raises `UsageError` for an unknown name, `MwzevalError` for a prompt.
     """
 
     def __init__(self, name: str, options: ModelOptions) -> None:
@@ -500,13 +500,13 @@ class RunUsers:
             raise UsageError(f'unknown user "{shorten(name)}"{hint} ({KNOWN})')
 
     def about(self, task: Task) -> Mapping[str, Any]:
-        """Return what the header of a run says of them."""
+        """Return information about the users for the header of a run."""
         if self._model is not None:
             return self._model.about
         return {"spec": task.user_model if self._name == AGENDA else self._name}
 
     def begin(self) -> None:
-        """Import them, or be ready to ask the model. Raises `MwzevalError` when that fails."""
+        """Import custom users, or open the connection to the model. Raises `MwzevalError`."""
         if self._model is not None:
             self._model.begin()
             self._make = self._model.user
@@ -514,9 +514,9 @@ class RunUsers:
             self._make = own_users(self._name)
 
     def check(self, state: UserState, task: Task, planned: Planned) -> None:
-        """Make the own user of a dialogue that is not held. Raises `UsageError` if that fails.
+        """Create a custom user without starting a dialogue. Raises `UsageError` if this fails.
 
-        What is missing for one is missing for all: a file of what was learned, say.
+        The check finds errors that affect all dialogues, such as a missing file of learned weights.
         """
         make = None if self.trusts else self.maker(task, planned, Record())
         if make is not None:
@@ -524,14 +524,14 @@ class RunUsers:
                 make(state)
 
     def stop(self) -> None:
-        """End all requests."""
+        """Cancel all requests."""
         if self._model is not None:
             self._model.stop()
 
     def maker(
         self, task: Task, planned: Planned, record: Record
     ) -> Callable[[UserState], User] | None:
-        """Return what makes the user of a dialogue, None for the simulated one."""
+        """Return the function that creates the user of a dialogue, None for the simulated user."""
         make = self._make
         if make is None:
             return None

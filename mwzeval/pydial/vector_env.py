@@ -1,4 +1,4 @@
-"""Many dialogues at once behind Gymnasium's vector API. Gymnasium is imported when one is made."""
+"""Vector environments for Gymnasium. Gymnasium is imported when an environment is created."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def make_vector_environment(
     strict_masks: bool = False,
     confusion_seed: int = 0,
 ) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
-    """Return `num_envs` environments of a task in one, at the level of summary actions.
+    """Return a vector environment with `num_envs` dialogues of a task; actions are summary actions.
 
-    They are simulated together, by compiled code. The i-th plays the very
-    dialogues of a single environment that is reset with the i-th seed (`seed + i` for a number).
-    `autoreset_mode` is one of Gymnasium's: NEXT_STEP (a dialogue that ended is followed by a new
-    one at the next step, whose action is not looked at), SAME_STEP (`info["final_obs"]` and
-    `info["final_info"]` have the end) or DISABLED (`reset` with `options["reset_mask"]` begins new
-    ones). `info["action_mask"]` and `action_masks()` have shape (environments, actions). All other
-    arguments are those of `make_environment`.
+    Compiled code simulates all dialogues together. The i-th environment plays the same dialogues as
+    a single environment that is reset with the i-th seed (`seed + i` if `seed` is a number).
+    `autoreset_mode` is a mode of Gymnasium: with NEXT_STEP, the step after the end of a dialogue
+    starts a new one and ignores its action; with SAME_STEP, the step that ends a dialogue starts a
+    new one (`info["final_obs"]` and `info["final_info"]` describe the end); with DISABLED, `reset`
+    with `options["reset_mask"]` starts new ones. `info["action_mask"]` and `action_masks()` have
+    shape (environments, actions). All other arguments are those of `make_environment`.
 
-    Raises `UsageError` when `num_envs` is below 1 or `autoreset_mode` is none, `DependencyError`
-    without Gymnasium or numba, and what `make_environment` raises: `RenderModeError`, `DataError`
-    and `InputError`.
+    Raises `UsageError` if `num_envs` is below 1 or `autoreset_mode` is unknown, `DependencyError`
+    without Gymnasium or numba, and the errors of `make_environment`: `RenderModeError`,
+    `DataError` and `InputError`.
     """
     require_gymnasium()
     check_render_mode(render_mode, [ANSI])
@@ -95,7 +95,7 @@ def vector_class() -> Any:
     from gymnasium.vector.utils import batch_space
 
     class DialogueVectorEnvironment(VectorEnv[Vector, Any, NDArray[Any]]):
-        """Dialogues side by side; see `make_vector_environment`."""
+        """Parallel dialogues; see `make_vector_environment`."""
 
         def __init__(
             self,
@@ -138,7 +138,7 @@ def vector_class() -> Any:
         def step(
             self, actions: Any
         ) -> tuple[Vector, NDArray[Any], NDArray[Any], NDArray[Any], Info]:
-            """Take a step in each environment; in none if an action is wrong (`UsageError`)."""
+            """Take a step in each environment. Raises `UsageError` for an invalid action."""
             batch, number = self.batch, self.num_envs
             over = batch.flags("ended")
             if over.any() and (self.autoreset_mode == AutoresetMode.DISABLED or not self._begun):
@@ -156,22 +156,22 @@ def vector_class() -> Any:
             return batch.vectors, rewards, ended, np.zeros(number, dtype=np.bool_), info
 
         def action_masks(self) -> NDArray[np.bool_]:
-            """Return which actions are allowed now, shape (environments, actions)."""
+            """Return a mask of the allowed actions, shape (environments, actions)."""
             masks: NDArray[np.bool_] = self.batch.masks.copy()
             return masks
 
         def get_action_meanings(self) -> list[str]:
-            """Return the names of the summary actions, in the order of their numbers."""
+            """Return the names of the summary actions; the index in the list is the action."""
             return list(self.batch.process.actions)
 
         def render(self) -> tuple[str, ...] | None:
-            """Return the current exchanges as texts, in render mode "ansi"."""
+            """Return the current turns as texts in render mode "ansi", None otherwise."""
             if not self.render_mode:
                 return None
             return tuple(self.batch.view(place).text() for place in range(self.num_envs))
 
         def _checked(self, actions: Any, over: Mask) -> NDArray[np.int64]:
-            """Return actions that may be taken. Raises `UsageError` for others."""
+            """Return the actions as an array. Raises `UsageError` for an invalid action."""
             number, process = self.num_envs, self.batch.process
             if not hasattr(actions, "__len__") or len(actions) != number:
                 given = shorten(repr(actions))
@@ -192,7 +192,7 @@ def vector_class() -> Any:
             return checked
 
         def _info(self, shown: Mask) -> Info:
-            """Return what is known next to vectors, and (`_key`) in which environments."""
+            """Return the info of all environments; the mask `shown` becomes the `_key` entries."""
             batch = self.batch
             info: Info = {
                 "exchange": np.where(shown, batch.dialogues["exchange"], 0),
@@ -204,7 +204,7 @@ def vector_class() -> Any:
             return info | {f"_{key}": shown.copy() for key in info}
 
         def _final(self, last: Vector, final: Info, ended: Mask) -> Info:
-            """Return what is known of new dialogues, with the ends of those before them."""
+            """Return the info of new dialogues, with `final_…` entries for ended dialogues."""
             info = self._info(np.ones(self.num_envs, dtype=np.bool_))
             observations = np.full(self.num_envs, None, dtype=object)
             for place in np.flatnonzero(ended):
@@ -226,7 +226,7 @@ def vector_class() -> Any:
 
 
 def _reset_mask(options: dict[str, Any] | None, number: int) -> Mask:
-    """Return which environments are to be reset. Raises `UsageError` for what is no mask."""
+    """Return the reset mask, by default all True. Raises `UsageError` for an invalid mask."""
     check_options(options, RESET_MASK)
     if not options:
         return np.ones(number, dtype=np.bool_)
@@ -239,7 +239,7 @@ def _reset_mask(options: dict[str, Any] | None, number: int) -> Mask:
 
 
 def _seeds_of(seed: Any, number: int) -> list[int | None]:
-    """Return a seed for each environment, None where none is given. Raises `UsageError`."""
+    """Return a seed for each environment, None without a seed. Raises `UsageError`."""
     if is_whole(seed, 0):
         return [int(seed) + index for index in range(number)]
     seeds = [None] * number if seed is None else seed
