@@ -4,9 +4,10 @@ NAME = "crosswoz"
 TITLE = "CrossWOZ"
 
 SCORING_REVISION = 3
-"""Raised whenever the same input gets another number; part of every signature of the benchmark."""
+"""This number increases whenever the score of an unchanged input changes. Every signature contains
+it."""
 
 META = "_meta"
-"""The key of what a file says of itself."""
+"""The key of a file's header."""
 LEARNED_FROM = "learned_from"
-"""The key, in it, of the folds that a model has seen in training."""
+"""The key, in the header, of the folds on which a model was trained."""

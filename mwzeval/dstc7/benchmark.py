@@ -31,7 +31,7 @@ from mwzeval.scores.sheets import Document
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add where the right answers are, and the options of scoring."""
+    """Add the options for gold data and for scoring."""
     gold = parser.add_argument_group(
         "right answers",
         f"default: the official names in --data or {DATA_VARIABLE}, else the embedded sample",
@@ -85,7 +85,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 class SubmissionScorer(FileScorer):
-    """Scores submissions to one track, or to the track that each file's name says."""
+    """Scores submissions to one track, or to the track in the name of each file."""
 
     def __init__(self, arguments: Namespace) -> None:
         self._arguments = arguments
@@ -100,18 +100,18 @@ class SubmissionScorer(FileScorer):
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations have, and what each means."""
+        """The failure reasons of explanations and their meanings."""
         return MEANINGS
 
     def score(self, file: str, *, progress: bool = False) -> ScoredSubmission:
-        """Return a submission scored. Raises `InputError`, `DataError`, `UsageError`."""
+        """Return a scored submission. Raises `InputError`, `DataError`, `UsageError`."""
         track = track_from(self._track, file)
         return evaluate(file, self._gold(track), track, self._options)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return every problem of a submission and its gold data.
+        """Return all problems of a submission and its gold data.
 
-        Raises `UsageError` for a pool without targets.
+        Raises `UsageError` if a pool is given without targets.
         """
         track = track_from(self._track, file)
         return validate(file, self._gold(track), track, self._options)
@@ -133,7 +133,7 @@ class SubmissionScorer(FileScorer):
 def published(entry: ScoredSystem | None, arguments: Namespace) -> Document:
     """Return the published results of a track, or of all tracks.
 
-    Raises `UsageError` for a system that was scored on other data.
+    Raises `UsageError` if the system was scored on other data.
     """
     if entry is not None and entry.meta.get("note"):
         raise UsageError(f"published results are on other data. {entry.meta['note']}")

@@ -1,4 +1,4 @@
-"""Whether a submission, its targets and its dialogue file fit each other and their track."""
+"""Checks that a submission, its targets, its dialogue file and its track agree."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mwzeval.errors import shorten
 from mwzeval.scores.findings import Findings
 
 SUM_TOLERANCE = 0.01
-"""So far from 1 the sum of rounded probabilities may be."""
+"""The largest accepted difference between 1 and the sum of rounded probabilities."""
 
 
 class DialogueChecks:
-    """Looks at one example after the other and reports at the end, each finding once."""
+    """Checks examples one by one and reports each kind of problem once at the end."""
 
     def __init__(self, track: Track) -> None:
         self._track = track
@@ -26,7 +26,7 @@ class DialogueChecks:
         self._answers = 0
 
     def add(self, example: Example, answers: Sequence[str]) -> None:
-        """Look at an example, whose correct candidates are `answers` as far as known."""
+        """Check an example; `answers` are the ids of its correct candidates, if known."""
         name, track = example.example_id, self._track
         if example.scenario is not None and example.scenario not in track.scenarios:
             message = f"the file belongs to subtask {example.scenario}, not to {track.name}"
@@ -43,7 +43,7 @@ class DialogueChecks:
             self._lacking += [(name, answer) for answer in answers if answer not in offered]
 
     def report(self, findings: Findings) -> None:
-        """Note what was found."""
+        """Add the problems to `findings`."""
         for key in ("scenario", "messages-so-far"):
             if key in self._first:
                 name, message = self._first[key]
@@ -54,7 +54,7 @@ class DialogueChecks:
 def _report_lacking(
     findings: Findings, lacking: list[tuple[str, str]], answers: int, where: str
 ) -> None:
-    """Warn about correct answers that nobody can choose, with the first of them."""
+    """Warn about correct answers that are not among the candidates, with the first one."""
     if lacking:
         name, identity = lacking[0]
         message = (
@@ -65,7 +65,7 @@ def _report_lacking(
 
 
 def check_file_name(file: str, track: Track, findings: Findings) -> None:
-    """Warn when a submission is not called as it should be."""
+    """Warn if a submission does not have its official name."""
     named = track_of_file(file)
     if named is None:
         message = f"the official name of a submission for {track.name} is {track.file_name}"
@@ -78,7 +78,10 @@ def check_file_name(file: str, track: Track, findings: Findings) -> None:
 def check_examples(
     submission: Submission, targets: Targets, findings: Findings, *, is_sample: bool = False
 ) -> None:
-    """Report examples that one of both lacks; `is_sample` when nobody named the targets."""
+    """Report examples that only the submission or only the targets have.
+
+    `is_sample` is true if no targets were named and those of the embedded sample are used.
+    """
     if submission and targets and not submission.keys() & targets.keys():
         where = "embedded sample's targets" if is_sample else "targets"
         advice = (
@@ -101,7 +104,7 @@ def check_examples(
 def check_targets(
     targets: Targets, track: Track, pool: Collection[str] | None, findings: Findings
 ) -> None:
-    """Report targets that the track cannot have, or that its pool does not hold."""
+    """Report targets that the track does not allow, or that are not in the pool."""
     for example, correct in targets.items():
         if NONE in correct and not track.has_none:
             message = f"NONE is an answer in subtask 4 only, not in {track.name}"
@@ -120,7 +123,7 @@ def check_ranking(
     options: Options,
     findings: Findings,
 ) -> None:
-    """Report what is wrong with a ranking; `candidates` is None where they are not known."""
+    """Report the problems of a ranking; `candidates` is None if they are not known."""
     error, doubt, warning = (
         partial(of, example=example) for of in (findings.error, findings.doubt, findings.warning)
     )
@@ -188,7 +191,9 @@ def check_ranking(
 def _lengths(
     ids: Collection[str], candidates: Collection[str] | None, track: Track
 ) -> tuple[int, int]:
-    """Return how many candidates a ranking has: of a pool the best hundred, of a list all."""
+    """Return the least and the largest length of a ranking: the best 100 of a pool, all of a
+    list.
+    """
     listed = RANKED if candidates is None else len(candidates)
     with_none = track.has_none and NONE in ids
     if track.has_pool:

@@ -1,8 +1,8 @@
-"""The files of the track: dialogues, the pool of subtask 2, and targets.
+"""The files of the track: dialogues, the candidate pool of subtask 2, and targets.
 
-A dialogue file has examples with a context, the candidates to choose from, and what is right. In
-subtask 2 the candidates of all examples are in one file of their own, the pool. Targets say which
-candidates are right in examples whose dialogue file does not.
+Each example of a dialogue file has a context, the candidates and, except in the test set, the
+correct candidates. In subtask 2, all examples share the candidates in a separate file, the pool.
+Targets list the correct candidates of examples whose dialogue file does not have them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KEYS = frozenset({ID, MESSAGES, CANDIDATES, ANSWERS, "data-split", "profile", "s
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An utterance as the file has it; `extra` has the keys that nothing here knows."""
+    """An utterance as in the file; `extra` has the unknown keys."""
 
     speaker: str
     utterance: str
@@ -36,7 +36,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An utterance that may come next; `candidate_id` is canonical, `raw_id` as in the file."""
+    """A candidate for the next utterance; `candidate_id` is canonical, `raw_id` as in the file."""
 
     candidate_id: str
     utterance: str
@@ -45,11 +45,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One decision: the messages so far, oldest first, and what may come next.
+    """An example: the messages of the context, oldest first, and the candidates.
 
-    `candidates` is empty where they come from a pool (subtask 2). `correct` is None where the file
-    does not say it (test), empty where none of the candidates is right (subtask 4). `scenario` is
-    the subtask that the file names, `profile` the student's (Advising) as the file has it.
+    `candidates` is empty if they are in a pool (subtask 2). `correct` is None if the file does not
+    have the answers (test set), and empty if no candidate is correct (subtask 4). `scenario` is the
+    subtask in the file; `profile` is the student's profile (Advising) as in the file.
     """
 
     example_id: str
@@ -63,15 +63,15 @@ class Example:
 
     @property
     def context(self) -> str:
-        """All messages so far, oldest first, with blanks between."""
+        """All messages of the context, oldest first, joined by blanks."""
         return " ".join(message.utterance for message in self.messages)
 
 
 def read_examples(path: str | Path) -> tuple[Example, ...]:
-    """Return all examples of a dialogue file (also `.gz`, `.xz`, `.zst`, `-`), in its order.
+    """Return all examples of a dialogue file (also `.gz`, `.xz`, `.zst`, `-`), in file order.
 
-    Needs some three times as much memory as the file has. Raises `InputError` with the first
-    problem of each example.
+    This needs about three times as much memory as the size of the file. Raises `InputError` with
+    the first problem of each example.
     """
     findings = Findings(file=str(path))
     examples = tuple(stream_examples(path, findings))
@@ -80,10 +80,11 @@ def read_examples(path: str | Path) -> tuple[Example, ...]:
 
 
 def stream_examples(path: str | Path, findings: Findings | None = None) -> Iterator[Example]:
-    """Yield the examples of a dialogue file without holding more than a few in memory.
+    """Yield the examples of a dialogue file; only a few are in memory at a time.
 
-    Problems go to `findings`, and examples that have one are left out; without `findings`,
-    `InputError` is raised at the first one. Broken JSON raises `InputError` with line and column.
+    Examples with a problem are left out, and the problems are added to `findings`. Without
+    `findings`, the first problem raises `InputError`. Invalid JSON raises `InputError` with line
+    and column.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     seen: set[str] = set()
@@ -106,7 +107,7 @@ def stream_examples(path: str | Path, findings: Findings | None = None) -> Itera
 
 
 class _Malformed(Exception):  # noqa: N818
-    """An example cannot be used: kind, message and perhaps key of the problem."""
+    """An example cannot be used; the arguments are kind, message and optionally key."""
 
 
 def _expect(value: Any, kind: type, what: str, key: str | None = None) -> None:
@@ -172,7 +173,7 @@ def _text(raw: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _candidates(raw: Mapping[str, Any], key: str) -> tuple[tuple[Candidate, ...], dict[str, str]]:
-    """Return the candidates under a key, none where it is absent, and which of them are repeats."""
+    """Return the candidates under a key (none if it is missing), and the repeated ones."""
     listed = [] if raw.get(key) is None else raw[key]
     _expect(listed, list, "expected a list of candidates", key)
     candidates: list[Candidate] = []
@@ -207,9 +208,10 @@ def _repeat(first: int | str, second: int | str) -> str:
 def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str, str]:
     """Return canonical candidate id → utterance, in the order of the file.
 
-    The file is UTF-8, `candidate-id<TAB>utterance` per line, without header and quoting; later
-    tabs belong to the utterance. Lines without two columns and repeated ids are errors, another
-    size than 120,000 is a warning. With `findings` all go there, else errors raise `InputError`.
+    The file is UTF-8 with lines `candidate-id<TAB>utterance`, without header and quoting; further
+    tabs are part of the utterance. Lines without two columns and repeated ids are errors; a size
+    other than 120,000 is a warning. Problems are added to `findings`; without it, errors raise
+    `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     pool: dict[str, str] = {}
@@ -235,17 +237,17 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
 
 
 Targets = Mapping[str, tuple[str, ...]]
-"""Canonical example id → canonical ids of its correct candidates, in the order of the file."""
+"""Canonical example id → canonical ids of the correct candidates, in file order."""
 
 
 def read_targets(
     path: str | Path, findings: Findings | None = None, *, repeats: bool = False
 ) -> Targets:
-    """Return the targets of a file, `example-id<TAB>id[,id...]` and perhaps further columns.
+    """Return the targets of a file with lines `example-id<TAB>id[,id...]`.
 
-    Columns behind the second are ignored. `NONE`, in any case, says that no candidate is correct.
-    An id given twice is kept once, unless `repeats` are wanted. With `findings` problems go there,
-    else errors raise `InputError`.
+    Further columns are ignored. `NONE`, in upper or lower case, means that no candidate is correct.
+    A repeated id is removed unless `repeats` is set. Problems are added to `findings`; without it,
+    errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     try:
@@ -261,9 +263,9 @@ def read_targets(
 
 
 def parse_targets(text: str, findings: Findings, *, repeats: bool = False) -> Targets:
-    """Return the targets in a text; problems go to `findings`.
+    """Return the targets in a text, and add problems to `findings`.
 
-    Of an example that comes twice the last line is kept.
+    If an example occurs twice, the last line counts.
     """
     targets: dict[str, tuple[str, ...]] = {}
     for number, line in lines_of(text.removeprefix("\ufeff")):
@@ -293,14 +295,14 @@ def parse_targets(text: str, findings: Findings, *, repeats: bool = False) -> Ta
 
 
 def write_targets(targets: Targets) -> str:
-    """Return the text of a file of targets."""
+    """Return targets as the text of a targets file."""
     return "".join(f"{example}\t{','.join(correct)}\n" for example, correct in targets.items())
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, line) of the lines that are not blank.
+    """Yield the number (from 1) and the text of each line that is not blank.
 
-    Only LF and CRLF end a line: an utterance may hold U+2028 and other separators.
+    Only LF and CRLF end a line, because an utterance may contain U+2028 and other separators.
     """
     for number, line in enumerate(text.split("\n"), start=1):
         line = line.removesuffix("\r")

@@ -1,4 +1,4 @@
-"""A submission in, a report out: what the command line runs and what scripts import."""
+"""Scores submissions: the functions that the command line runs and that scripts import."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ALIASES = {"recall10": "recall@10", "recall1": "recall@1"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredSubmission(ScoredFile):
-    """A submission that has been scored: its rows, the measures over these, and warnings."""
+    """A scored submission: its rows, its measures, and the warnings."""
 
     loaded: Loaded
     scored_table: ScoredTable
@@ -77,7 +77,7 @@ class ScoredSubmission(ScoredFile):
         )
 
     def explain(self, unit: str) -> Explanation:
-        """Return what became of an example. Raises `UsageError` for an unknown one."""
+        """Return the explanation of an example. Raises `UsageError` for an unknown example."""
         return explain(self.loaded, unit)
 
 
@@ -89,9 +89,9 @@ def evaluate(
 ) -> ScoredSubmission:
     """Return the scores of a submission (a file, `-`, or a zip with officially named files).
 
-    `track` is a `Track` or its name (`dstc7-ubuntu-1`); without it, the file's official name says
-    it. Raises `UsageError` when it does not, `InputError` with every problem when the submission
-    or its gold data cannot be scored under these `options`.
+    `track` is a `Track` or its name (`dstc7-ubuntu-1`); by default, it follows from the official
+    file name. Raises `UsageError` if the track is unknown, `InputError` with all problems if the
+    submission or its gold data cannot be scored under these `options`.
     """
     with no_garbage_collection():
         loaded, findings = _load(submission, gold, track, options)
@@ -106,9 +106,9 @@ def validate(
     track: Track | str | None = None,
     options: Options | None = None,
 ) -> list[Problem]:
-    """Return every problem of a submission and its gold data, errors first, instead of raising.
+    """Return all problems of a submission and its gold data, errors first, instead of raising.
 
-    The list is what `evaluate` would find. Raises `UsageError` like it.
+    Raises `UsageError` like `evaluate`.
     """
     with no_garbage_collection():
         return _load(submission, gold, track, options)[1].problems
@@ -125,7 +125,7 @@ def _load(
 
 
 def score(loaded: Loaded, warnings: Sequence[Problem] = ()) -> ScoredSubmission:
-    """Return the scores of a submission that has been loaded."""
+    """Return the scores of a loaded submission."""
     table = rows(loaded.submission, loaded.targets, loaded.options, has_none=loaded.track.has_none)
     several = any(len(set(correct)) > 1 for correct in loaded.targets.values())
     of_table = scored_table(
@@ -137,11 +137,11 @@ def score(loaded: Loaded, warnings: Sequence[Problem] = ()) -> ScoredSubmission:
 def plain_metrics(
     evaluated: ScoredSubmission, scores: Iterable[Score] | None = None
 ) -> dict[str, Any]:
-    """Return the scores in their plain shape, unrounded, 0 to 1.
+    """Return the unrounded scores (0 to 1) as plain values.
 
-    Keys `ranking` (`recall` and `set_recall` by cut-off, `mrr`, `map`, `final`), `answerable` (the
-    same without examples whose answer is NONE, None outside subtask 4), `none` (`precision`,
-    `recall`, `f1`) and `fscore`; None for what was not scored.
+    The keys are `ranking` (`recall` and `set_recall` by cut-off, `mrr`, `map`, `final`),
+    `answerable` (the same for examples with a correct candidate; None outside subtask 4), `none`
+    (`precision`, `recall`, `f1`) and `fscore`. A value is None if it was not scored.
     """
     table = evaluated.scored_table.table
     scores = evaluated.scored_table.scores() if scores is None else scores
@@ -173,9 +173,10 @@ def plain_metrics(
 
 
 def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:
-    """Return the plain mean of the final scores of several submissions, and what it covers.
+    """Return the mean of the final scores of several submissions, and the tracks that it covers.
 
-    How the track combined subtasks is not known; this is ours. Raises `ValueError` for nothing.
+    The track's own way of combining subtasks is not known; this mean is ours. Raises `ValueError`
+    if there are no submissions.
     """
     if not evaluated:
         raise ValueError("a mean needs at least one submission")

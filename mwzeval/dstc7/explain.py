@@ -1,6 +1,4 @@
-"""An example as people look at it: its context, what is ranked above the right answer, and why that
-lost a hit.
-"""
+"""Explanations of examples: the context, the highest candidates, and why a hit was missed."""
 
 from __future__ import annotations
 
@@ -12,10 +10,10 @@ from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utte
 from mwzeval.scores.score import WHOLE
 
 EXPLAINED = (1, 10)
-"""The cut-offs whose hits are outcomes of an example."""
+"""The cut-offs of the hits that are the outcomes of an example."""
 
 SHOWN = 10
-"""How many candidates of a ranking are shown, besides the right ones."""
+"""How many candidates of a ranking are shown, in addition to the correct ones."""
 
 MEANINGS = {
     "ranked-below": "The right candidate is not ranked first, or not among the first ten.",
@@ -27,17 +25,17 @@ MEANINGS = {
     "empty-ranking": "The ranking is empty.",
     "not-submitted": "The example is not in the submission.",
 }
-"""Why a hit was lost; behind `ranked-below` and `none-below` stands where the right answer is. The
-same is in docs/dstc7.md."""
+"""The reasons why a hit was missed, as in docs/dstc7.md. The rank of the correct candidate follows
+`ranked-below` and `none-below`."""
 
 RIGHT, SELECTED = "right", "selected"
-"""Marks of a candidate: it is correct; the F-score counts it as selected."""
+"""Labels of a candidate: it is correct; it is selected for the F-score."""
 
 
 def explain(loaded: Loaded, example: str) -> Explanation:
-    """Return what became of an example of the targets, and why it was lost if it was.
+    """Return the explanation of an example: its outcomes, and the reason if a hit was missed.
 
-    Its turns are the messages of the context, then one with the ranked candidates. Raises
+    The turns are the messages of the context, followed by a turn with the ranked candidates. Raises
     `UsageError` for an example without targets.
     """
     if example not in loaded.targets:
@@ -83,7 +81,7 @@ def explain(loaded: Loaded, example: str) -> Explanation:
             ranked.append(Fact(str(place), f"{identity}{sure}: {text(identity)}", mark))
 
     def why() -> tuple[str, str]:
-        """Return the kind of loss, and a sentence."""
+        """Return the failure reason and a sentence."""
         if example not in loaded.submission:
             return "not-submitted", "the example is not in the submission"
         if not ids:
@@ -123,7 +121,7 @@ def explain(loaded: Loaded, example: str) -> Explanation:
 
 
 def _span(rank: int) -> str:
-    """Return between which cut-offs a rank lies: `2`, `3-5`, `6-10`, …, `over-100`."""
+    """Return the range of cut-offs around a rank: `2`, `3-5`, `6-10`, …, `over-100`."""
     low = 1
     for high in CUTOFFS:
         if rank <= high:

@@ -1,4 +1,4 @@
-"""The items of a JSON array, one after the other, from a file of any size."""
+"""Reads the items of a JSON array one by one, from a file of any size."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from mwzeval.errors import InputError, Problem
 from mwzeval.files.reading import part_limit, pieces, too_large
 
 REFILL = 2**20
-"""Characters that are read at a time, at least."""
+"""The minimum number of characters that are read at a time."""
 LONGEST_TOKEN = 16
-"""An error so close to the end of what has been read may be that of a token that is cut off."""
+"""The maximum length of a token. An error closer to the end of the buffer may be caused by a token
+that is cut off."""
 
 _BLANKS = re.compile("[ \t\r\n]*")
 _decode = json.JSONDecoder().raw_decode
 
 
 def items_of(path: str | Path) -> Iterator[Any]:
-    """Yield each item of the array that a JSON file holds, with little more than one in memory.
+    """Yield the items of the array in a JSON file; about one item is in memory at a time.
 
-    Raises `InputError` with line and column when it is not JSON (only once what stands before has
-    been yielded), not an array, empty, not UTF-8 or cannot be read; also for an item that is too
-    large or nested too deeply for memory.
+    Raises `InputError`, with line and column, if the file is not JSON (after the items before the
+    error were yielded), not an array, empty, not UTF-8 or not readable, or if an item is too large
+    or nested too deeply for memory.
     """
     text = _Text(path)
     first = text.next_character()
@@ -52,7 +53,7 @@ def items_of(path: str | Path) -> Iterator[Any]:
 
 
 class _Text:
-    """The part of a file that has been read and not yet parsed, from `at` on."""
+    """The part of a file that has been read but not parsed; it begins at `at`."""
 
     def __init__(self, path: str | Path) -> None:
         self._name = str(path)
@@ -63,7 +64,7 @@ class _Text:
         self.at = 0
 
     def next_character(self) -> str:
-        """Return the next character that is no blank without parsing it; empty at the end."""
+        """Return the next character that is not blank, without consuming it; "" at the end."""
         while True:
             blanks = _BLANKS.match(self._text, self.at)
             self.at = blanks.end() if blanks else self.at
@@ -71,7 +72,7 @@ class _Text:
                 return self._text[self.at : self.at + 1]
 
     def item(self, what: str) -> Any:
-        """Return the value that comes next."""
+        """Return the next value."""
         most = part_limit()
         self.next_character()
         while True:
@@ -88,7 +89,7 @@ class _Text:
             except ValueError:  # an integer of more digits than Python converts
                 raise self.not_json(self.at, f"{what} has a number of too many digits") from None
             else:
-                # A number at the end of the text may be cut off, also within its fraction.
+                # A number at the end of the text may be incomplete, also within its fraction.
                 rest = self._text[end : end + LONGEST_TOKEN]
                 is_cut = not rest or (rest[0] in ".eE" and len(rest) < LONGEST_TOKEN)
                 length = end - self.at
@@ -99,7 +100,7 @@ class _Text:
                 raise too_large(self._name, what, most)
 
     def _refill(self) -> bool:
-        """Read as much again as is left, and drop what was parsed; return whether there is more."""
+        """Drop the parsed text, double the rest from the file; return whether there was more."""
         self._line, self._column = self._place(self.at)
         parts = [self._text[self.at :]]
         self.at = 0
@@ -127,7 +128,7 @@ class _Text:
         return self._line + self._text.count("\n", 0, at), at - newline
 
     def not_json(self, at: int, detail: str) -> InputError:
-        """Return the error of a place in the text."""
+        """Return the error for a position in the text."""
         return self._problem("line {}, column {}: {}".format(*self._place(at), detail))
 
     def _problem(self, message: str) -> InputError:

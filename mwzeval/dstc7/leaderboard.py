@@ -1,4 +1,4 @@
-"""Published results of a track, and where a submission that was scored here stands among them."""
+"""Published results of a track, and the position of a submission among them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from mwzeval.scores.sheets import Document
 FIGURES = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@50", "mrr", "final")
 LABELS = {"mrr": "MRR", "final": "Final"}
 RANKED_BY = "recall@10"
-"""The one figure that nearly all sources have; the final score is shown where it is known."""
+"""The score that nearly all sources report; the final score is also shown where it is known."""
 CHANCE = "random ranking (expected)"
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All tables, the sources by their short names, and what to mind about them.
+    """All tables, the sources by their short names, and notes.
 
-    A table is of one test set (`case` of Advising) or of dev; figures are 0 to 1.
+    A table is about one test set (a `case` for Advising) or about dev. Scores are between 0 and 1.
     """
 
     sources: Mapping[str, str]
@@ -41,9 +41,9 @@ class Results:
 
 
 def read_results(path: Path | None = None) -> Results:
-    """Return the published results of a file, by default the embedded ones.
+    """Return the published results in a file (default: the embedded file).
 
-    Raises `DataError` when it cannot be read or is not such a file.
+    Raises `DataError` if it cannot be read or does not have the expected form.
     """
     return read_published(path or embedded("leaderboards", "dstc7.json"), _results)
 
@@ -71,7 +71,7 @@ def _table(plain: Mapping[str, Any]) -> LeaderboardTable:
 
 
 def _chance(track: str) -> Iterator[LeaderboardRow]:
-    """Yield what a random ranking of a hundred with one right answer scores on average."""
+    """Yield the expected scores of a random ranking of 100 candidates, one of them correct."""
     if track.endswith(("-1", "-5")):
         hits = {f"recall@{k}": k / RANKED for k in (1, 2, 5, 10, 50)}
         mrr = sum(1 / place for place in range(1, RANKED + 1)) / RANKED
@@ -84,9 +84,9 @@ def _chance(track: str) -> Iterator[LeaderboardRow]:
 def tables_of(
     results: Results, track: Track, split: str | None = None
 ) -> tuple[LeaderboardTable, ...]:
-    """Return the tables of a track: of its test set if it says one, of a split if asked for.
+    """Return the tables of a track: of its test set if it names one, of a `split` if given.
 
-    Raises `UsageError` when nothing is published.
+    Raises `UsageError` if there are no published results.
     """
     found = tuple(
         table
@@ -103,10 +103,10 @@ def tables_of(
 def published_document(
     results: Results, tables: Sequence[LeaderboardTable], entry: ScoredSystem | None = None
 ) -> Document:
-    """Return tables as a document, with a submission in its place where it is of the same split.
+    """Return tables as a document; a submission is added to the table of its own split.
 
-    The submission's interval stands below it when its report has any. Raises `UsageError` when its
-    scores are not the official ones (the F-score, or figures as of 2018).
+    If the submission's report has an interval, it is shown below the table. Raises `UsageError` if
+    its scores are not the official ones (the F-score, or scores with `compat="2018"`).
     """
     if entry is not None:
         meta = entry.meta

@@ -1,6 +1,6 @@
-"""A submission and the gold data that it is scored with: found, read and checked together.
+"""Finds, reads and checks a submission together with its gold data.
 
-Gold data are files that the user names, those in a folder under their usual names, or the embedded
+Gold data are files that the user names, files with the usual names in a folder, or the embedded
 sample.
 """
 
@@ -33,11 +33,11 @@ SAMPLE_NOTE = "The sample's dialogues are invented: these are not scores on the 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """Where gold data are: targets, or a dialogue file that has the answers itself; or both.
+    """The locations of the gold data: targets, a dialogue file with answers, or both.
 
-    A dialogue file (and in subtask 2 the pool) lets candidates be checked, and texts be shown.
-    `is_sample` says that these are the embedded sample, which fits no other submission. Raises
-    `UsageError` when neither is named.
+    With a dialogue file (and the pool in subtask 2), candidates can be checked and texts can be
+    shown. `is_sample` is true for the embedded sample. Raises `UsageError` if neither file is
+    given.
     """
 
     targets: str | Path | None = None
@@ -55,11 +55,11 @@ class Gold:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A submission, and what it is scored with.
+    """A submission and its gold data.
 
-    `examples` has the context and candidates of each submitted example, and `pool` the candidates
-    of subtask 2, as far as files with these were named. `targets` keep their repeats when scoring
-    is to be as in 2018.
+    `examples` has the context and the candidates of each submitted example, and `pool` the
+    candidates of subtask 2, if these files were given. `targets` include repeated ids if scores are
+    computed as in 2018.
     """
 
     track: Track
@@ -73,7 +73,7 @@ class Loaded:
 
     @property
     def checksum(self) -> str:
-        """Eight hexadecimal digits that tell these targets from others, in whatever order."""
+        """A checksum of the targets that does not depend on their order: 8 hexadecimal digits."""
         lines = sorted(f"{name}\t{','.join(sorted(set(of)))}" for name, of in self.targets.items())
         return sha256("\n".join(lines).encode(errors="backslashreplace")).hexdigest()[:8]
 
@@ -81,12 +81,12 @@ class Loaded:
 def load(
     submission: str | Path, gold: Gold, track: Track, options: Options, findings: Findings
 ) -> Loaded | None:
-    """Return a submission that was read and checked; None when not all files could be read.
+    """Return the submission with its gold data, read and checked; None if a file cannot be read.
 
-    All problems go to `findings`, which also knows whether any of them prevents scoring.
+    All problems are added to `findings`, which also shows whether one prevents scoring.
     """
     notes = findings.of_file(str(submission))
-    # What is read from an archive has an official name in it.
+    # A file in an archive always has an official name.
     if str(submission) != STANDARD_INPUT and not is_zip(submission):
         check_file_name(str(submission), track, notes)
     repeats = options.compat is not None
@@ -131,7 +131,7 @@ def load(
 
 @dataclass(slots=True)
 class _Dialogues:
-    """What is taken of a dialogue file: submitted examples, their split, and all right answers."""
+    """The data from a dialogue file: submitted examples, their split, and all correct answers."""
 
     examples: dict[str, Example] = field(default_factory=dict)
     split: str | None = None
@@ -147,7 +147,7 @@ def _read_dialogues(
     *,
     repeats: bool,
 ) -> _Dialogues:
-    """Read and check a dialogue file; `targets` are those of another file, which come first."""
+    """Read and check a dialogue file; `targets` from another file take precedence."""
     dialogues, checks = _Dialogues(), DialogueChecks(track)
     for example in stream_examples(file, findings):
         name = example.example_id
@@ -168,13 +168,13 @@ def _read_dialogues(
 
 
 def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
-    """Return the gold data of a split in a folder, as far as they are there under usual names.
+    """Return the gold data of a split: the files in a folder that have the usual names.
 
-    These are, for subtask 1 of Ubuntu (5 uses the files of 1): `ubuntu_test_subtask_1.json`,
-    `ubuntu_responses_subtask_1.tsv` (of the test split), and `ubuntu_subtask_2_candidates.tsv` for
-    subtask 2; a test set of Advising has `_case1` or `_case2` before the ending. `.gz`, `.xz`
-    or `.zst` may follow. Raises `UsageError` for an unknown split, `DataError` when nothing is
-    there.
+    For subtask 1 of Ubuntu (subtask 5 uses the same files), the names are
+    `ubuntu_test_subtask_1.json` and `ubuntu_responses_subtask_1.tsv` (test split only); for subtask
+    2, `ubuntu_subtask_2_candidates.tsv` is the pool. The names of the test sets of Advising end
+    with `_case1` or `_case2` before the extension. `.gz`, `.xz` or `.zst` may follow. Raises
+    `UsageError` for an unknown split, `DataError` if there is no such file.
     """
     if split not in SPLITS:
         raise UsageError(f"a split must be one of {', '.join(SPLITS)}, not {split}")

@@ -1,12 +1,9 @@
-"""The scores of a submission: each example as a row, and scores as formulas of column sums, 0 to 1.
+"""The scores of a submission: a row for each example, and scores (0 to 1) of column sums.
 
-With `compat="2018"` rows are those of the organizers' script, with its faults, for old tables only:
-Recall@100 counts a hit at any place, also behind 100; average precision takes the place of an
-answer in the targets file for its place among those found, so it can exceed 1; ids that are
-repeated in a ranking take up places, and repeated targets count again.
-
-Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8;
-Voorhees, TREC-8 (reciprocal rank); IBM/dstc7-noesis, evaluations/metrics.py at aab03b8.
+With `compat="2018"`, rows reproduce the organizers' script with its errors, for comparison with old
+tables: Recall@100 counts a hit at any rank, also after 100; average precision uses the position of
+an answer in the targets file instead of its position among the answers found, so that it can exceed
+1; repeated ids in a ranking take up ranks, and repeated targets count again.
 """
 
 from __future__ import annotations
@@ -43,10 +40,10 @@ EXAMPLES = "examples"
 """The column that is 1 in every row."""
 
 ANSWERABLE = "answerable"
-"""The scope of scores over the examples that have a right candidate."""
+"""The scope of scores over the examples that have a correct candidate."""
 
 COVERAGE_TOLERANCE = 1e-9
-"""Decimals such as 0.3 + 0.3 + 0.3 are meant to reach 0.9, which in floats they do not."""
+"""The tolerance of sums of probabilities: 0.3 + 0.3 + 0.3 is smaller than 0.9 in floats."""
 
 NOTHING = Ranking((), ())
 
@@ -56,10 +53,10 @@ Columns = dict[str, NDArray[np.float64]]
 def rows(
     submission: Submission, targets: Targets, options: Options, *, has_none: bool = False
 ) -> Table:
-    """Return a row per target example, in the order of the targets, submitted or not.
+    """Return a row for each target example, in the order of the targets, submitted or not.
 
-    With `has_none` there are also columns about NONE, and about the answerable examples alone
-    with NONE taken out of the rankings.
+    With `has_none`, there are also columns about NONE, and columns about the answerable examples
+    after NONE is removed from the rankings.
     """
     rankings = [submission.get(example, NOTHING) for example in targets]
     correct = [ids if len(ids) == 1 else tuple(dict.fromkeys(ids)) for ids in targets.values()]
@@ -79,9 +76,9 @@ def rows(
 
 
 def ranked_ids(ranking: Ranking, options: Options) -> Sequence[str]:
-    """Return the ids in the order that ranks them, without repeats (the first one stays).
+    """Return the ids in ranking order, without repeats (the first occurrence remains).
 
-    Equal confidences keep the order of the list. As in 2018, repeats stay.
+    Ids with equal confidence are in list order. With `compat="2018"`, repeats remain.
     """
     ids = ranking.ids
     if options.order == "confidence":
@@ -104,9 +101,9 @@ def _first_places(ids: Sequence[str]) -> list[int]:
 def found_positions(ranking: Sequence[str], relevant: Sequence[str]) -> tuple[int, ...]:
     """Return the positions, from 1 and ascending, of the relevant ids that are in the ranking.
 
-    Of an id that is ranked again the first position counts.
+    If an id is repeated, its first position counts.
     """
-    # Some ten times as fast as looking at every place, as few ids are relevant.
+    # This is about ten times as fast as checking every position, because few ids are relevant.
     return tuple(sorted(ranking.index(item) + 1 for item in relevant if item in ranking))
 
 
@@ -115,9 +112,9 @@ def ranking_columns(
 ) -> Columns:
     """Return the columns of rankings; `relevant` has the correct ids of each, at least one.
 
-    Divided by `examples`, their sums are means: `hit@k` (is any relevant id among the first k?),
-    `set_recall@k` (which share of them is), `reciprocal_rank` (0 without a hit),
-    `average_precision` (what is not found adds 0).
+    The sums of the columns divided by `examples` are means: `hit@k` (whether a relevant id is among
+    the first k), `set_recall@k` (the share of relevant ids among the first k), `reciprocal_rank` (0
+    without a hit), `average_precision` (an id that is not found adds 0).
     """
     n = len(ranked)
     found = list(map(found_positions, ranked, relevant))
@@ -150,7 +147,7 @@ def _precision_of_2018(ids: Sequence[str], correct: Sequence[str]) -> float:
 
 
 def _none_columns(ranked: Sequence[Sequence[str]], correct: Sequence[Sequence[str]]) -> Columns:
-    """Return columns about the answer NONE, and rankings without it of the answerable examples."""
+    """Return columns about the answer NONE, and the rankings of answerable examples without it."""
     predicted = np.array([bool(ids) and ids[0] == NONE for ids in ranked], dtype=np.float64)
     gold = np.array([ids == (NONE,) for ids in correct], dtype=np.float64)
     without = [[i for i in ids if i != NONE] if NONE in ids else ids for ids in ranked]
@@ -164,7 +161,7 @@ def _none_columns(ranked: Sequence[Sequence[str]], correct: Sequence[Sequence[st
 
 
 class Selection(NamedTuple):
-    """How many ids were selected for an example, how many of these are right, and how many are."""
+    """The numbers of selected ids, of correct selected ids, and of correct ids of an example."""
 
     selected: int
     correct_selected: int
@@ -174,9 +171,10 @@ class Selection(NamedTuple):
 def select(
     ranking: Ranking, correct: Sequence[str], coverage: float
 ) -> tuple[tuple[str, ...], Selection]:
-    """Return the choices that cover so much of the probability, and their counts.
+    """Return the choices that cover the share `coverage` of the probability, and their counts.
 
-    Of more than ten choices the ten most probable ones are used, of repeated ones the first.
+    If there are more than ten choices, the ten most probable are used; if an id is repeated, the
+    first.
     """
     places = _first_places(ranking.ids)
     weights = [ranking.confidences[place] or 0.0 for place in places]
@@ -188,15 +186,15 @@ def select(
 
 
 def covering(weights: Sequence[float], coverage: float) -> list[int]:
-    """Return which entries are the most probable ones that together cover a share of all weight.
+    """Return the indices of the most probable entries that together cover a share of all weight.
 
-    They are the shortest prefix, once sorted by falling weight (equal ones stay in order), that
-    reaches `coverage`; entries of weight 0 never belong to it. The indices come in that order,
-    none when there is no weight.
+    They are the shortest prefix that reaches `coverage` after sorting by falling weight (equal
+    weights stay in order). Entries of weight 0 are never included. The indices are in sorted order;
+    the list is empty if all weights are 0.
     """
     try:
         total = fsum(weights)
-    except OverflowError:  # so large that only their proportions can be added
+    except OverflowError:  # weights so large that their sum overflows
         largest = max(weights)
         weights = [weight / largest for weight in weights]
         total = fsum(weights)
@@ -211,7 +209,7 @@ def covering(weights: Sequence[float], coverage: float) -> list[int]:
 
 
 def selection_columns(selections: Sequence[Selection]) -> Columns:
-    """Return counts for micro-averages, and the scores of each example for macro-averages."""
+    """Return the counts for micro-averages and the scores of each example for macro-averages."""
     counts = np.array(selections, dtype=np.float64).reshape(-1, len(Selection._fields)).T
     selected, right, correct = counts
     precision, recall = quotient(right, selected), quotient(right, correct)
@@ -227,10 +225,10 @@ def selection_columns(selections: Sequence[Selection]) -> Columns:
 def scored_table(
     table: Table, track: Track, options: Options, *, checksum: str, several: bool = False
 ) -> ScoredTable:
-    """Return rows with all their measures, in the order of a report.
+    """Return the rows with all measures, in the order of a report.
 
-    `checksum` is that of the targets; `several` says whether any example has more than one correct
-    answer, so that recall in the sense of sets is worth showing.
+    `checksum` is that of the targets. `several` is true if an example has more than one correct
+    answer; then the recall of sets is shown too.
     """
     choices: dict[str, object] = {"corpus": f"{track.name}@{checksum}"}
     if track.case is not None:
@@ -289,7 +287,7 @@ def _mean(column: str, examples: str, sums: Sums) -> NDArray[np.float64]:
 
 
 def _final(prefix: str, sums: Sums) -> NDArray[np.float64]:
-    """Return (MRR + Recall@10) / 2, by which the track named its winners."""
+    """Return (MRR + Recall@10) / 2, the score by which the track chose its winners."""
     both = sums[f"{prefix}reciprocal_rank"] + sums[f"{prefix}hit@{FINAL_CUTOFF}"]
     return both / (2 * sums[f"{prefix}{EXAMPLES}"])
 
@@ -301,7 +299,7 @@ def _fscore_measures(make: partial[Measure], coverage: float) -> Iterator[Measur
     yield make(f"fscore@{percent}", f"F-score@{percent}", of=f1)
     yield make("precision", "Precision", of=partial(ratio, right, selected))
     yield make("recall", "Recall", of=partial(ratio, right, correct))
-    # These are not the task description's.
+    # The task description does not define these.
     for name, label, of in (
         ("macro.precision", "Macro precision (ours)", partial(_mean, "precision", EXAMPLES)),
         ("macro.recall", "Macro recall (ours)", partial(_mean, "recall", EXAMPLES)),

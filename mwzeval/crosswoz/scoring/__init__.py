@@ -1,1 +1,1 @@
-"""The scores of every track, and what is shown next to them."""
+"""The scores of every track, and the baselines that are shown next to them."""

@@ -1,6 +1,7 @@
-"""Predictions that need no file: the gold data, a copy of what came before, systems that run here.
+"""Predictions of baselines: gold data, a copy of the previous turn, rule-based systems, templates.
 
-All are written as plain predictions files; the first two are always shown next to a system's.
+All can be written as plain predictions files. The scores of the first two are always shown next to
+those of a system.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ REFERENCES = {
     COPY_PREVIOUS: "copy of the previous turn",
     CEILING: "gold acts without values",
 }
-"""What is shown next to a system. `ceiling`, for policies alone: gold acts lose their values and
-get new ones from the query of the gold state, as a policy's do."""
+"""The baselines that are shown next to a system. `ceiling` (policies only): the values of the gold
+acts are replaced by those of the query of the gold state, as for the acts of a policy."""
 
 
 def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:
-    """Return the gold data of a dialogue as if they were predicted.
+    """Return the gold data of a dialogue as predictions.
 
-    `with_acts` says whether the system's acts are among them, or only its words.
+    With `with_acts`, they include the system's acts; otherwise they have only its words.
     """
     return tuple(
         Predicted(
@@ -66,11 +67,11 @@ def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predi
 def copied_exchanges(
     dialogue: Dialogue, *, with_acts: bool = True, own_states: bool = False
 ) -> tuple[Predicted, ...]:
-    """Return what the same side said and had a turn before, in gold, as if it were predicted.
+    """Return, as predictions, the gold data of the same side one turn earlier.
 
-    Before the first there is nothing: no acts, no words, nothing selected. The state is the gold
-    state from which the turn starts, or with `own_states` the copy's own before it, which never has
-    anything in it. `with_acts` says whether the system's acts are among them.
+    The first turn has no acts, words or selected names. The state is the gold state before the
+    turn. With `own_states` it is the previous state of the copy itself, which is always empty.
+    `with_acts` includes the system's acts.
     """
     nothing = Predicted(
         user_acts=(),
@@ -94,9 +95,10 @@ def copied_exchanges(
 def ceiling_exchanges(
     dialogue: Dialogue, *, vocabulary: Container[str] | None = None
 ) -> tuple[Predicted, ...]:
-    """Return the gold system acts of a dialogue without values, as if they were predicted.
+    """Return the gold system acts of a dialogue as predictions without values.
 
-    Acts that are not in the `vocabulary` are left out: no policy that has it can say them.
+    Acts that are not in the `vocabulary` are left out, because no policy with this vocabulary can
+    predict them.
     """
     turns = (delexicalized(exchange.system.acts) for exchange in dialogue.exchanges)
     return tuple(
@@ -106,11 +108,11 @@ def ceiling_exchanges(
 
 
 Exchanges = Callable[[Dialogue], Iterable[dict[str, Any]]]
-"""Returns what a predictions file has of each exchange of a dialogue, next to its number."""
+"""A function that returns the fields of each exchange of a dialogue, without its number."""
 
 
 def predictions_file(fold: Fold, track: str, exchanges: Exchanges, **meta: Any) -> dict[str, Any]:
-    """Return a plain predictions file for a fold, its header first."""
+    """Return a plain predictions file for a fold, with the header first."""
     header = {"dataset": NAME, "revision": fold.revision, "split": fold.name, "track": track}
     return {
         META: header | meta,
@@ -124,10 +126,10 @@ def predictions_file(fold: Fold, track: str, exchanges: Exchanges, **meta: Any) 
 def rule_tracker_file(
     fold: Fold, conditioning: str = GOLD_PREVIOUS_STATE, *, source_in_turn: bool = False
 ) -> dict[str, Any]:
-    """Return RuleDST's predictions from gold user acts, conditioned as the header says.
+    """Return RuleDST's predictions from gold user acts, with the conditioning of the header.
 
-    `gold_previous_state` sets the tracker back to the gold state before every turn, as the paper
-    does; `gold_acts` leaves it alone. `source_in_turn` is a variant (see `RuleTracker`).
+    `gold_previous_state`: as in the paper, the tracker starts every turn from the gold state before
+    it. `gold_acts`: it keeps its own state. `source_in_turn` is a variant (see `RuleTracker`).
     """
     resets = conditioning == GOLD_PREVIOUS_STATE
 
@@ -147,7 +149,7 @@ def rule_tracker_file(
 
 
 def simulator_file(fold: Fold, seed: int | str = 0) -> dict[str, Any]:
-    """Return the rule-based user's predictions, each turn from the gold state before it."""
+    """Return the rule-based user's predictions; each turn starts from the gold state before it."""
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
         rng = Rng(f"{seed}/{dialogue.name}")
@@ -168,9 +170,9 @@ def simulator_file(fold: Fold, seed: int | str = 0) -> dict[str, Any]:
 def generated_file(
     fold: Fold, nlg: Nlg, system: str, seed: int | str = 0, **meta: Any
 ) -> dict[str, Any]:
-    """Return what a generator says for the gold acts of both sides; silence where it has no words.
+    """Return a generator's texts for the gold acts of both sides; empty texts if it has no words.
 
-    `system` is its name. Each dialogue has random choices of its own, from the seed.
+    `system` is its name. The random choices of each dialogue depend on the seed and the dialogue.
     """
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
@@ -184,7 +186,7 @@ def generated_file(
 
 
 def gold_file(fold: Fold, track: str, keys: Sequence[str], **meta: Any) -> dict[str, Any]:
-    """Return the gold data of a fold as predictions with some fields, by their keys."""
+    """Return the gold data of a fold as predictions that have only the fields `keys`."""
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
         for plain in map(plain_exchange, gold_exchanges(dialogue)):
@@ -204,8 +206,9 @@ def baseline_file(
 ) -> dict[str, Any]:
     """Return the predictions of a baseline, one of `BASELINES`, for a fold.
 
-    `seed` is that of the simulator and of the choice among templates; `templates` is a place of
-    template files, and `mode` says which templates are used. Raises `DataError` for bad files.
+    `seed` is the seed of the simulator and of the choice among templates. `templates` is the
+    location of template files, and `mode` selects which templates are used. Raises `DataError` for
+    bad files.
     """
     if name == "template":
         mode = mode or "auto_manual"
@@ -217,14 +220,14 @@ def baseline_file(
         return simulator_file(fold, seed)
     track = TRACKS[name.removeprefix("gold-")]
     conditioned = {"conditioning": GOLD_PREVIOUS_STATE} if track is DST else {}
-    # A policy's acts have values or none, words are of one side or of both.
+    # A policy has acts either with or without values; NLG has texts of one side or of both.
     some = track.any_of if track is NLG else track.any_of[:1]
     fields = (*track.required, *some, *track.optional)
     return gold_file(fold, track.name, fields, **conditioned)
 
 
 def plain_exchange(predicted: Predicted) -> dict[str, Any]:
-    """Return what was predicted for an exchange as predictions files have it."""
+    """Return the prediction for an exchange in the form of predictions files."""
     plain: dict[str, Any] = {}
     for field in fields(predicted):
         value = getattr(predicted, field.name)
@@ -243,6 +246,6 @@ def plain_exchange(predicted: Predicted) -> dict[str, Any]:
 
 
 def sparse(state: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return a state without what is empty."""
+    """Return a state without empty slots and domains."""
     filled = {domain: {s: v for s, v in slots.items() if v} for domain, slots in state.items()}
     return {domain: slots for domain, slots in filled.items() if slots}

@@ -1,4 +1,4 @@
-"""Predictions in, report out: what the command line runs and what scripts import."""
+"""Scores predictions: the functions that the command line runs and that scripts import."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ from mwzeval.version import __version__, library_version
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
 """Short names of scores for gates."""
 SAMPLE_NOTE = "The sample describes a fictional town: these are not CrossWOZ scores."
-"""Shown wherever the embedded sample was scored."""
+"""This note is shown whenever the embedded sample was scored."""
 MAIN_SCOPES = (WHOLE, USER, SYSTEM)
-"""Scopes in which baselines are shown next to a system."""
+"""The scopes in which the scores of baselines are shown next to those of a system."""
 Source = Callable[[Dialogue], Sequence[Predicted]]
-"""Returns what is predicted for a dialogue."""
+"""A function that returns the predictions for a dialogue."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredPredictions(ScoredFile):
-    """Predictions that have been scored: in which tracks, their rows and the measures over these.
+    """Scored predictions: their tracks, rows and measures.
 
-    `scores` are those of the checked tracks.
+    `scores` has an item for each track.
     """
 
     checked: CheckedPredictions
@@ -84,13 +84,13 @@ class ScoredPredictions(ScoredFile):
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What was noticed and did not prevent scoring."""
+        """The warnings: problems that did not prevent scoring."""
         return self.checked.warnings
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the scores with their signatures and rows, and intervals if requested.
 
-        Behind them come those of the baselines, as `gold.dst.joint_single_turn`.
+        The scores of the baselines follow, with names such as `gold.dst.joint_single_turn`.
         """
         beside = self.reference_scores()
         of_baselines = [
@@ -128,7 +128,7 @@ class ScoredPredictions(ScoredFile):
         return found
 
     def explain(self, unit: str) -> Explanation:
-        """Return what became of one dialogue. Raises `UsageError` for an unknown one."""
+        """Return the outcomes of a dialogue. Raises `UsageError` for an unknown dialogue."""
         if unit not in self.checked.units:
             hint = did_you_mean(unit, self.checked.units)
             raise UsageError(f'no dialogue "{shorten(unit)}" was scored{hint}')
@@ -164,10 +164,10 @@ def evaluate(
     *,
     file: str | None = None,
 ) -> ScoredPredictions:
-    """Return the scores of `predictions`: a file's name, or what such a file has in it.
+    """Return the scores of `predictions`, a file name or the content of a predictions file.
 
-    They are scored against `gold`, in the tracks and in the way that `options` say. `file` names
-    the input in messages. Raises `InputError` with every problem when they cannot be scored.
+    `gold` has the correct answers, and `options` choose the tracks and the rules. Messages name the
+    input `file`. Raises `InputError` with all problems if the predictions cannot be scored.
     """
     findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     checked = check(predictions, _gold(gold), options, findings)
@@ -183,7 +183,7 @@ def validate(
     *,
     file: str | None = None,
 ) -> list[Problem]:
-    """Return every problem, errors first, instead of raising; parameters as for `evaluate`."""
+    """Return all problems, errors first, instead of raising; parameters as for `evaluate`."""
     findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     try:
         check(predictions, _gold(gold), options, findings)
@@ -193,7 +193,7 @@ def validate(
 
 
 def score(checked: CheckedPredictions) -> ScoredPredictions:
-    """Return the scores of predictions that have been checked."""
+    """Return the scores of checked predictions."""
     dialogues = checked.predictions.dialogues
     scores = tuple(_scores_of(track, checked) for track in checked.tracks)
     with no_garbage_collection():
@@ -210,7 +210,7 @@ def _file_of(predictions: Any) -> str | None:
 
 
 def _scores_of(track: Track, checked: CheckedPredictions) -> TrackScores:
-    """Return what scores checked predictions in a track."""
+    """Return the object that scores checked predictions in a track."""
     needed, gold = fields_needed(checked.predictions, track), checked.gold
     if track is NLU:
         return NluScores((USER, SYSTEM) if SYSTEM_ACTS_NLU in needed else (USER,))
@@ -230,10 +230,10 @@ def _scores_of(track: Track, checked: CheckedPredictions) -> TrackScores:
 def _baseline(
     baseline: str, track: Track, checked: CheckedPredictions, scores: TrackScores
 ) -> Source | None:
-    """Return the predictions of a `baseline` (a name of `REFERENCES`) in a track.
+    """Return the predictions of a `baseline` (a name in `REFERENCES`) in a track.
 
-    They are conditioned as the system's are, and have what `scores` need of them. None where the
-    baseline makes no sense in the track.
+    They have the same conditioning as the system's predictions and all fields that `scores` needs.
+    The result is None if the baseline is not defined for the track.
     """
     if baseline == CEILING:
         vocabulary = checked.gold.system_vocabulary
@@ -250,8 +250,8 @@ def _scored_table(
 ) -> ScoredTable:
     """Return the rows of the dialogues and the measures over them, track by track.
 
-    `source` returns what is predicted for a dialogue. Raises `DependencyError` for texts without
-    jieba.
+    `source` returns the predictions for a dialogue. Raises `DependencyError` if texts are scored
+    and jieba is not installed.
     """
     fold = checked.gold.fold
     common = {
@@ -279,9 +279,9 @@ def _scored_table(
 
 
 def plain_metrics(scores: Sequence[Score], beside: Mapping[str, Sequence[Score]]) -> dict[str, Any]:
-    """Return the scores in a plain shape: track → score → scope → value, in percent.
+    """Return the scores in percent as plain values, track → score → scope → value.
 
-    `beside` has those of the baselines, baseline → score → value.
+    `beside` has the scores of the baselines, baseline → scores.
     """
     plain: dict[str, Any] = dict.fromkeys(TRACKS)
     for each in scores:

@@ -1,9 +1,9 @@
-"""The scores of NLU, state tracking, policy and user simulator, and what all tracks share.
+"""The scores of NLU, state tracking, policy and user simulator, and the code that all tracks share.
 
-A column is named `PREFIX.KIND@SCOPE`. Sources: Zhu et al., TACL 2020, Tables 8 (state tracking), 9
-(NLU) and 10 (user simulators) and section 5. A repeated act counts once here. A state is right when
-all 26 slots are those of the system's first query, to the letter; `normalised` and `name_lenient`
-are ours.
+Columns are named `PREFIX.KIND@SCOPE`. Sources: Zhu et al., TACL 2020, Tables 8 (state tracking), 9
+(NLU) and 10 (user simulators) and section 5. Unlike there, a repeated act counts once. A state is
+correct if all 26 slots equal those of the system's first query exactly. The variants `normalised`
+and `name_lenient` are not from the paper.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ MEANINGS = {
     MISSING_FLAG: "A line of the user's state is not expressed yet, but in gold it is.",
     SPURIOUS_FLAG: "A line of the user's state is expressed, but in gold it is not yet.",
 }
-"""Each kind of reason of these tracks, and what it means."""
+"""The failure reasons of these tracks and their meanings."""
 
 SELECT_TURNS = "Select turns"
-"""The scope of exchanges whose user refers to what was chosen before ("near the one …")."""
+"""The scope of exchanges in which the user refers to an earlier choice ("near the one …")."""
 TYPE_SCOPES = tuple(GOAL_TYPES)
 ALL_AND_TYPES = (WHOLE, *TYPE_SCOPES)
 Sign = Callable[[str, Mapping[str, object]], Signature]
-"""Returns the signature of a metric with choices of its own."""
+"""A function that returns the signature of a metric, given the metric's own options."""
 RIGHT, PREDICTED, GOLD = "right", "predicted", "gold"
 
 
 class TrackExplanation(NamedTuple):
-    """What became of a dialogue in one track; the facts are those of each exchange."""
+    """The outcome of a dialogue in one track, with the facts about each exchange."""
 
     outcomes: dict[str, bool | None]
     facts: Sequence[Iterable[Fact]]
@@ -73,14 +73,14 @@ class TrackScores(ABC):
     """The scores of one track."""
 
     main: tuple[str, ...]
-    """The names of the measures that baselines are shown for."""
+    """The names of the measures that are shown for baselines."""
     columns: tuple[str, ...]
-    """The additive numbers of a row."""
+    """The names of the columns, whose numbers are additive."""
 
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
-        """Return the numbers of each dialogue; those that are 0 may be left out."""
+        """Return the numbers of each dialogue; numbers that are 0 may be missing."""
         return {name: self.row(gold[name], turns) for name, turns in predicted.items()}
 
     @abstractmethod
@@ -89,20 +89,20 @@ class TrackScores(ABC):
 
     @abstractmethod
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield the scores, in the order of a report; `sums` are those of all rows."""
+        """Yield the scores in the order of a report; `sums` are the sums of the columns."""
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation | None:
-        """Return what became of a dialogue; None where there is nothing to say, as of texts."""
+        """Return the outcome of a dialogue; None if the track has no explanations (text scores)."""
         return None
 
 
 def selects(exchange: Exchange) -> bool:
-    """Return whether the user of an exchange refers to something chosen before."""
+    """Return whether the user refers to an earlier choice in this exchange."""
     return any(act.intent == SELECT for act in exchange.user.acts)
 
 
 def turn_scopes(gold: Dialogue, exchange: Exchange) -> tuple[str, ...]:
-    """Return the scopes of an exchange: its dialogue's goal type, and whether it selects."""
+    """Return the scopes of an exchange: the goal type, and `SELECT_TURNS` if the user selects."""
     return (gold.goal_type, SELECT_TURNS) if selects(exchange) else (gold.goal_type,)
 
 
@@ -117,10 +117,10 @@ def rates(
     *,
     is_outcome: bool = False,
 ) -> Iterator[Measure]:
-    """Yield the share of `part` in `whole` (columns without their scope) in percent, by scope.
+    """Yield the share of `part` in `whole`, two columns without their scope, in percent by scope.
 
-    Scopes in which there is nothing are left out. The cases are the track's `dialogues`; an outcome
-    is 0 or 1 in each of them.
+    Scopes in which `whole` is 0 are left out. The cases are the `dialogues` of the track. An
+    outcome is 0 or 1 for each dialogue.
     """
     cases = f"{whole.partition('.')[0]}.dialogues"
     for scope in scopes:
@@ -138,17 +138,17 @@ def rates(
 
 Item = TypeVar("Item", bound=Hashable)
 ItemTurn = tuple[frozenset[Item], frozenset[Item], tuple[str, ...]]
-"""The predicted and the gold items of a turn, and the scopes that the turn belongs to."""
+"""The predicted items and the gold items of a turn, and the scopes of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemScores(Generic[Item]):
-    """Micro-averaged precision, recall and F1 of items, over all and over each of `scopes`.
+    """Micro-averaged precision, recall and F1 of all items, and of the items of each of `scopes`.
 
     Items are acts, or slots with their values. `scopes_of` returns the scopes of an item (its
-    intent, say), in addition to those of its turn. Other scopes than `scopes` are not counted.
-    Turns without items change nothing. Columns begin with `prefix`; that of the dialogues which
-    have something to be found is called `cases`.
+    intent, for example); the scopes of its turn are added. Scopes that are not in `scopes` are not
+    counted. Turns without items change no score. Column names begin with `prefix`; the column
+    `cases` counts the dialogues with at least one gold item.
     """
 
     prefix: str
@@ -158,12 +158,12 @@ class ItemScores(Generic[Item]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a row."""
+        """The names of the columns."""
         kinds = (RIGHT, PREDICTED, GOLD, self.cases)
         return tuple(f"{self.prefix}{kind}@{s}" for s in (WHOLE, *self.scopes) for kind in kinds)
 
     def row(self, turns: Iterable[ItemTurn[Item]]) -> dict[str, float]:
-        """Return the counts over the turns of a dialogue; what is 0 is left out."""
+        """Return the counts for the turns of a dialogue; counts that are 0 are left out."""
         counts: dict[tuple[str, str], int] = {}
         for predicted, gold, scopes in turns:
             for kind, items in ((RIGHT, predicted & gold), (PREDICTED, predicted), (GOLD, gold)):
@@ -182,9 +182,10 @@ class ItemScores(Generic[Item]):
     def measures(
         self, name: str, label: str, signature: Signature, sums: Mapping[str, float]
     ) -> Iterator[Measure]:
-        """Yield F1, precision and recall of all items in percent, and F1 of each scope in gold.
+        """Yield F1, precision and recall of all items, and F1 of each scope in gold, in percent.
 
-        `sums` are the column sums of all rows; in `name`, `{}` stands for the three.
+        `sums` are the sums of the columns. In `name`, `{}` is replaced by `f1`, `precision` or
+        `recall`.
         """
         for scope in (WHOLE, *self.scopes):
             columns = (f"{self.prefix}{kind}@{scope}" for kind in (RIGHT, PREDICTED, GOLD))
@@ -218,11 +219,10 @@ VARIANTS = {
     NORMALISED: ("_normalised", ", normalized", "sorted-noblank-type"),
     NAME_LENIENT: ("_name_lenient", ", name-lenient", "sorted-noblank-type+selected-name"),
 }
-"""Variant of joint accuracy → what its name adds and what its label, and its rule in signatures.
+"""Variant of joint accuracy → the suffixes of its name and label, and its rule in signatures.
 
-`normalised`: blanks, the order of items and the ending of hotel types do not matter.
-`name_lenient`: nor does a predicted name that gold leaves out although the system has chosen it.
-"""
+`normalised`: blanks, the order of items and the ending of hotel types are ignored. `name_lenient`:
+in addition, a predicted name that gold lacks is accepted if the system has chosen it."""
 JOINT_SCOPES = (WHOLE, *TYPE_SCOPES, SELECT_TURNS)
 LABELS = {"joint_single_turn": "Single-turn joint", "joint_full": "Full joint"}
 NO_SLOTS: dict[str, str] = {}
@@ -230,7 +230,7 @@ NO_SLOTS: dict[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A slot in which two states differ; "" where one of them has nothing."""
+    """A slot in which two states differ; the value is "" in a state that does not have the slot."""
 
     domain: str
     slot: str
@@ -239,17 +239,17 @@ class Difference:
 
     @property
     def is_spelling(self) -> bool:
-        """Whether it is only one of spelling."""
+        """Whether the values differ only in spelling."""
         return normal_value(self.slot, self.predicted) == normal_value(self.slot, self.gold)
 
     def is_chosen_name(self, selected: Selected) -> bool:
-        """Return whether it is a name that the system has chosen, and gold has not written down."""
+        """Return whether the system has chosen the predicted name, and gold has no name."""
         is_name = self.slot == NAME and not self.gold.strip()
         return is_name and self.predicted in selected.get(self.domain, ())
 
 
 def differences(predicted: State, gold: State) -> Iterator[Difference]:
-    """Yield the slots in which states differ, in their order; slots that do not exist as well."""
+    """Yield the slots in which the states differ, in order, including slots that do not exist."""
     if predicted == gold:
         return
     for domain, slots in {**gold, **predicted}.items():
@@ -273,9 +273,9 @@ SLOTS = ItemScores("dst.slots_", (*TYPE_SCOPES, *DOMAINS), _domain_of, "dialogue
 
 
 class StateScores(TrackScores):
-    """Joint accuracy under the name of its conditioning, and slot precision, recall and F1.
+    """Joint accuracy, and precision, recall and F1 of slots.
 
-    `joint` is what joint accuracy is called: `joint_single_turn` or `joint_full`.
+    `joint` is the name of joint accuracy: `joint_single_turn` or `joint_full`.
     """
 
     columns = (
@@ -330,7 +330,7 @@ class StateScores(TrackScores):
             yield from SLOTS.measures("dst.slot_{}", "Slot", exact, sums)
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation:
-        """Return the slots in which a predicted state is not the gold one."""
+        """Return the slots in which a predicted state differs from the gold state."""
         outcome = f"dst.{self.joint}"
         wrong = [
             (exchange, list(differences(turn.state or {}, exchange.system.first_query)))
@@ -387,13 +387,13 @@ def _state_reason(outcome: str, turn: int, exchange: Exchange, of: Difference) -
 
 
 PART_SCOPES = (*INTENTS, *DOMAINS)
-"""Scopes of single acts: their intent and their domain. General acts are one of each."""
+"""Scopes of single acts: intents and domains. A General act has one scope for both."""
 ActPair = tuple[frozenset[Act], frozenset[Act]]
-"""Predicted and gold acts of a turn."""
+"""The predicted acts and the gold acts of a turn."""
 
 
 def _explained_acts(outcome: str, turns: Sequence[dict[str, ActPair]]) -> TrackExplanation:
-    """Return acts that were missed, or found where there are none; `turns` have them by side."""
+    """Return the missing and the spurious acts; `turns` have the acts of each side."""
     sides = list(dict.fromkeys(side for turn in turns for side in turn))
     return TrackExplanation(
         {outcome: all(mine == gold for turn in turns for mine, gold in turn.values())},
@@ -425,7 +425,7 @@ def _act_reasons(
 ) -> Iterator[Reason]:
     rest = sorted(predicted - gold)
     for act in sorted(gold - predicted):
-        # Of the same kind with another value: one mistake, not two.
+        # A wrong value is one mistake, not a missing act and a spurious act.
         other = next((o for o in rest if o[:3] == act[:3]), None)
         if other is None:
             code, text = f"{MISSING_ACT}:{act.intent}", f"{act} is missing"
@@ -443,7 +443,7 @@ NLU_ACTS = ItemScores("nlu.", (*TYPE_SCOPES, *PART_SCOPES, USER, SYSTEM), parts_
 
 
 class NluScores(TrackScores):
-    """Act F1 of understanding the user, and the system where it is predicted as well."""
+    """Act F1 of the user's utterances, and of the system's utterances if predicted."""
 
     main = ("nlu.f1",)
     columns = NLU_ACTS.columns
@@ -454,7 +454,7 @@ class NluScores(TrackScores):
     def acts(
         self, gold: Dialogue, predicted: Sequence[Predicted]
     ) -> Iterator[dict[str, tuple[frozenset[Act], frozenset[Act]]]]:
-        """Yield the predicted and the gold acts of each side in comparable form, by exchange."""
+        """Yield the predicted and the gold acts of each exchange by side, in comparable form."""
         for exchange, turn in zip(gold.exchanges, predicted, strict=True):
             yield {
                 side: (_comparable(mine or ()), _comparable(theirs))
@@ -474,12 +474,12 @@ class NluScores(TrackScores):
         )
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield F1 of all, and by goal type, intent, domain and side."""
+        """Yield F1 of all acts, and by goal type, intent, domain and side."""
         signature = sign("nlu", {"sides": "+".join(self.sides), "acts": "nfkc-lower-noblank"})
         return NLU_ACTS.measures("nlu.{}", "NLU act", signature, sums)
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation:
-        """Return the acts that were missed, or found where there are none."""
+        """Return the missing and the spurious acts."""
         return _explained_acts("nlu.f1", list(self.acts(gold, predicted)))
 
 
@@ -498,11 +498,11 @@ DELEXICALIZED_ACTS = ItemScores("policy_delex.", POLICY_SCOPES, _parts_of_spelli
 
 
 class PolicyScores(TrackScores):
-    """Act F1 of the system's side, with values and without.
+    """Act F1 of the system, with values and without.
 
-    Acts without values are compared as the paper does it: after they have gone through values, so
-    that what a value could not be found for stays lost. Where only acts without values are
-    predicted, the query of the gold state gives them values.
+    As in the paper, acts without values are compared after values have been inserted. Therefore an
+    act whose value is not found counts as missing. If only acts without values are predicted, the
+    results of the query of the gold state provide the values.
     """
 
     main = ("policy.f1", "policy.f1_delex")
@@ -523,7 +523,7 @@ class PolicyScores(TrackScores):
         )
 
     def acts(self, gold: Dialogue, predicted: Sequence[Predicted]) -> Iterator[Sequence[Act]]:
-        """Yield the system's acts with values, exchange by exchange."""
+        """Yield the system's acts with values for each exchange."""
         tracker = RuleTracker()
         before: Sequence[Act] = ()
         for exchange, turn in zip(gold.exchanges, predicted, strict=True):
@@ -538,14 +538,14 @@ class PolicyScores(TrackScores):
             yield lexicalized(turn.system_acts_delex or (), domain, found)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield F1 with and without values, by goal type, Select turns, intent and domain."""
+        """Yield both F1 scores: for all, by goal type, Select turns, intent and domain."""
         exact = sign("policy", {"acts": "exact"})
         yield from POLICY_ACTS.measures("policy.{}", "Policy act", exact, sums)
         without = sign("policy", {"acts": "delexicalized", "order": "round-trip"})
         yield from DELEXICALIZED_ACTS.measures("policy.{}_delex", "Policy delex act", without, sums)
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation:
-        """Return the acts with values that were missed, or are spurious."""
+        """Return the missing and the spurious acts, with their values."""
         pairs = zip(self.acts(gold, predicted), gold.exchanges, strict=True)
         turns = [{"system": (frozenset(a), frozenset(e.system.acts))} for a, e in pairs]
         return _explained_acts("policy.f1", turns)
@@ -555,15 +555,15 @@ JOINT = {
     "joint": ("Joint user state", "values+flags"),
     "joint_values": ("Joint user state, values only", "values"),
 }
-"""Variant → its label, and what of a line it compares."""
+"""Variant → its label, and the parts of a line that are compared."""
 USER_ACTS = ItemScores("sim.", (*TYPE_SCOPES, *PART_SCOPES), parts_of)
 
 
 class SimulatorScores(TrackScores):
     """Joint accuracy of the user's state, with and without flags, and F1 of the user's acts.
 
-    (odd) The first turn is left out of the joint accuracy of states, and counts for the F1 of acts;
-    a line's flag ("expressed") belongs to the state.
+    (odd) The first turn does not count for the joint accuracy, but it counts for the F1 of acts.
+    The flag of a line ("expressed") is part of the state.
     """
 
     main = ("sim.joint", "sim.joint_values", "sim.f1")
@@ -593,7 +593,7 @@ class SimulatorScores(TrackScores):
         )
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield both scores, by goal type, and F1 by intent and domain as well."""
+        """Yield joint accuracy and F1 by goal type, and F1 also by intent and domain."""
         for variant, (label, compared) in JOINT.items():
             signature = sign("sim", {"lines": compared, "first_turn": "out"})
             name = f"sim.{variant}"
@@ -602,7 +602,7 @@ class SimulatorScores(TrackScores):
         yield from USER_ACTS.measures("sim.{}", "User act", signature, sums)
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation:
-        """Return lines of the user's state that differ, and acts."""
+        """Return the lines of the user's state that differ, and the acts that differ."""
         pairs = list(zip(gold.exchanges, predicted, strict=True))
         acts = _explained_acts(
             "sim.f1",
@@ -638,7 +638,7 @@ def _line_reasons(turn: int, predicted: Goal, gold: Goal) -> Iterator[Reason]:
 
 
 def listed(acts: Iterable[Act]) -> str:
-    """Return acts as an explanation has them."""
+    """Return acts as text for an explanation."""
     return ", ".join(map(str, sorted(acts)))
 
 

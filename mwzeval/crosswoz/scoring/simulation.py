@@ -1,9 +1,9 @@
-"""Simulated dialogues scored: how many finish, and in how many the user was well served.
+"""Scores simulated dialogues: finish rate, Inform and Success.
 
-Source of the finish rate: Zhu et al., TACL 2020, section 5.6. Its overall figure is over the first
-1,000 dialogues, in which goal types are as frequent as they come ("natural"), not the mean over
-goal types ("macro"). Inform and Success are ours, see `success.py`; they are judged by the user's
-last state, corrected by what the system said.
+Source of the finish rate: Zhu et al., TACL 2020, section 5.6. The overall rate is over the first
+1,000 dialogues, which have the natural mix of goal types ("natural"); "macro" is the mean over goal
+types. Inform and Success are not from the paper (see `success.py`). They are computed from the
+user's last state, corrected by the system's utterances.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "un
 
 
 def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
-    """Return the lines of the goal with the user's last values.
+    """Return the lines of the goal with the user's final values.
 
-    A user who names the venue keeps that name whatever is said; so where the system calls it by a
-    name that does not exist, that name counts.
+    A user who names a venue keeps this name, whatever the system says. If the system names a venue
+    that does not exist, the system's name counts instead.
     """
     invented: dict[str, str] = {}
     for raw in (raw for turn in dialogue.turns for raw in turn.get(SYSTEM_ACTS) or ()):
-        with suppress(ValueError):  # what is no act names nothing
+        with suppress(ValueError):  # an invalid act has no name
             intent, domain, slot, value = parse_act(raw)
             is_name = intent in (INFORM, RECOMMEND) and slot == NAME and domain in VENUE_DOMAINS
             if is_name and not database.named(domain, value):
@@ -99,7 +99,7 @@ def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredSimulation(ScoredFile):
-    """A log of simulated dialogues that has been scored."""
+    """A scored log of simulated dialogues."""
 
     gold: Gold
     log: SimulationLog
@@ -134,7 +134,7 @@ class ScoredSimulation(ScoredFile):
         )
 
     def explain(self, unit: str) -> Explanation:
-        """Return what became of one dialogue. Raises `UsageError` for an unknown one."""
+        """Return the outcomes of a dialogue. Raises `UsageError` for an unknown dialogue."""
         if unit not in self.log.dialogues:
             hint = did_you_mean(unit, self.log.dialogues)
             raise UsageError(f'no dialogue "{shorten(unit)}"{hint}')
@@ -148,12 +148,11 @@ def evaluate_simulation(
     *,
     file: str | None = None,
 ) -> ScoredSimulation:
-    """Return the scores of a log of simulated dialogues, against the database of `gold`.
+    """Return the scores of a log of simulated dialogues; `gold` has the database.
 
-    The log is a file's name, or the lines of such a file, which `file` names in messages.
-
-    Raises `InputError` with every problem when it cannot be scored, `UsageError` for options that
-    say nothing of a simulation.
+    `log` is a file name, or the lines of a file, which messages call `file`. Raises `InputError`
+    with all problems if the log cannot be scored, `UsageError` for options that do not apply to
+    simulations.
     """
     checked, findings = _checked(log, options, file)
     findings.check()
@@ -174,7 +173,7 @@ def evaluate_simulation(
         "version": __version__,
     }
     measures = tuple(_measures(table.sums(), Signature.of("e2e", choices)))
-    # Of another seed there is another goal by the same name.
+    # With another seed, the goal of the same name is different.
     goals = {name: json_line(goal_to_json(each.goal)) for name, each in dialogues.items()}
     about = {name: sha256(goal.encode()).hexdigest()[:16] for name, goal in goals.items()}
     scored = ScoredTable(table, measures, about=about)
@@ -182,9 +181,9 @@ def evaluate_simulation(
 
 
 def validate_simulation(path: str | Path, options: Options = DEFAULT_OPTIONS) -> list[Problem]:
-    """Return every problem of a log.
+    """Return all problems of a log.
 
-    Raises `InputError` when it cannot be read at all, `UsageError` as `evaluate_simulation`.
+    Raises `InputError` if it cannot be read at all, `UsageError` like `evaluate_simulation`.
     """
     return _checked(path, options)[1].problems
 
@@ -208,7 +207,7 @@ def _rows(
 ) -> Iterator[tuple[str, Mapping[str, float]]]:
     natural = natural_mix(dialogues)
     for index, (name, each) in enumerate(dialogues.items()):
-        # Who never finished was not served, whatever was said until then.
+        # An unfinished dialogue fails, whatever was said.
         outcomes = {
             "finish_rate": each.finished,
             "inform": each.finished and judgements[name].inform,
@@ -232,7 +231,7 @@ def _mean_rate(kind: str, scopes: Sequence[str], sums: Sums) -> NDArray[np.float
 
 
 def explain(dialogue: LoggedDialogue, judged: Judgement) -> Explanation:
-    """Return what became of a simulated dialogue, and why it failed if it did."""
+    """Return the outcomes of a simulated dialogue, and the reasons if it failed."""
     finished = dialogue.finished
     return Explanation(
         unit=dialogue.name,
@@ -257,7 +256,7 @@ def _turn(raw: Mapping[str, Any]) -> TurnView:
     ]
     facts = [Fact(label, _acts(raw[key])) for key, label in ACTS.items() if raw.get(key)]
     if not utterances:
-        # Without words the acts are what was said.
+        # In a dialogue at act level, the acts are shown as utterances.
         utterances = [
             Utterance(speaker, _acts(raw.get(key) or ()) or "(nothing)")
             for key, speaker in ((USER_ACTS, "user"), (SYSTEM_ACTS, "system"))

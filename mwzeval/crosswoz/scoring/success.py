@@ -1,14 +1,13 @@
-"""Inform, Success and BLEU of systems end to end: was the user served?
+"""Inform, Success and BLEU of end-to-end systems.
 
-What a dialogue ended with is checked against its goal and the database. On the corpus' own
-dialogues that is what the user would have ended with, had the system of a predictions file
-answered: the user is the corpus' own, whatever the system says, so each sub-goal gets the last
-venue that the system named while the user spoke of it, and the values that its acts or its words
-tell. Simulated dialogues need none of this: their users say in their state what they have accepted.
+The outcome of a dialogue is checked against its goal and the database. For a predictions file, the
+outcome is computed: the user turns are those of the corpus, whatever the system answers. Each
+sub-goal gets the last venue that the system named while the user talked about this sub-goal, and
+the values in the system's acts or words. In simulated dialogues, the user's state has the outcome.
 
-Ours: the paper has nothing of the kind, and its finish rate only asks whether every line of the
-goal got some value. docs/crosswoz.md defines every word of this, and every kind of reason; a slot,
-or for acts the intent, may stand behind the kind and a colon.
+These scores are not from the paper, whose finish rate only requires a value for every line of the
+goal. docs/crosswoz.md defines the terms and the failure reasons. A reason may end with a colon and
+a slot, or with a colon and an intent.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ UNANSWERED, WRONG_VALUE = "unanswered", "wrong-value"
 NOT_FINISHED, NOT_DONE = "not-finished", "not-done"
 
 INFORM_CODES = frozenset({NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY, WRONG_CONSTRAINT, NO_END, OTHER_END})
-"""Faults that lose Inform, and Success with it; the others of an outcome lose Success alone."""
+"""Faults because of which Inform fails, and Success too. All other faults concern Success only."""
 MEANINGS = {
     **MEANINGS_OF_TRACKS,
     NO_VENUE: "The system named no venue for a sub-goal.",
@@ -72,12 +71,12 @@ MEANINGS = {
     NOT_FINISHED: "The simulated user did not end the dialogue.",
     NOT_DONE: "A line of the goal of a simulated dialogue was not completed.",
 }
-"""Each kind of reason, and what it means (docs/crosswoz.md has the same)."""
+"""The failure reasons and their meanings, as in docs/crosswoz.md."""
 
 
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 SEPARATORS = re.compile(r"[,;、/]")
-"""Signs that stand between several phone numbers, where others put a blank."""
+"""Characters that separate several phone numbers; elsewhere a blank separates them."""
 
 
 def is_nothing(held: object) -> bool:
@@ -86,11 +85,11 @@ def is_nothing(held: object) -> bool:
 
 
 def is_fact(slot: str, told: Value, held: object) -> bool:
-    """Return whether a told value is the database's `held`.
+    """Return whether a reported value agrees with the database value `held`.
 
-    Numbers may have a unit (`300元`, `4.5分`), 免费 (free) is 0; of a list some items are enough,
-    but none may be invented; `无` says that there is nothing; texts are compared in one width and
-    without case, blanks and separators.
+    Numbers may have a unit (`300元`, `4.5分`), and 免费 (free) is 0. Some items of a list are
+    enough, but every reported item must be in the list. `无` reports that the value is missing.
+    Texts are compared without regard to width, case, blanks and separators.
     """
     if slot.startswith(SERVICE_PREFIX):
         service = slot.removeprefix(SERVICE_PREFIX)
@@ -120,7 +119,7 @@ def _number(slot: str, text: str) -> float | None:
 
 
 def plain(text: str) -> str:
-    """Return a text in one width, without case, blanks and separators."""
+    """Return a text in NFKC form and lower case, without blanks and separators."""
     return SEPARATORS.sub("", comparable_text(text))
 
 
@@ -129,7 +128,7 @@ REFERENCE = re.compile(r"id=([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a slot of a sub-goal in the end."""
+    """An error in a slot of a sub-goal at the end of a dialogue."""
 
     code: str
     subgoal: int
@@ -146,16 +145,16 @@ class Judgement:
 
     @property
     def inform(self) -> bool:
-        """Whether every venue and trip is one that was asked for."""
+        """Whether every venue and trip satisfies the goal."""
         return not any(fault.code in INFORM_CODES for fault in self.faults)
 
     @property
     def success(self) -> bool:
-        """Whether, beyond that, everything asked for was told, and is true."""
+        """Whether `inform` is true and every requested value was reported correctly."""
         return not self.faults
 
     def reasons(self) -> Iterator[Reason]:
-        """Yield why Inform was lost, or where it was not, why Success was."""
+        """Yield the reasons why Inform failed; if it passed, the reasons why Success failed."""
         for fault in self.faults:
             loses_inform = fault.code in INFORM_CODES
             if loses_inform != self.inform:
@@ -166,18 +165,18 @@ class Judgement:
 
 
 Lines = Sequence[tuple[SemanticTuple, SemanticTuple]]
-"""Lines of a sub-goal: as they are wanted, and with their last values."""
+"""The lines of a sub-goal: each as in the goal, and with its final value."""
 Found = Iterator[tuple[str, str, str]]
-"""Code, slot and text of faults."""
+"""The code, slot and text of each fault."""
 
 
 def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
-    """Return what is wrong with the outcome of a dialogue, the goal's lines with their last values.
+    """Return the errors in the outcome of a dialogue.
 
-    A line of `goal` with a value is a constraint, one with a reference (`id=1`) depends on another
-    sub-goal, and one without is a request.
-
-    Raises `ValueError` when the outcome has other lines than the goal.
+    `outcome` has the lines of the goal with their final values. In `goal`, a line with a value is a
+    constraint, a line with a reference (`id=1`) depends on another sub-goal, and a line without a
+    value is a request. Raises `ValueError` if the lines of the outcome differ from those of the
+    goal.
     """
     if [line[:3] for line in goal] != [line[:3] for line in outcome]:
         raise ValueError("an outcome must have the lines of its goal")
@@ -211,7 +210,7 @@ def _venue_faults(
     for wanted, final in lines:
         if wanted.slot == NAME and wanted.refers:
             source = _referred(wanted, chosen)
-            # The lists of the database are symmetric, save that hotels list no hotels.
+            # The lists of nearby venues are symmetric, except that hotels list no hotels.
             near = source.record.get(NEARBY[wanted.domain]) if source is not None else None
             if venue.name not in (near or ()):
                 place = "an unknown venue" if source is None else f"“{source.name}”"
@@ -265,7 +264,7 @@ def _answer_faults(final: SemanticTuple, record: Mapping[str, object]) -> Found:
     slot, value = final.slot, final.value
     held = record.get(_record_slot(slot))
     if not value:
-        # A filled list may come as an empty one where there is nothing to tell.
+        # An empty list is correct for a list slot if the database has no value.
         if not (slot in LIST_SLOTS and is_nothing(held)):
             yield UNANSWERED, slot, f"{slot} was requested but not given"
     elif not is_fact(slot, value, held):
@@ -287,7 +286,7 @@ def _record_slot(slot: str) -> str:
 
 
 def spelled(value: object) -> str:
-    """Return a value as a sentence has it: the first items of a list, and `nothing`."""
+    """Return a value as text: the first items of a list, or `nothing`."""
     if is_nothing(value):
         return "nothing"
     if isinstance(value, str):
@@ -299,7 +298,7 @@ def spelled(value: object) -> str:
 
 
 def goal_facts(goal_type: str, goal: Goal, final_goal: Goal | None = None) -> Iterator[Fact]:
-    """Yield a goal line by line, with the last values of a final goal where they are others."""
+    """Yield the lines of a goal, with the final values of `final_goal` where they differ."""
     yield Fact("goal type", goal_type)
     for line, final in zip(goal, final_goal or goal, strict=True):
         label = "wants" if line.value else "asks for"
@@ -309,17 +308,16 @@ def goal_facts(goal_type: str, goal: Goal, final_goal: Goal | None = None) -> It
 
 
 DENIALS = re.compile("没有|没|无|不提供|不含|不包|不支持|暂未|不具备|不是")
-"""How a sentence says that there is no such thing."""
+"""Words that deny that something exists."""
 AFFIRMATIONS = re.compile("有|提供|是的|可以|支持|能")
 SENTENCES = re.compile(r"[。！？!?;；，,\n]")
 
 
 def answer_in(response: str, slot: str, held: object, *, asked: bool = False) -> Value:
-    """Return the value that a response tells of a slot, as far as it is the database's `held`.
+    """Return the value of a slot in a response, or "" if it does not contain the value `held`.
 
-    "" when it does not: words that say something else are no answer. Services are told by a
-    sentence part with their name, which may deny them; where they have just been `asked` for, a
-    bare yes or no tells them, too.
+    A part of a sentence with the name of a service reports this service, and may deny it. If the
+    user has just `asked` for the service, a bare yes or no is an answer too.
     """
     if slot.startswith(SERVICE_PREFIX):
         told = _service(response, slot.removeprefix(SERVICE_PREFIX))
@@ -362,10 +360,10 @@ OUTCOMES = {"inform": "Inform", "success": "Success"}
 
 
 class EndToEndScores(TrackScores):
-    """Share of dialogues in which every venue is right, and of those with right answers, too.
+    """The shares of dialogues with correct venues (Inform) and also with correct answers (Success).
 
-    `texts` scores the responses. `by_acts` says whether the system's acts are predicted or only its
-    words.
+    `texts` scores the responses. `by_acts` is true if the system's acts are predicted, false if
+    only its words are predicted.
     """
 
     def __init__(self, database: Database, texts: TextScores, *, by_acts: bool = False) -> None:
@@ -387,7 +385,7 @@ class EndToEndScores(TrackScores):
         return outcome_row(scopes, inform=judged.inform, success=judged.success)
 
     def judgement(self, gold: Dialogue, predicted: Sequence[Predicted]) -> Judgement:
-        """Return what is wrong with what a dialogue comes to."""
+        """Return the errors in the outcome of a dialogue."""
         return judge(gold.goal, outcome_of(gold, predicted, self._database), self._database)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
@@ -398,7 +396,7 @@ class EndToEndScores(TrackScores):
         yield from self._texts.measures(sign, sums)
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation:
-        """Return what is wrong with the venues, trips and answers that a dialogue comes to."""
+        """Return the errors in the venues, trips and answers of a dialogue."""
         judged = self.judgement(gold, predicted)
         success = judged.success if judged.inform else None
         return TrackExplanation(
@@ -417,12 +415,12 @@ def _system_facts(turn: Predicted) -> Iterator[Fact]:
 
 
 def outcome_columns(scopes: Iterable[str], *kinds: str) -> tuple[str, ...]:
-    """Return the columns of outcomes of dialogues, 0 or 1, by scope."""
+    """Return the names of the outcome columns (0 or 1) of all scopes."""
     return tuple(f"e2e.{kind}@{scope}" for scope in scopes for kind in ("dialogues", *kinds))
 
 
 def outcome_row(scopes: Iterable[str], **outcomes: bool) -> dict[str, float]:
-    """Return the numbers of a dialogue that belongs to some scopes."""
+    """Return the numbers of a dialogue for its scopes."""
     values = {"dialogues": True, **outcomes}
     return {f"e2e.{kind}@{scope}": float(v) for kind, v in values.items() for scope in scopes}
 
@@ -444,20 +442,20 @@ ENDS = (DEPARTURE, DESTINATION)
 
 @dataclass(slots=True)
 class _Answers:
-    """What the system has told about one sub-goal so far."""
+    """The system's reports about one sub-goal."""
 
     name: str = ""
     values: dict[str, list[str]] = field(default_factory=dict)
     ends: dict[str, str] = field(default_factory=dict)
     responses: list[tuple[str, frozenset[str]]] = field(default_factory=list)
-    """What was said, and the slots that the user had just asked for."""
+    """Each response, and the slots that the user had just asked for."""
 
 
 def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Database) -> Goal:
-    """Return the lines of a dialogue's goal with what they come to through predictions.
+    """Return the lines of a dialogue's goal with the values that result from the predictions.
 
-    Ordinary constraints have their final values. Where the system's acts are predicted they say
-    what it reports; otherwise its words do, as far as they hold what the database has.
+    Constraints on slots have their final values. If the system's acts are predicted, they contain
+    the system's reports. Otherwise its words are searched for values of the database.
     """
     answers = {line.subgoal: _Answers() for line in gold.goal}
     by_acts = False
@@ -475,7 +473,7 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
     pairs = zip(gold.goal, gold.final_goal, strict=True)
     names = {line.subgoal: line.value for line in gold.final_goal if line.slot == NAME}
     for subgoal, of in answers.items():
-        # A user who has named the venue needs not be told.
+        # If the user has named the venue, the system need not name it.
         wanted = next((w for w in gold.goal if (w.subgoal, w.slot) == (subgoal, NAME)), None)
         if wanted is not None and wanted.value and not wanted.refers and not of.name:
             of.name = str(names[subgoal])
@@ -486,10 +484,10 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
 
 
 def subgoals_by_exchange(gold: Dialogue) -> Iterator[Mapping[str, int]]:
-    """Yield for each exchange which sub-goals the user speaks of, by domain.
+    """Yield, for each exchange, the sub-goals that the user talks about, by domain.
 
-    A domain stands for the last of its sub-goals that the user has begun to express; without acts
-    about any domain the user still speaks of what came before.
+    The sub-goal of a domain is the last one that the user has begun to express. If no act has a
+    domain, the user still talks about the previous sub-goals.
     """
     before: dict[str, int] = {}
     for exchange in gold.exchanges:
@@ -529,9 +527,9 @@ def _add_answers(
 
 
 def mentioned_names(response: str, selected: Sequence[str]) -> list[str]:
-    """Return the selected names that a response says, in their order.
+    """Return the selected names that a response contains, in their order.
 
-    Of names within names (a restaurant and its branch) only the longest counts.
+    If a name contains another (a branch of a restaurant), only the longest one counts.
     """
     text = comparable_text(response)
     spoken = {name: comparable_text(name) for name in selected}

@@ -1,10 +1,11 @@
-"""Scores of texts: BLEU-4, and of generated ones the values that they lack or should not have.
+"""Scores of texts: BLEU-4, and for NLG also missing and redundant values.
 
-Source: the BLEU of Zhu et al., TACL 2020, section 5.5, as its public code computes it. References
-of a turn are all sentences of the fold with acts of the same kind (the multiset of their act keys),
-in which its own values stand. The slot error rate of generated text is that of Wen et al., EMNLP
-2015, for texts with values: what is missing and what is redundant, over what should be said. It and
-the value missing rate are ours; the public code sketches one that its acts do not fit.
+Source: the BLEU of Zhu et al., TACL 2020, section 5.5, as in its public code. The references of a
+turn are all sentences of the fold whose acts have the same multiset of act keys, with the values of
+the turn inserted. The slot error rate is that of Wen et al., EMNLP 2015, for texts with values: the
+number of missing and redundant values divided by the number of values of the acts. The slot error
+rate and the value missing rate are not from the paper; its public code has an outline of a slot
+error rate that does not fit its acts.
 """
 
 from __future__ import annotations
@@ -42,17 +43,17 @@ from mwzeval.statistics.bootstrap import Sums
 from mwzeval.version import library_version
 
 NUMBER = re.compile(r"\d+(?:[.:\-]\d+)*")
-"""A number, a range, a time of day or a telephone number, as one."""
+"""A number, a range, a time of day or a telephone number."""
 SIDES: dict[str, Side] = {USER_RESPONSE: USER, RESPONSE: SYSTEM}
-"""The field with the texts of a side."""
+"""The field with the texts → the side."""
 BLEU4, MISSING_VALUES, SLOT_ERRORS = "bleu4", "missing_values", "slot_errors"
 
 
 def value_counts(text: str, acts: Acts) -> tuple[int, int]:
-    """Return how many values a text should say, and how many of these it does not.
+    """Return how many values a text should contain, and how many of these are missing.
 
-    Values of Inform and Recommend acts count, in upper or lower case; services, and that there is
-    no such thing, are said in many ways and do not.
+    Values of Inform and Recommend acts count, in upper or lower case. Services and `无` (no such
+    thing) do not count, because they can be expressed in many ways.
     """
     spoken = text.lower()
     values = [
@@ -64,10 +65,10 @@ def value_counts(text: str, acts: Acts) -> tuple[int, int]:
 
 
 def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
-    """Return how many values a text says that its acts do not tell.
+    """Return how many values of a text are not in its acts.
 
-    These are values of the acts that are said more often than told; placeholders without a value;
-    and, where all these are taken away, numbers and names of venues. `names` are those of
+    These are values that the text contains more often than the acts, placeholders without a value
+    and, in the rest of the text, numbers and names of venues. `names` is the result of
     `venue_names`.
     """
     rest, found = PLACEHOLDER.subn(" ", text.lower())
@@ -83,7 +84,7 @@ def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
 
 
 def venue_names(dialogues: Iterable[Dialogue]) -> tuple[str, ...]:
-    """Return the names of venues that acts of dialogues tell, in lower case, longest first."""
+    """Return the names of venues in the acts of dialogues, in lower case, longest first."""
     names = {
         act.value.lower()
         for dialogue in dialogues
@@ -96,27 +97,22 @@ def venue_names(dialogues: Iterable[Dialogue]) -> tuple[str, ...]:
 
 
 def as_compared(response: str, acts: Acts) -> str:
-    """Return a generated sentence after it went the way of the references: no values, and back."""
+    """Return a generated sentence, delexicalized and relexicalized like the references."""
     return relexicalized(delexicalized(response, acts)[0], acts)
 
 
 def relexicalized(sentence: str, acts: Acts) -> str:
-    """Return a sentence with values in its placeholders, and blanks where there is none."""
+    """Return a sentence with values in its placeholders, or blanks if there is no value."""
     return PLACEHOLDER.sub(" ", fill(sentence, acts)) if "[" in sentence else sentence
 
 
 def key_of(acts: Acts) -> Key:
-    """Return the key by which turns are grouped: that of templates, with values in lower case."""
+    """Return the key by which turns are grouped: the template key of the acts in lower case."""
     return turn_key(lowered(acts))
 
 
 class TextScores(TrackScores):
-    """Of each side BLEU-4 (0 to 1, as in the paper), value missing and slot error rate (percent).
-
-    Of another track than NLG BLEU-4 alone, because what a system says end to end need not have the
-    values of gold; such a track has one side, and its scopes do not name it. `fields` are those of
-    the texts; all sentences of the `dialogues` are references.
-    """
+    """BLEU-4 (0 to 1), value missing rate and slot error rate (both in percent) of each side."""
 
     def __init__(
         self, dialogues: Mapping[str, Dialogue], fields: Sequence[str], track: str = NLG.name
@@ -154,7 +150,7 @@ class TextScores(TrackScores):
         return rows
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield the scores of each side, and of each goal type on it (`user, S`)."""
+        """Yield the scores of each side, and of each goal type of a side (`user, S`)."""
         for scorer in self._scorers:
             choices = {"side": scorer.side, "jieba": library_version("jieba"), "refs": "act-group"}
             signature = sign(self._track, choices)
@@ -168,7 +164,7 @@ class TextScores(TrackScores):
                 if not sums[cases]:
                     continue
                 where = f"{scorer.side}, {scope}" if scope else scorer.side
-                # Other tracks have no rates, which come after BLEU.
+                # Other tracks have BLEU only; the rates follow BLEU.
                 for name, (label, of) in zip(self.main, parts, strict=False):
                     is_bleu = of == scorer.bleu4
                     yield Measure(
@@ -195,10 +191,10 @@ def _of_scope(column: str, scope: str) -> str:
 
 
 class NlgScorer:
-    """Scores texts that one side was to say the gold acts of a fold with.
+    """Scores the texts that a system has generated from the gold acts of one side.
 
-    All sentences of the dialogues are references. `columns` are the additive numbers of a row,
-    which begin with the name of the track; `cases` is the column of the dialogues.
+    All sentences of the dialogues are references. `columns` are the names of the additive columns,
+    which begin with the name of the track; `cases` is the name of the column that counts dialogues.
     """
 
     def __init__(
@@ -208,7 +204,7 @@ class NlgScorer:
         self._turns = {name: turns_of(dialogue, side) for name, dialogue in dialogues.items()}
         sentences: dict[Key, dict[str, None]] = {}
         for turn in (turn for turns in self._turns.values() for turn in turns):
-            # Distinct sentences: that one occurs twice changes no score.
+            # Repeated sentences change no score, so that each is stored once.
             sentence, _ = delexicalized(turn.utterance, turn.acts)
             sentences.setdefault(key_of(turn.acts), {})[sentence] = None
         self._sentences = sentences
@@ -220,16 +216,16 @@ class NlgScorer:
         self.columns = (*self._statistics, *self._counts)
 
     def references(self, acts: Acts) -> tuple[str, ...]:
-        """Return the references of a turn of the fold, with its values. Raises `KeyError`."""
+        """Return the references of a turn, with its values. Raises `KeyError` for unknown acts."""
         sentences = self._sentences[key_of(acts)]
         return tuple(dict.fromkeys(relexicalized(sentence, acts) for sentence in sentences))
 
     def rows(self, responses: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
-        """Return the numbers of each dialogue by its texts, one an exchange.
+        """Return the numbers of each dialogue; `responses` has one text for each exchange.
 
-        Turns that say the same, with the same values, share their references, so that all are
-        scored at once. Raises `KeyError` for an unknown dialogue, `ValueError` when there are not
-        as many texts as exchanges, `DependencyError` without jieba.
+        Turns with the same acts share their references and are scored together. Raises `KeyError`
+        for an unknown dialogue, `ValueError` if the number of texts is not the number of exchanges,
+        `DependencyError` if jieba is not installed.
         """
         places: dict[object, list[tuple[str, int]]] = {}
         acts: dict[str, list[Acts]] = {}
@@ -261,21 +257,21 @@ class NlgScorer:
         return rows
 
     def bleu4(self, sums: Sums) -> NDArray[np.float64]:
-        """Return BLEU-4, 0 to 1, of summed rows."""
+        """Return the BLEU-4 (0 to 1) of summed rows."""
         return closest_length_bleu([sums[column] for column in self._statistics])
 
     def missing_rate(self, sums: Sums) -> NDArray[np.float64]:
-        """Return the share of values that are not in the text, in percent, of summed rows."""
+        """Return the percentage of values that are missing from the texts, of summed rows."""
         _, values, missing, _ = (sums[name] for name in self._counts)
         return _percent(missing, values)
 
     def slot_error_rate(self, sums: Sums) -> NDArray[np.float64]:
-        """Return missing and redundant values over those to be said, in percent, of summed rows."""
+        """Return missing plus redundant values, divided by the values of the acts, in percent."""
         _, values, missing, beside = (sums[name] for name in self._counts)
         return _percent(missing + beside, values)
 
 
 def _percent(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a share in percent, NaN where nothing was to be said."""
+    """Return a share in percent, NaN where the whole is 0."""
     nothing = np.full_like(part, np.nan, dtype=np.float64)
     return np.divide(100 * part, whole, out=nothing, where=whole > 0)
