@@ -1,7 +1,6 @@
-"""mwzeval: the standard numbers for task-oriented dialogue systems.
+"""mwzeval: standard evaluation scores for task-oriented dialogue systems.
 
-The public names of all benchmarks, loaded when they are asked for. A line that names a benchmark
-is all that is known of it here.
+The public names of all benchmarks. Names in `_LATER` are imported on first use.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import mwzeval.pydial.registration  # noqa: F401 - tells Gymnasium the environments
+import mwzeval.pydial.registration  # noqa: F401 - registers the environments with Gymnasium
 from mwzeval.errors import (
     DataError,
     DependencyError,
@@ -50,7 +49,7 @@ _LATER = {
     "Reward": "mwzeval.multiwoz.scoring.reward",
     "RewardWeights": "mwzeval.multiwoz.scoring.reward",
 }
-"""Names whose modules take a third of a second, which `--help` need not wait for."""
+"""Names whose modules take a third of a second to import; `--help` does not need them."""
 
 
 def __getattr__(name: str) -> Any:

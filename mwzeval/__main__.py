@@ -4,7 +4,7 @@ import sys
 
 
 def start() -> int:
-    """Run the command line and return the exit code; Ctrl-C may come before it is imported."""
+    """Run the command line and return the exit code, also if Ctrl-C interrupts the imports."""
     try:
         from mwzeval.cli import main
     except KeyboardInterrupt:

@@ -1,6 +1,6 @@
-"""Arguments that several verbs share, and checks of the files that they name.
+"""Arguments that several verbs share, and checks of input and output files.
 
-An argument that names a file to read has `type=InputFile`, so that no output overwrites it.
+Every argument that names an input file has `type=InputFile`; no output may overwrite such a file.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from mwzeval.statistics.intervals import CONFIDENCE
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 OUTPUTS = ("output", "mentions")
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
-"""Formats of tables; some verbs have more."""
+"""The formats of tables; some verbs accept more."""
 
 
 class InputFile(str):
-    """The name of a file, pattern or folder that is read."""
+    """The name of a file, pattern or folder that a command reads."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class InputFile(str):
 def add_files(
     parser: argparse.ArgumentParser, what: str, metavar: str = "INPUT", *, several: bool = True
 ) -> None:
-    """Add input files, with or without `-i`; `files_of` and `file_of` return them."""
+    """Add an argument for input files, with or without `-i`; see `files_of` and `file_of`."""
     parser.add_argument("files", type=InputFile, nargs="*", metavar=metavar, help="the same as -i")
     parser.add_argument(
         "-i",
@@ -53,7 +53,7 @@ def add_files(
 def files_of(
     arguments: argparse.Namespace, at_most: int | None = None, *, required: bool = True
 ) -> list[str]:
-    """Return the input files; exit with 2 for none (if `required`) or more than `at_most`.
+    """Return the input files; exit with 2 for no file (if `required`) or more than `at_most`.
 
     Raises `UsageError` if standard input is named twice.
     """
@@ -68,12 +68,12 @@ def files_of(
 
 
 def file_of(arguments: argparse.Namespace) -> str:
-    """Return the only input file or folder; exit with 2 if there are none or several."""
+    """Return the only input file or folder; exit with 2 for none or several."""
     return files_of(arguments, at_most=1)[0]
 
 
 def named_runs(argument: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return name and files of `NAME=RUN,RUN`; None for others, also for an existing file."""
+    """Return the name and the files of `NAME=RUN,RUN`; None for existing files and other text."""
     name, _, runs = argument.partition("=")
     if not (name and runs) or "/" in name:
         return None
@@ -94,7 +94,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def add_prices(parser: argparse._ActionsContainer) -> None:
-    """Add the option that names a file of prices."""
+    """Add the option for a file of prices."""
     parser.add_argument(
         "--prices",
         type=InputFile,
@@ -117,7 +117,7 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
-    """Add `--samples` and `--seed`, of which `resampling_of` makes 95 % intervals."""
+    """Add `--samples` and `--seed`; `resampling_of` reads both for 95 % intervals."""
     parser.add_argument(
         "--samples",
         type=int,
@@ -135,7 +135,7 @@ def add_resampling(parser: argparse.ArgumentParser) -> None:
 
 
 def resampling_of(arguments: argparse.Namespace, confidence: float = CONFIDENCE) -> Resampling:
-    """Return how intervals are found. Raises `UsageError`."""
+    """Return the resampling that the arguments specify. Raises `UsageError`."""
     return Resampling(confidence, arguments.samples, arguments.seed)
 
 
@@ -159,7 +159,7 @@ level = number(lambda value: 1e-6 <= value < 1, "a level from 0.000001 to 1, suc
 
 
 def share(text: str) -> float:
-    """Return the number of `95`, `95%` or `0.95`, which is 0.95."""
+    """Return `95`, `95%` or `0.95` as a proportion: 0.95."""
     value = float(text.rstrip("%"))
     return value / 100 if value > 1 else value
 
@@ -192,16 +192,15 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 
 
 Identity = tuple[int, int] | str
-"""Device and inode; for files that do not exist, the path without symbolic links."""
+"""Device and inode, or the path without symbolic links if the file does not exist."""
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise an error for outputs that cannot be written, before the work begins.
+    """Raise an error if an output cannot be written, before the work begins.
 
-    These are outputs that no other output and no input may be (`UsageError`): files are compared by
-    device and inode, so links, `..` and patterns are followed. `-o` of parsers with the default
-    `writes_folder` is a folder, of which nothing else is checked; other outputs must be writable
-    (`MwzevalError`).
+    No output may be the same file as another output or as an input (`UsageError`). Files are
+    compared by device and inode, which resolves links, `..` and patterns. Outputs must be writable
+    (`MwzevalError`), except the folder `-o` of parsers with the default `writes_folder`.
     """
     from mwzeval.files.writing import check_writable
 

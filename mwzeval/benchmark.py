@@ -1,12 +1,12 @@
-"""The interface of benchmarks, and how they are found.
+"""The interface of benchmarks, and the search for installed benchmarks.
 
-A benchmark is a class derived from `Benchmark`. An entry point of the group `mwzeval.benchmarks`
-names it, so that a package outside mwzeval adds a benchmark by being installed:
+A benchmark is a class derived from `Benchmark`, named by an entry point of the group
+`mwzeval.benchmarks`. A package outside mwzeval therefore adds a benchmark when it is installed:
 
     [project.entry-points."mwzeval.benchmarks"]
     toy = "mwzeval_toy:Toy"
 
-All verbs, formats, intervals and comparisons then work for `--benchmark toy`, and for files that
+All verbs, formats, intervals and comparisons then work for `--benchmark toy` and for the files that
 the benchmark recognizes. `docs/add_benchmark.md` has a complete example.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
 API = 1
-"""The version of this interface; raised when plug-ins have to be changed."""
+"""The version of this interface; a new version requires changes of plug-ins."""
 
 GROUP = "mwzeval.benchmarks"
 BUILT_IN = {
@@ -48,22 +48,22 @@ BUILT_IN = {
 """The entry points of mwzeval itself, as in pyproject.toml; the first is the default benchmark.
 
 They are repeated here because a search for entry points takes half as long as `--help`, and because
-a checkout that is not installed has none.
+a checkout that is not installed has no entry points.
 """
 
 
 @dataclass(frozen=True)
 class BenchmarkInfo:
-    """What a benchmark is called, and what it shows by default."""
+    """The names of a benchmark, and the scores that it shows by default."""
 
     name: str
-    """The name of the entry point, and after `--benchmark`."""
+    """The name of the entry point, which `--benchmark` accepts."""
     title: str
-    """The name in texts."""
+    """The name of the benchmark in text."""
     input_help: str = ""
-    """An example of a correct input, and the page that describes the input."""
+    """An example of a correct input, and the page of the documentation that describes the input."""
     words: Words = field(default_factory=Words)
-    """What the units of the table are called: `Words("example", "examples", "part")`."""
+    """The nouns for the units of the table: `Words("example", "examples", "part")`."""
     headline: Sequence[str] = ()
     """The main scores, which figures and `compare` show by default.
 
@@ -72,25 +72,25 @@ class BenchmarkInfo:
     gates: str = ""
     """An example of gates: `inform=85,success=70`."""
     no_runs: str = ""
-    """Why `compare` takes no runs of a system; empty if it takes them."""
+    """The reason why `compare` accepts no runs of a system; empty if it accepts runs."""
 
 
 class Benchmark:
-    """A benchmark: its name, its options, and how its files are scored.
+    """A benchmark: its name, its options, and a scorer of its files.
 
-    The class is imported whenever benchmarks are listed, and therefore imports what is slow in its
-    methods. Only `api`, `info`, `recognises` and `scorer` have to be implemented.
+    The class is imported whenever benchmarks are listed. Its methods should therefore import slow
+    modules themselves. Only `api`, `info`, `recognises` and `scorer` must be implemented.
     """
 
     api: int
     """The version of the interface that the class implements: `api = 1`."""
     info: BenchmarkInfo
     verbs: Mapping[str, OwnVerb] = MappingProxyType({})
-    """The verbs of this benchmark alone, by name."""
+    """The verbs that only this benchmark has, by name."""
 
     @property
     def names(self) -> Sequence[str]:
-        """What `--benchmark` accepts: the name, and those of parts, such as `toy-easy`."""
+        """The accepted values of `--benchmark`: the name, and names of parts (`toy-easy`)."""
         return (self.info.name,)
 
     def recognises(self, raw: Any) -> bool:
@@ -98,23 +98,23 @@ class Benchmark:
         return False
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add the options that a verb has for this benchmark alone."""
+        """Add the options of a verb that only this benchmark has."""
 
     def scorer(self, arguments: Namespace) -> FileScorer:
-        """Return the scorer of the files of a command. Raises `UsageError`."""
+        """Return the scorer for the files of a command. Raises `UsageError`."""
         raise NotImplementedError
 
     def live(self, arguments: Namespace) -> RunSetting:
-        """Return how the dialogues of `live` and `play` are held.
+        """Return the users, agents and judge of the dialogues of `live` and `play`.
 
-        Raises `UsageError`, which says why if the benchmark has no such dialogues.
+        Raises `UsageError` if the benchmark has no such dialogues.
         """
         raise UsageError(f"`{arguments.verb}` is not available for {self.info.title}")
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
-        """Return the published results, and a system among them.
+        """Return the published results, including a system's own scores.
 
-        Raises `UsageError` if there are none, or none that the system can be compared with.
+        Raises `UsageError` if there are no results, or none that are comparable with the system.
         """
         raise UsageError(f"`leaderboard` is not available for {self.info.title}")
 
@@ -124,34 +124,35 @@ class Benchmark:
 
 
 class FileScorer(Protocol):
-    """Scores files as the options of a command say. It can be pickled for other processes."""
+    """Scores files according to the options of a command. It can be pickled for other processes."""
 
     @property
     def compared(self) -> tuple[Collection[str], Sequence[str] | None]:
         """The scopes and the scores that `compare` shows by default.
 
-        No scopes are the whole only, no scores are all; None stands for the headline.
+        If the scopes are empty, only scores of the whole input are shown. If the scores are empty,
+        all are shown; None means the headline.
         """
         return (), None
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason in explanations, each with a sentence that says what it means."""
+        """The kinds of failure reasons in explanations, each with a sentence that describes it."""
         return {}
 
     def document(self, report: Report) -> Document | None:
-        """Return what is printed in place of the summary of a report; None for the summary."""
+        """Return a document to print instead of the summary of a report; None for the summary."""
         return None
 
     def read(self, file: str, findings: Findings) -> ScoredFile:
-        """Return the scored file after noting its problems (`score` and `validate` call it)."""
+        """Return the scored file, and note its problems. `score` and `validate` call this."""
         reason = "a FileScorer implements `read`, or `score` and `validate`"
         raise NotImplementedError(reason)
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a scored file. Raises `InputError` with every problem, `DataError`, `UsageError`.
 
-        `progress` shows a line on a terminal's standard error if scoring takes long.
+        `progress` shows a progress bar on a terminal's standard error if scoring takes long.
         """
         from mwzeval.scores.findings import Findings
 
@@ -179,7 +180,7 @@ class ScoredFile(Protocol):
 
     @property
     def warnings(self) -> Sequence[Problem]:
-        """Problems that did not prevent scoring."""
+        """The problems that did not prevent scoring."""
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the report, with intervals if `resampling` is given.
@@ -192,7 +193,7 @@ class ScoredFile(Protocol):
         return self.scored_table.trial_rows.units
 
     def explain(self, unit: str) -> Explanation:
-        """Return the explanation of a unit. Raises `UsageError` for an unknown one."""
+        """Return the explanation of a unit. Raises `UsageError` for an unknown unit."""
 
     def explain_all(self) -> Iterator[Explanation]:
         """Yield the explanation of every unit."""
@@ -200,7 +201,7 @@ class ScoredFile(Protocol):
 
 
 class Shelf(NamedTuple):
-    """The public files of a benchmark: their root, and the patterns of places of each corpus."""
+    """The public files of a benchmark: their root folder, and the file patterns of each corpus."""
 
     title: str
     name: str
@@ -209,7 +210,7 @@ class Shelf(NamedTuple):
 
 
 class OwnVerb(NamedTuple):
-    """A verb of one benchmark: what it is for, its module, and its group in `mwzeval --help`."""
+    """A verb of one benchmark: its summary, its module, and its group in `mwzeval --help`."""
 
     summary: str
     module: str
@@ -217,7 +218,7 @@ class OwnVerb(NamedTuple):
 
 
 class Plugin(NamedTuple):
-    """A benchmark of another distribution, and why it cannot be used ("" if it can)."""
+    """A benchmark of another distribution; `problem` is the reason why it is unusable, or ""."""
 
     name: str
     value: str
@@ -227,7 +228,7 @@ class Plugin(NamedTuple):
 
 
 DEFAULT = next(iter(BUILT_IN))
-"""The name of the benchmark that is meant if none is named or recognized."""
+"""The benchmark to use if none is named or recognized."""
 
 
 @cache
@@ -239,8 +240,8 @@ def _loaded(value: str) -> Benchmark:
 
 @cache
 def plugins() -> tuple[Plugin, ...]:
-    """Return the benchmarks that other distributions add: usable ones by name, then the others."""
-    # To search 300 distributions takes 10 ms, and this import 18 ms: too long for `--help`.
+    """Return the benchmarks of other distributions: the usable ones by name, then the others."""
+    # A search of 300 distributions takes 10 ms, and this import 18 ms: too long for `--help`.
     from importlib.metadata import entry_points
 
     owners = dict.fromkeys(BUILT_IN, "mwzeval")
@@ -260,7 +261,7 @@ def plugins() -> tuple[Plugin, ...]:
 
 
 def _problem(entry: Any) -> str:
-    """Return why the class that an entry point names cannot be used; "" if it can."""
+    """Return why the class of an entry point cannot be used; "" if it can."""
     try:
         benchmark = _loaded(entry.value)
         api, info, names, verbs = benchmark.api, benchmark.info, benchmark.names, benchmark.verbs
@@ -279,7 +280,7 @@ def _problem(entry: Any) -> str:
 
 @cache
 def _usable() -> Mapping[str, Benchmark]:
-    """Return the usable plug-ins by name; a line on standard error names each other one."""
+    """Return the usable plug-ins by name; print a line on standard error for each unusable one."""
     from mwzeval.output import tell
 
     usable = {}
@@ -299,7 +300,7 @@ def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
 
 
 def benchmark_named(name: str) -> Benchmark:
-    """Return the benchmark that has this name among its names. Raises `UsageError`."""
+    """Return the benchmark with this name among its `names`. Raises `UsageError`."""
     benchmark = family(name)
     known = benchmark.names if benchmark else [known.info.name for known in benchmarks()]
     if benchmark is None or name not in known:
@@ -308,7 +309,7 @@ def benchmark_named(name: str) -> Benchmark:
 
 
 def family(name: str) -> Benchmark | None:
-    """Return the benchmark that a name or the name of a part begins with; None if there is none."""
+    """Return the benchmark of a name, or of the name of a part (`toy-easy`); None for others."""
     first = name.partition("-")[0]
     if first in BUILT_IN:
         return _loaded(BUILT_IN[first])
@@ -327,10 +328,10 @@ def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:
 
 
 def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> Benchmark | None:
-    """Return the benchmark of which a JSON value, or a line of JSON Lines, is an input.
+    """Return the benchmark that recognizes a JSON value, or a line of JSON Lines, as its input.
 
-    None if no benchmark, other than `but`, recognizes it. The header of a file of trajectories
-    names its benchmark. Plug-ins are asked if `external`, and if no built-in benchmark knows it.
+    Returns None if no benchmark other than `but` does. The header of a file of trajectories names
+    its benchmark. If `external`, plug-ins are tried after the built-in benchmarks.
     """
     from mwzeval.conversation.trajectory import is_header  # `--help` does not need it
 
@@ -349,7 +350,7 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 
 @contextmanager
 def plugin_errors(benchmark: Benchmark) -> Iterator[None]:
-    """Raise `MwzevalError`, with the plug-in and the line, for errors in the code of a plug-in."""
+    """Raise `MwzevalError` for an error in a plug-in's code, with the plug-in and the line."""
     try:
         yield
     except (MwzevalError, MemoryError, OSError):
@@ -368,7 +369,7 @@ def plugin_errors(benchmark: Benchmark) -> Iterator[None]:
 
 
 def advice(other: Benchmark, read_as: str) -> str:
-    """Return an error message for a file of another benchmark than it is `read_as` (a title)."""
+    """Return an error message for a file of `other` that was read as one of `read_as` (a title)."""
     return (
         f"this looks like a file of {other.info.title}, but is read as predictions for {read_as} "
         f"— did you mean --benchmark {other.info.name}?"
@@ -378,8 +379,8 @@ def advice(other: Benchmark, read_as: str) -> str:
 def benchmark_of(file: str, *, but: str | None = None) -> Benchmark | None:
     """Return the benchmark, other than `but`, that recognizes the beginning of a file.
 
-    Of a folder it is that of its first file, also in a folder inside (a task of a run has a folder
-    for each policy, and this one for each seed). None for a file that cannot be read.
+    For a folder, its first file decides. This file may be up to two folders deeper (a task of a run
+    has a folder for each policy, which has a folder for each seed). Unreadable files give None.
     """
     from mwzeval.files.reading import beginning_value
 

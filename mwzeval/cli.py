@@ -1,8 +1,8 @@
-"""The command line: verbs, arguments, exit codes. Nothing is computed here.
+"""The command line: verbs, arguments, exit codes. This module computes no scores.
 
 Exit codes: 0 success, 1 a gate failed, 2 wrong usage or bad input, 130 interrupted, 141 the reader
-of a pipe has gone (128 + SIGPIPE, as a shell sees other tools end). Results go to standard output,
-everything else to standard error.
+of a pipe has exited (128 + SIGPIPE, as for other command-line tools). Results go to standard
+output, everything else to standard error.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ VERBS = {
     "play": ("talk in a dialogue yourself, as the user or the agent", "agents"),
     "validate": ("list the problems of a file, without scoring it", "files"),
 }
-"""Verbs of every benchmark, with their group: each is a module of `mwzeval.commands`, whose
-`add_arguments(parser, benchmark)` and `run(arguments, benchmark)` are given the benchmark."""
+"""The verbs of every benchmark, with their help and group. Each is a module of `mwzeval.commands`
+with the functions `add_arguments(parser, benchmark)` and `run(arguments, benchmark)`."""
 
 VERBS_OF_NONE = {
     "data": ("show, download or verify public files; copy examples", "mwzeval.commands.data"),
@@ -64,7 +64,7 @@ VERBS_OF_NONE = {
     ),
     "completion": ("set up shell completion of verbs, options and files", "mwzeval.completion"),
 }
-"""Verbs that are about no benchmark, or about all, with their modules."""
+"""The verbs that belong to no single benchmark, with their help and modules."""
 
 BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
 
@@ -96,18 +96,18 @@ MOVED = {
     "--skip-bad-shards": "use `mwzeval shards --skip-bad`",
     "-j": "a comparison uses one process",
 }
-"""Options of earlier versions, and what replaces them."""
+"""Options of earlier versions, and their replacements."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `mwzeval VERB …` and return the exit code; Ctrl-C is heeded from the first import on."""
+    """Run `mwzeval VERB …` and return the exit code, also if Ctrl-C interrupts the imports."""
     parsed = None
     try:
         prepare_streams()
         given = sys.argv[1:] if arguments is None else list(arguments)
-        with no_garbage_collection():  # modules stay
+        with no_garbage_collection():  # imported modules are never garbage
             parsed = command_parser(given).parse_args(given)
-        from mwzeval.arguments import check_outputs  # `--help` ends above
+        from mwzeval.arguments import check_outputs  # not needed by `--help`, which exits above
 
         check_outputs(parsed)
         with warnings_told():
@@ -118,11 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("error: the input does not fit into memory")
     except KeyboardInterrupt:
-        # Verbs that write as they go say what is left, and how to go on.
+        # Verbs that write during the run set `interrupted`: what is written, and how to resume.
         _failed(f"interrupted; {getattr(parsed, 'interrupted', 'nothing was written')}")
         return INTERRUPTED
     except BrokenPipeError:
-        # What is still to be written goes nowhere: Python must not complain at exit.
+        # Discard the remaining output, so that Python prints no error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
     except OSError as error:
@@ -141,8 +141,8 @@ def _failed(message: str) -> int:
 def command_parser(given: Sequence[str] | None = None) -> Parser:
     """Return the parser of `mwzeval`, with the arguments of the verb in `given`.
 
-    Without `given` it has those of all verbs, for the default benchmark. Raises `UsageError` for an
-    unknown benchmark.
+    Without `given`, it has the arguments of all verbs for the default benchmark. Raises
+    `UsageError` for an unknown benchmark.
     """
     verbs = {v: OwnVerb(what, f"mwzeval.commands.{v}", of) for v, (what, of) in VERBS.items()}
     verbs |= own_verbs()
@@ -150,9 +150,9 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     words = list(given or ())
     asked = next((word for word in words if not word.startswith("-")), None)
     if asked is not None:
-        # The verb itself is no file, though a folder may be called like it.
+        # The verb is not a file, even if a folder has the same name.
         words.remove(asked)
-        if asked not in verbs:  # a search for plug-ins takes time
+        if asked not in verbs:  # only now, because a search for plug-ins is slow
             verbs = {**own_verbs(external=True), **verbs}
     parser = Parser(
         prog="mwzeval",
@@ -166,7 +166,7 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     )
     for verb, about in verbs.items():
         subparser = subparsers.add_parser(verb, help=about.summary)
-        if given is None or verb == asked:  # modules take their time
+        if given is None or verb == asked:  # only the needed modules, because imports are slow
             _add_arguments(subparser, verb, about.module, words)
     return parser
 
@@ -212,7 +212,7 @@ def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str])
 def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
     """Return the name of the benchmark of a command, before its other arguments are parsed.
 
-    It is the argument of `--benchmark`, else the benchmark of the first file, else the default.
+    It is the argument of `--benchmark`, else the one that recognizes a file, else the default.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--benchmark", nargs="?")
@@ -222,14 +222,14 @@ def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
     known, others = parser.parse_known_args(given)
     if known.benchmark is not None:
         return str(known.benchmark)
-    if verb == "play":  # takes the name without an option, too
+    if verb == "play":  # also accepts the name without an option
         for word in others:
             if (known_as := family(word)) and word in known_as.names:
                 return word
-    if "--items" not in given:  # of these no benchmark knows anything
+    if "--items" not in given:  # no benchmark recognizes files of items
         from mwzeval.arguments import named_runs
 
-        # What `live` writes it may go on with.
+        # `live` may resume from its output file.
         files = [*known.input, *others, *([known.output] if verb == "live" else [])]
         for word in filter(None, files):
             _, runs = named_runs(word) or ("", ())
@@ -240,15 +240,15 @@ def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are three lines: the mistake, a short usage, and how to get help.
+    """A parser whose errors have three lines: the error, a short usage, and how to get help.
 
-    Control characters are escaped. `why_unknown` says why an option may be unknown.
+    Control characters are escaped. `why_unknown` gives a reason why an option is unknown.
     """
 
     why_unknown = ""
 
     def format_help(self) -> str:
-        """Return the help, and the folder of the pages that it names."""
+        """Return the help, and the folder of the documentation pages that it names."""
         return _with_documentation(super().format_help())
 
     def error(self, message: str) -> NoReturn:
@@ -290,7 +290,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _with_documentation(text: str) -> str:
-    """Return a text; if it names a page of docs/, with a last line that names the folder."""
+    """Return a text; if it names a page of docs/, add a last line with the folder."""
     if "docs/" not in text:
         return text
     from mwzeval.files.downloads import embedded

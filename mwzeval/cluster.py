@@ -1,6 +1,6 @@
-"""Work that is shared out: over processes of this machine, and over a Dask cluster.
+"""Parallel work: in processes on this machine, and on a Dask cluster.
 
-A process works in one thread, and does not outlive the process that it works for.
+Each worker process uses one thread and ends when its parent process ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ THREADS = (
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -42,18 +42,18 @@ def pool(
     initializer: Callable[..., object] | None = None,
     initargs: tuple[Any, ...] = (),
 ) -> Iterator[ProcessPoolExecutor]:
-    """Yield worker processes; what waits is dropped when the block is left.
+    """Yield an executor of worker processes; pending tasks are canceled at the end of the block.
 
-    Ctrl-C interrupts this process alone, with which the workers end, however it ends. They are
-    spawned, for a copy of this process would have a NumPy whose number of threads is settled.
+    Ctrl-C interrupts only this process; the workers end with it. Workers are spawned, because NumPy
+    in a forked process could not change its number of threads.
     """
-    # Imported here, because most commands need no processes and are to start at once.
+    # Imported here because most commands need no processes and should start quickly.
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     class Executor(ProcessPoolExecutor):
         def submit(self, *called: Any, **named: Any) -> Any:
-            # This starts processes; one that Ctrl-C ends while it imports prints a traceback.
+            # This starts processes; Ctrl-C in a process during imports would print a traceback.
             with interrupts_held():
                 return super().submit(*called, **named)
 
@@ -72,7 +72,7 @@ def pool(
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Block SIGINT in this block, and for ever in processes and threads that it starts."""
+    """Block SIGINT in this block, and permanently in processes and threads that it starts."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -91,7 +91,7 @@ def _begin(initializer: Callable[..., object] | None, initargs: tuple[Any, ...])
 
 
 def end_with_parent() -> None:
-    """Let this process end as soon as its parent is gone."""
+    """End this process as soon as its parent process ends."""
     import multiprocessing
 
     parent = multiprocessing.parent_process()
@@ -107,7 +107,7 @@ def end_with_parent() -> None:
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Let processes that are started meanwhile do linear algebra in one thread: more would wait."""
+    """Limit linear algebra to one thread in processes that this block starts."""
     before = {name: os.environ[name] for name in THREADS if name in os.environ}
     os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
@@ -125,16 +125,16 @@ QUIET_WORKERS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500ms",
 }
-"""By default workers look up to a hundred times a second at what they are doing; it shows."""
+"""By default, workers profile themselves up to a hundred times a second, which costs time."""
 
 
 @contextmanager
 def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
-    """Connect to a Dask scheduler (`tcp://host:8786`), or start one here (`local`).
+    """Connect to a Dask scheduler (`tcp://host:8786`), or start a local cluster (`local`).
 
-    `workers` are the processes of a local cluster (default: one per core). Yields a Dask client.
-    Raises `DependencyError` without Dask, `UsageError` when nobody answers at the address, or no
-    worker is there, `MwzevalError` when workers do not start here.
+    `workers` is the number of processes of a local cluster (default: one per core). Yields a Dask
+    client. Raises `DependencyError` without Dask, `UsageError` if the scheduler does not answer or
+    has no workers, and `MwzevalError` if local workers do not start.
     """
     distributed: Any = required("distributed", "distributed", "evaluating on a cluster needs Dask")
     if address != LOCAL:
@@ -147,16 +147,16 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
         return
     import dask
 
-    # Whatever happens to a worker is shown by what happens to its shards.
+    # The results of the shards show every failure of a worker.
     with dask.config.set(QUIET_WORKERS), ExitStack() as started:
         try:
-            # The process in which Python tracks shared resources: starting it unblocks Ctrl-C.
+            # Python's resource tracker process: starting it would unblock Ctrl-C later.
             with suppress(ImportError):
                 from multiprocessing.resource_tracker import ensure_running
 
                 ensure_running()
-            # Dask can end a cluster in order only once it has begun, and Ctrl-C is for this
-            # process, not for the workers.
+            # Dask can shut down a cluster only after it has started, and Ctrl-C must reach this
+            # process only, not the workers.
             with interrupts_held():
                 local = started.enter_context(
                     distributed.LocalCluster(
@@ -169,7 +169,7 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
                 )
                 client = started.enter_context(distributed.Client(local))
         except Exception as error:
-            # A worker that is killed meanwhile, no memory or no port for it: of any class.
+            # The error may have any class: a killed worker, no memory, no free port.
             reason = shorten(str(error), 200) or type(error).__name__
             raise MwzevalError(
                 f"the Dask workers on this machine did not start ({reason}): try again, perhaps "
@@ -189,11 +189,11 @@ def _connected(distributed: Any, address: str) -> Any:
             await scheduler.close_rpc()
 
     try:
-        # A client would wait for a silent scheduler without end.
+        # A client would wait forever for a silent scheduler.
         asyncio.run(asyncio.wait_for(greet(), ANSWER_SECONDS))
         client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, MemoryError, asyncio.TimeoutError) as error:
-        # Dask takes the first bytes of whatever answers for a length, and asks for so much memory.
+        # Dask reads the first bytes of any answer as a length, and allocates this much memory.
         reason = shorten(str(error), 200) or f"no answer within {ANSWER_SECONDS} s"
         raise UsageError(
             f"no Dask scheduler answers at {shorten(address)} ({reason}): start one with "

@@ -1,4 +1,4 @@
-"""Print a script by which a shell completes verbs, options and files (needs shtab).
+"""Print a script for shell completion of verbs, options and files (requires shtab).
 
 bash:  mwzeval completion bash > ~/.local/share/bash-completion/completions/mwzeval
 zsh:   mwzeval completion zsh > DIR/_mwzeval      (DIR of $fpath)

@@ -1,4 +1,4 @@
-"""Show what is installed and what is missing: versions, optional packages, public files.
+"""Show the installed and missing parts: versions, optional packages, public files.
 
 This command downloads nothing and changes nothing.
 """
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was found; return 0."""
+    """Print the diagnosis; return 0."""
     document = diagnosis(arguments.data)
     write_result(printed(document, arguments.format), arguments.format)
     return 0
@@ -96,7 +96,7 @@ def _packages() -> Iterator[dict[str, str]]:
         missing: list[str] = []
         for requirement in requirements:
             marker = requirement.marker
-            # Without an extra it is needed always.
+            # A requirement without an extra is always needed.
             if (
                 not marker
                 or marker.evaluate({"extra": ""})

@@ -1,6 +1,6 @@
 """The exceptions, and the class `Problem`: a problem of an input and its location.
 
-Each message says what is wrong, where, what is allowed and what to do.
+Each message states the error, its location, the allowed values, and the remedy.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ from pathlib import PurePath
 from typing import Literal
 
 SHOWN_PROBLEMS = 20
-"""How many problems an error message spells out before it only counts them."""
+"""The number of problems that an error message lists; it only counts the others."""
 
 
 CONDITIONS = frozenset(
     {"gold-states", "gold-acts", "other-references", "partial-state", "partial-active_domains"}
 )
-"""Kinds of warnings that say under which conditions scores were computed: from gold annotation in
-place of predictions, or against references that are not the default. Reports print them with the
-scores."""
+"""Kinds of warnings about the conditions of scores: gold annotation replaces predictions, or the
+references are not the default. Reports print them with the scores."""
 CHOSEN = frozenset({"other-references"})
-"""Kinds of warnings that an option of the user causes, so that `--strict` does not refuse them."""
+"""Kinds of warnings that result from an option of the user; `--strict` accepts them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One finding about an input, with its place.
+    """A problem of an input, and its location.
 
     `turn` counts from 0, as in the JSON list; `position` in a ranking counts from 1, as ranks do;
-    `count` is how many times the same finding was made (the place is then that of the first).
+    `count` is the number of occurrences (the location is that of the first one).
     """
 
     kind: str
@@ -58,12 +57,12 @@ class Problem:
         return printable(": ".join([*parts, self.message]))
 
     def shared(self) -> Problem:
-        """Return the problem with the name of its file only: reports do not show folders."""
+        """Return the problem with its file name but without the folder, for reports."""
         return self if self.file is None else replace(self, file=PurePath(self.file).name or None)
 
 
 def counted(text: str, count: int) -> str:
-    """Return the text of a problem, with how often it was found if that is more than once."""
+    """Return the text of a problem, with its number of occurrences if there are several."""
     return f"{text} ({count:,} times)" if count > 1 else text
 
 
@@ -75,9 +74,9 @@ def conditions(warnings: Iterable[Problem]) -> list[str]:
 
 
 class MwzevalError(Exception):
-    """Base of all errors that a user can cause or mend; the command line exits with 2.
+    """Base class of all errors that a user can cause or correct; the command line exits with 2.
 
-    Each argument is a line of the message; line breaks in it are escaped.
+    Each argument is a line of the message; line breaks in an argument are escaped.
     """
 
     def __str__(self) -> str:
@@ -89,7 +88,7 @@ class UsageError(MwzevalError):
 
 
 class InputError(MwzevalError):
-    """The input cannot be scored; `problems` has all findings.
+    """The input cannot be scored; `problems` has all problems.
 
     The message has a line for each group of problems that differ only in their location; the line
     gives the first location. `can_be_validated` says whether `mwzeval validate` reads the input.
@@ -121,7 +120,7 @@ class DataError(MwzevalError):
 
 
 class DependencyError(MwzevalError):
-    """A required library is not installed, or not in the version that scores rely on."""
+    """A required library is not installed, or its version is not the one that scores need."""
 
 
 class MwzevalWarning(UserWarning):
@@ -130,7 +129,7 @@ class MwzevalWarning(UserWarning):
 
 @contextmanager
 def problems_kept(problems: list[Problem]) -> Iterator[None]:
-    """Catch an `InputError`, and add its problems to `problems`."""
+    """Append the problems of an `InputError` to `problems` instead of raising it."""
     try:
         yield
     except InputError as error:
@@ -138,7 +137,7 @@ def problems_kept(problems: list[Problem]) -> Iterator[None]:
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """Return `text` fit for one line of a message: printable, at most `limit` characters."""
+    """Return `text` for one line of a message: printable, with at most `limit` characters."""
     visible = printable(text[:limit])
     return visible if len(text) <= limit else visible + "…"
 
@@ -148,7 +147,7 @@ _UNPRINTABLE = re.compile(
     "\ufff9-\ufffb\ud800-\udfff]"
 )
 """Control characters, line separators, changes of direction, characters without width (except
-joiners), and lone surrogates: they command a terminal, forge a line, or hide text."""
+joiners), and lone surrogates. They could control a terminal, fake a line, or hide text."""
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -162,21 +161,21 @@ def escaped(text: str, escape: Callable[[str], str], keep: str = "") -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> str:
-    """Return the message for a name that is none of those known, or of what there is `more`."""
+    """Return the message for a name that is not among the known ones; `more` follows their list."""
     names = list(dict.fromkeys(known))
     hint, listed = did_you_mean(name, names), ", ".join(names)
     return f'unknown {what} "{shorten(name)}"{hint} (known: {listed}{more})'
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ` — did you mean "x"?` for the closest known name, or nothing."""
-    # A Chinese word is short: with one character of two it is half the same.
+    """Return ` — did you mean "x"?` for the closest known name, or "" if none is close."""
+    # Chinese words are short: if one of two characters matches, the similarity is 0.5.
     cutoff = 0.5 if len(name) <= 3 and not name.isascii() else 0.7
     return _closest(name[:60], tuple(known), cutoff)
 
 
 @lru_cache(maxsize=256)
 def _closest(name: str, known: tuple[str, ...], cutoff: float) -> str:
-    # The same mistake is often made a hundred thousand times.
+    # Cached, because the same mistake may occur a hundred thousand times.
     close = get_close_matches(name, known, n=1, cutoff=cutoff)
     return f' — did you mean "{close[0]}"?' if close else ""

@@ -1,4 +1,4 @@
-"""Imports of extras and of a library with a missing part, and a pause of the garbage collector."""
+"""Imports of optional packages, and a context without garbage collection."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _REPLACING = Lock()
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Pause the collector where nothing becomes garbage: while modules are imported, and scoring.
+    """Pause the garbage collector during imports and scoring, which create no cyclic garbage.
 
-    A search for cycles costs as much time as Success.
+    A search for cycles takes as long as computing Success.
     """
     was_collecting = gc.isenabled()
     gc.disable()
@@ -34,9 +34,9 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def required(module: str, extra: str | None = NEURAL, needed: str | None = None) -> Any:
-    """Return a module. Raises `DependencyError` naming the extra that brings it.
+    """Return a module. Raises `DependencyError` with the extra that installs it.
 
-    Where no extra does (None), it names the package. `needed` says for what: "drawing needs
+    If `extra` is None, the error names the package. `needed` states the purpose: "drawing needs
     matplotlib".
     """
     try:
@@ -54,17 +54,17 @@ def required(module: str, extra: str | None = NEURAL, needed: str | None = None)
 
 
 def installing(extra: str) -> str:
-    """Return the command that installs an extra, of an installed mwzeval or of a checkout."""
+    """Return the command that installs an extra, for an installed mwzeval and for a checkout."""
     return f"pip install 'mwzeval[{extra}]' (in a checkout: pip install '.[{extra}]')"
 
 
 def import_without_setuptools(name: str) -> Any:
-    """Return a module of a package whose code finds the package's files with `pkg_resources`.
+    """Return a module of a package that finds its own files with `pkg_resources`.
 
-    Many environments have no `pkg_resources`, or one that breaks. While the module is imported, one
-    that answers with `importlib.resources` takes its place. Raises `ModuleNotFoundError`.
+    Many environments have no `pkg_resources`, or a broken one. During the import, a substitute
+    based on `importlib.resources` replaces it. Raises `ModuleNotFoundError`.
     """
-    # Not before it is needed: this module is imported by every command.
+    # Imported here because every command imports this module.
     from importlib.resources import files
 
     package = name.rpartition(".")[0]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The variable with the file that GitHub shows on the page of a workflow's run."""
+"""The environment variable with the file that GitHub shows on the page of a workflow run."""
 FAILED = 1
 
 
@@ -60,7 +60,7 @@ def warned(
 ) -> AbstractContextManager[None]:
     """Return a context that prints warnings at its end.
 
-    With `--strict` it raises `InputError` with all warnings but those that an option causes.
+    With `--strict` it raises `InputError` with all warnings, except those that an option causes.
     """
     refused = [warning for warning in warnings if warning.kind not in CHOSEN]
     if arguments.strict and refused:
@@ -75,9 +75,9 @@ def finish_report(
     worse: Sequence[str] = (),
     page: Callable[[], str] | None = None,
 ) -> int:
-    """Print and write the report of one input, or `page` in place of tables; return the exit code.
+    """Print and write the report of one input, or `page` instead of tables; return the exit code.
 
-    `worse` are failed gates next to those of `--fail-under`.
+    `worse` are failed gates in addition to those of `--fail-under`.
     """
     from mwzeval.comparison.gates import failures
     from mwzeval.scores.report import summary
@@ -98,7 +98,7 @@ def finish(
     show: Callable[[], str],
     failed: Sequence[str],
 ) -> int:
-    """Write the report, print what `show` returns, list failed gates; return the exit code."""
+    """Write the report, print the text of `show`, list failed gates; return the exit code."""
     from mwzeval.text import to_json
 
     if arguments.output in STANDARD_OUTPUT:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from mwzeval.errors import SHOWN_PROBLEMS, MwzevalWarning, Problem, counted, printable, shorten
 
 ESCAPING = "mwzeval.escaping"
-"""The error handler of the streams: what an encoding lacks becomes an escape that JSON knows."""
+"""The error handler of the streams: it writes unencodable characters as JSON escapes."""
 NAMED_FILES = 3
 PROGRESS_VARIABLE = "MWZEVAL_PROGRESS"
 PROGRESS_DELAY = 1.0
@@ -23,9 +23,9 @@ Item = TypeVar("Item")
 
 
 def prepare_streams() -> None:
-    """Replace closed streams by the null device, and escape characters that encodings lack."""
+    """Replace closed streams by the null device, and escape unencodable characters."""
     codecs.register_error(ESCAPING, _escaped)
-    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as we run
+    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - open until exit
     sys.stdout = sys.stdout or nowhere
     sys.stderr = sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
@@ -34,12 +34,12 @@ def prepare_streams() -> None:
 
 
 def tell(message: str) -> None:
-    """Print a message of one line to standard error; a full disk or closed pipe loses it."""
-    tqdm: Any = sys.modules.get("tqdm")  # there may be progress bars, which have to make room
+    """Print a one-line message to standard error; a full disk or a closed pipe discards it."""
+    tqdm: Any = sys.modules.get("tqdm")  # progress bars must move aside
     try:
         (tqdm.tqdm.write if tqdm else print)(printable(message), file=sys.stderr)
     except OSError:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - it stays
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - stays open
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def warnings_behind(*of_files: Iterable[Problem], can_be_validated: bool = True)
 
 @contextmanager
 def warnings_told() -> Iterator[None]:
-    """Print each `MwzevalWarning` once, as a line without the place in the code."""
+    """Print each `MwzevalWarning` once, on one line without its location in the code."""
     with warnings.catch_warnings():
         show = warnings.showwarning
         told: set[str] = set()
@@ -77,8 +77,8 @@ def warning_lines(
 ) -> list[str]:
     """Return a line for each kind of warning in each file, with the first message and the count.
 
-    Equal lines about several files are one. Warnings that `mwzeval validate` does not list have a
-    line each (unless `can_be_validated`), at most `SHOWN_PROBLEMS`.
+    Equal lines about several files are merged. If not `can_be_validated`, `mwzeval validate` cannot
+    list the warnings; then each has its own line, up to `SHOWN_PROBLEMS`.
     """
     kinds: dict[tuple[object, ...], dict[str, Problem]] = {}
     for problem in (problem.shared() for of_file in of_files for problem in of_file):
@@ -124,9 +124,9 @@ def counting(total: int, units: str, *, shown: bool = True) -> Iterator[Callable
     if not (shown and progress_is_shown()):
         yield lambda n: None
         return
-    from tqdm import tqdm  # not before it is needed: importing it takes as long as a small file
+    from tqdm import tqdm  # slow to import
 
-    # A monitor thread would be copied to worker processes.
+    # The monitor thread would be copied to worker processes.
     tqdm.monitor_interval = 0
     look = {"leave": False, "dynamic_ncols": True, "miniters": 1, "unit_scale": units == "B"}
     with tqdm(total=total, unit=f" {units}", delay=PROGRESS_DELAY, **look) as bar:
@@ -134,7 +134,7 @@ def counting(total: int, units: str, *, shown: bool = True) -> Iterator[Callable
 
 
 def followed(items: Collection[Item], units: str, *, shown: bool = True) -> Iterator[Item]:
-    """Yield the items and count them in a progress bar."""
+    """Yield the items, and show a progress bar that counts them."""
     with counting(len(items), units, shown=shown) as update:
         for item in items:
             yield item
@@ -144,7 +144,7 @@ def followed(items: Collection[Item], units: str, *, shown: bool = True) -> Iter
 def write_result(text: str, format_name: str) -> None:
     """Write a rendered result to standard output.
 
-    HTML is always in UTF-8; in LaTeX characters that the encoding of the stream lacks become "?".
+    HTML is always in UTF-8. In LaTeX, characters that the stream cannot encode become "?".
     """
     stream = sys.stdout
     if isinstance(stream, TextIOWrapper) and format_name == "html":
@@ -157,10 +157,10 @@ def write_result(text: str, format_name: str) -> None:
 
 
 def write_output(path: str, content: str | bytes, about: str = "", *, quiet: bool = False) -> None:
-    """Write a file atomically, and print that unless `quiet`. Raises `MwzevalError`."""
+    """Write a file atomically, and print a message unless `quiet`. Raises `MwzevalError`."""
     from mwzeval.files.writing import write_atomically
 
-    is_replaced = os.path.isfile(path)  # noqa: PTH113 - a name may have a NUL in it
+    is_replaced = os.path.isfile(path)  # noqa: PTH113 - a name may contain a NUL
     write_atomically(path, content)
     if not quiet:
         sys.stdout.flush()  # On a terminal the line follows the result.
@@ -168,7 +168,7 @@ def write_output(path: str, content: str | bytes, about: str = "", *, quiet: boo
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """Return \\uXXXX for each character, two for one beyond the BMP, and where to go on."""
+    """Return \\uXXXX for each unencodable UTF-16 code unit, and the position after them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()

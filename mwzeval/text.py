@@ -1,6 +1,6 @@
 """Text for terminals and files: its width in columns, its lines, and JSON.
 
-On a terminal, wide characters such as Chinese ones take two columns, and combining accents none.
+On a terminal, wide characters (for example Chinese) take two columns, and combining accents none.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from unicodedata import combining, east_asian_width
 from mwzeval.errors import escaped, printable
 
 OPENING = "([{“‘（《【「"
-"""No line ends behind these characters."""
+"""Characters that no line may end with."""
 CLOSING = ")]},.;:!?%”’）》】」，。、；：！？…"
-"""No line ends before these characters."""
+"""Characters that no line may begin with."""
 
 
 def width_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return the number of terminal columns of a text."""
     if text.isascii():
         return len(text)
     return sum(
@@ -30,12 +30,12 @@ def width_of(text: str) -> int:
 
 
 def padded(text: str, width: int) -> str:
-    """Return a text with blanks behind it, so that it takes `width` columns or more."""
+    """Return a text, followed by spaces so that it takes at least `width` columns."""
     return text + " " * (width - width_of(text))
 
 
 def cut(text: str, width: int) -> str:
-    """Return a printable text of at most `width` columns; "…" stands for what is cut off."""
+    """Return a printable text of at most `width` columns; a longer text ends in "…"."""
     shown = printable(text)
     if width_of(shown) <= width:
         return shown
@@ -47,10 +47,10 @@ def cut(text: str, width: int) -> str:
 def broken(
     text: str, width: int, indent: str = "", then: str | None = None, *, long_words: bool = True
 ) -> list[str]:
-    """Return a text in lines of at most `width` columns, broken between words; [] without words.
+    """Return a text as lines of at most `width` columns, broken between words; [] without words.
 
-    Wide characters are words of their own. The first line begins with `indent`, the others with
-    `then` (by default the same). Words that are longer than a line are broken if `long_words`.
+    Each wide character is a word. The first line begins with `indent`, the others with `then` (by
+    default the same). Words that are longer than a line are broken if `long_words`.
     """
     return _Wrapper(
         width,
@@ -62,7 +62,7 @@ def broken(
 
 
 class _Piece(str):
-    """A part of a text whose length is its width."""
+    """A part of a text; its `len` is its width in columns."""
 
     __slots__ = ()
 
@@ -72,7 +72,7 @@ class _Piece(str):
 
 class _Wrapper(TextWrapper):
     def _split(self, text: str) -> list[str]:
-        """Return the parts of a text between which a line may end."""
+        """Return the parts of a text between which a line may be broken."""
         return [_Piece(piece) for word in super()._split(text) for piece in _pieces(word)]
 
 
@@ -93,12 +93,12 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 def to_json(value: object) -> str:
-    """Return indented JSON text, the same for the same value, without control characters."""
+    """Return indented JSON text without control characters; equal values give equal text."""
     return escaped(json.dumps(value, indent=2, ensure_ascii=False), _escape, keep="\n") + "\n"
 
 
 def json_line(value: object) -> str:
-    """Return JSON text on one line, without its end."""
+    """Return JSON text on one line, without the line break at its end."""
     return escaped(json.dumps(value, ensure_ascii=False), _escape)
 
 
@@ -107,7 +107,7 @@ def _escape(char: str) -> str:
 
 
 def plain(value: object) -> Any:
-    """Return a value as JSON has it: dataclasses and named tuples are objects of their fields."""
+    """Return a value for JSON: dataclasses and named tuples become objects with their fields."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

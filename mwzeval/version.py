@@ -1,4 +1,4 @@
-"""The versions of the package and of the libraries whose versions move scores."""
+"""The versions of the package and of libraries that can change scores."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ __version__ = "0.2.0"
 
 @cache
 def library_version(name: str) -> str:
-    """Return the version of an installed package, which signatures and reports name."""
+    """Return the version of an installed package, for signatures and reports."""
     from importlib.metadata import version
 
     return version(name)

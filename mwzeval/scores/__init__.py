@@ -1,1 +1,1 @@
-"""What every benchmark reduces to: tables of rows, measures over them, scores with signatures."""
+"""Data types that all benchmarks share: tables of units, measures, and scores with signatures."""

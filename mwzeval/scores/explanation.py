@@ -1,7 +1,7 @@
-"""Explanations of scored units: what a benchmark reports about a unit, and how a terminal shows it.
+"""Explanations of scored units: a common data type for all benchmarks, and its text for a terminal.
 
-This module knows no benchmark. A benchmark returns an `Explanation` of a unit; texts are plain and
-may come from anybody, so whoever shows them (here and in the page) escapes them.
+This module does not depend on any benchmark. Texts are plain and may come from untrusted sources,
+so the code that displays them (here and in the HTML page) escapes them.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from mwzeval.scores.sheets import (
 from mwzeval.text import broken, cut, padded, width_of
 
 USER, SYSTEM = "user", "system"
-"""The speaker whose utterances are predicted."""
+"""The speakers of a dialogue; the utterances of the system are predicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a 0/1 outcome failed.
+    """The reason why a 0/1 outcome failed.
 
-    `code` is a kind, perhaps with a detail behind a colon (`never-gave:phone`); `outcome` is
-    the failed outcome (`inform`); `scope` is the part of the unit (a domain); `turn` is the turn of
-    the failure, from 0, None if no single turn caused it; `text` is the reason as a sentence.
-    `evidence` is the label of the facts that show in a turn that it passed; empty for any fact.
+    `code` is a kind, optionally with a detail after a colon (`never-gave:phone`); `outcome` is the
+    failed outcome (`inform`); `scope` is the part of the unit (a domain); `turn` is the turn of the
+    failure, from 0, or None if no single turn caused it; `text` is the reason as a sentence.
+    `evidence` is the label of facts that prove, in a turn of another system, that it passed; an
+    empty label means any fact.
     """
 
     code: str
@@ -63,7 +64,7 @@ MISSING, SPURIOUS, WRONG = "missing", "spurious", "wrong"
 
 
 class Fact(NamedTuple):
-    """A line of detail: what it is, about which part of the unit (or None), and its value."""
+    """A line of detail: a label, a value, and the part of the unit that it is about (or None)."""
 
     label: str
     value: str
@@ -71,7 +72,7 @@ class Fact(NamedTuple):
 
 
 class Utterance(NamedTuple):
-    """What somebody said; `speaker` is `user`, `system` or `reference`."""
+    """An utterance; `speaker` is `user`, `system` or `reference`."""
 
     speaker: str
     text: str
@@ -85,13 +86,13 @@ class Claim:
     verdict: str
 
     def note(self) -> str:
-        """Return what is to be read next to the words."""
+        """Return the note to show next to the words."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A function that the system called: what it was given, and what it returned, as text."""
+    """A function that the system called; arguments and result are text."""
 
     name: str
     arguments: str
@@ -100,7 +101,7 @@ class ToolUse:
 
 
 class TurnView(NamedTuple):
-    """One turn: what was said, the scorer's facts, claims in the system's words, and its calls."""
+    """A turn: its utterances, the scorer's facts, claims in the response, and function calls."""
 
     utterances: tuple[Utterance, ...]
     facts: tuple[Fact, ...]
@@ -109,20 +110,19 @@ class TurnView(NamedTuple):
 
 
 CANNOT_BE = -2
-"""In place of a turn: a line of the goal that could not be met, which is not a failure."""
+"""Used instead of a turn: no system could meet this line of the goal, so it is not a failure."""
 NOT_JUDGED = -3
-"""In place of a turn: a line of the goal for which the system did nothing that can be judged."""
+"""Used instead of a turn: the system did nothing about this line that can be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A unit with its outcomes, `outcomes[scope][name]`, and the reasons of the failed ones.
 
-    The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it
-    does not apply (Success of a domain when Inform has failed). `reached` has the turn from
-    which on each line of the `goal` is met, None for one that never is, `CANNOT_BE` for one that
-    nobody could meet, `NOT_JUDGED` for one without anything to judge. It is None where nobody
-    knows.
+    The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it does
+    not apply (Success of a domain when Inform has failed). For each line of the `goal`, `reached`
+    has the turn from which on the line is met, None if it is never met, `CANNOT_BE` if no system
+    could meet it, or `NOT_JUDGED` if there is nothing to judge. It is None if this is unknown.
     """
 
     unit: str
@@ -140,11 +140,11 @@ def explanation_of(
     scopes: Iterable[str],
     reasons: Iterable[Reason],
 ) -> Explanation:
-    """Return the explanation of a unit in which everything is right except for some reasons.
+    """Return the explanation of a unit that passes all outcomes except those of the `reasons`.
 
-    An outcome is lost in the scope of a reason and in the whole. Reasons are given in order, once
-    for each turn: each is shown as a fact of its turn, and one that lasts over neighbouring turns
-    is a reason of the first of them only.
+    A reason fails its outcome in its own scope and in the whole unit. `reasons` are ordered, with
+    one item per turn. Each becomes a fact of its turn; if the same reason occurs in consecutive
+    turns, only the first one becomes a reason of the unit.
     """
     of_scopes: dict[str, dict[str, bool | None]] = {
         scope: dict.fromkeys(outcomes, True) for scope in (WHOLE, *scopes)
@@ -172,7 +172,7 @@ Key = TypeVar("Key", bound=tuple[str, ...])
 def count_reasons(
     explanations: Iterable[Explanation], keys: Callable[[Reason], Iterable[Key]]
 ) -> dict[Key, int]:
-    """Return in how many units reasons with each of the `keys` occur, the most frequent first."""
+    """Return the number of units with each of the `keys` in their reasons, largest first."""
     of_units = ({key for reason in of.reasons for key in keys(reason)} for of in explanations)
     counts = Counter(chain.from_iterable(of_units))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
@@ -181,9 +181,9 @@ def count_reasons(
 def reasons_in_turns(
     reasons: Iterable[Reason], *, by_outcome: bool = True
 ) -> list[tuple[Reason, str]]:
-    """Return reasons that differ in more than their turn, each with its turns: `turns 0–2, 5`.
+    """Return the reasons that differ in more than their turn, each with its turns: `turns 0–2, 5`.
 
-    Unless `by_outcome`, reasons that differ in turn and outcome only are the same reason.
+    Unless `by_outcome`, reasons that differ only in turn and outcome are the same.
     """
     same: dict[Reason, list[Reason]] = {}
     for reason in reasons:
@@ -216,10 +216,10 @@ class OutcomeCounts(NamedTuple):
 
 
 class TurnOfOther(NamedTuple):
-    """What another system did: in a turn (what it said, and facts), or of the whole unit (None).
+    """The behavior of another system: in a turn (utterances and facts) or in the whole unit (None).
 
-    `own` is what the user and the first system said there. `utterances` begin with the user's if it
-    differs.
+    `own` are the utterances of the user and the first system in this turn. `utterances` include the
+    user's utterance only if it differs.
     """
 
     turn: int | None
@@ -231,8 +231,8 @@ class TurnOfOther(NamedTuple):
 class LostToOther(NamedTuple):
     """A unit in which a system failed an outcome that another system passed.
 
-    `reasons` are those of the outcome, or all where it has none of its own; `instead` is what the
-    other system did there.
+    `reasons` are those of the outcome, or all if the outcome has none of its own; `instead` is the
+    behavior of the other system.
     """
 
     unit: str
@@ -244,10 +244,10 @@ class LostToOther(NamedTuple):
 def with_reason(
     code: str | None, explanations: Sequence[Explanation], kinds: Collection[str]
 ) -> Sequence[Explanation]:
-    """Return the units with a reason, or all without a code; a kind stands for all its details.
+    """Return the units with the reason `code`, or all without a code; a kind includes its details.
 
     Raises:
-        UsageError: For a code that neither occurs nor is one of the known `kinds`.
+        UsageError: If the code neither occurs nor is one of the known `kinds`.
     """
     if not code:
         return explanations
@@ -262,7 +262,7 @@ def with_reason(
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
-    """Return units, the worst first: by the number of failed scopes, then of reasons."""
+    """Return the units sorted by the number of failed scopes, then of reasons, largest first."""
     return sorted(
         explanations,
         key=lambda explanation: (
@@ -274,7 +274,7 @@ def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
 
 
 def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> list[Explanation]:
-    """Return explanations for people to read: outcomes by their labels."""
+    """Return the explanations with the labels of outcomes instead of their names."""
     return [
         replace(
             explanation,
@@ -302,7 +302,7 @@ def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
 
 
 def lost_to_other(pairs: Iterable[Pair]) -> list[LostToOther]:
-    """Return where the first system failed and the second passed, in the order of the pairs."""
+    """Return the outcomes that the first system failed and the second passed."""
     found = ((pair, _outcomes_of(pair)) for pair in pairs)
     return [_lost(n, *pair) for pair, of in found for n in of if of[n] == (False, True)]
 
@@ -333,11 +333,11 @@ def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
 def _differing(
     reason: Reason, mine: Explanation, theirs: Explanation
 ) -> list[tuple[int, list[Fact]]]:
-    """Return turns of the other system, with facts of the reason's scope that are not in mine.
+    """Return turns of the other system, with facts of the reason's scope that are not in `mine`.
 
-    Where the reason has no turn, only turns that have any such fact: all with its `evidence`, the
-    first where it tells none. Without such facts, the turn in which the other system met the first
-    line of the goal in the reason's scope.
+    If the reason has no turn, these are all turns with such a fact labeled `evidence`, or, without
+    `evidence`, the first turn with any such fact. If there are no such facts, it is the turn in
+    which the other system met the first line of the goal in the reason's scope.
     """
 
     def new(turn: TurnView, known: Collection[Fact]) -> list[Fact]:
@@ -361,29 +361,29 @@ def _differing(
 
 
 WIDTH = 96
-"""Columns of a line at most, also where a terminal has more: longer ones are hard to read."""
+"""The maximum number of columns of a line, because longer lines are hard to read."""
 NARROWEST = 30
-"""Columns of a line at least, also where a terminal has fewer: labels alone take 17."""
+"""The minimum number of columns of a line, even on narrower terminals: labels alone take 17."""
 LOST = "✗"
 MARKS = {True: "✓", False: LOST, None: "–"}
 TONES = {True: BETTER, False: WORSE, None: ""}
 SHOWN_FACTS = 6
-"""How much of what another system did in a turn is shown; JSON has all."""
+"""The number of facts of another system's turn that are shown; JSON has all."""
 LONGEST_CALL = 240
-"""Characters of a call, and of what it returned, that are shown; page and JSON have all."""
+"""The number of characters of a call or its result that are shown; page and JSON have all."""
 UNMET = {
     None: f"  {LOST} never",
     CANNOT_BE: f"  {MARKS[None]} could not be met",
     NOT_JUDGED: f"  {MARKS[None]} not judged",
 }
-"""What is printed in place of the turn from which on a line of the goal is met."""
+"""The text that replaces the turn from which on a line of the goal is met."""
 NOTHING = "·"
 
 
 class _Line(NamedTuple):
-    """A text that is broken into lines, those after the first with the indent `then`.
+    """A text that is broken into lines; all lines but the first have the indent `then`.
 
-    Before the first stands a `label`, if any. In the style `LOST` that mark alone is red.
+    A `label` comes before the first line. In the style `LOST`, only that mark is red.
     """
 
     text: str
@@ -396,7 +396,7 @@ class _Line(NamedTuple):
 def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look = PLAIN) -> str:
     """Return a unit in full: outcomes, `goal`, turns with a mark at failures, and reasons.
 
-    Facts that are unchanged since the previous turn are left out, except at failures.
+    Facts that are unchanged since the previous turn are omitted, except at failures.
     """
     scopes = explanation.outcomes
     rows: list[list[Cell | str]] = []
@@ -418,11 +418,11 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
 
 
 def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str:
-    """Return units with their reasons, one a line, of which a terminal shows as much as fits."""
+    """Return units with their reasons, one per line, cut to the width of a terminal."""
     lines = []
     for explanation in explanations:
         lines.append(styled(printable(explanation.unit), BOLD, look))
-        # Several outcomes lost for the same reason are one line.
+        # Outcomes that failed for the same reason share a line.
         found = reasons_in_turns(explanation.reasons, by_outcome=False)
         rows = [(LOST, turns, printable(of.scope), printable(of.code)) for of, turns in found]
         widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
@@ -437,10 +437,10 @@ def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str
 def histogram_text(
     explanations: Sequence[Explanation], meanings: Mapping[str, str], look: Look = PLAIN
 ) -> str:
-    """Return how many units failed, for which reasons and in which scopes.
+    """Return the number of failed units by reason and scope.
 
     `meanings` are sentences about kinds of reasons. The total of a reason is the number of units
-    that have it in any scope, its share is of those that lost anything.
+    that have it in any scope; its share is relative to all failed units.
     """
     lost = sum(bool(explanation.reasons) for explanation in explanations)
     heading = f"{lost} of {len(explanations)} failed"
@@ -463,10 +463,10 @@ def against_text(
     found: Sequence[LostToOther],
     look: Look = PLAIN,
 ) -> str:
-    """Return the outcomes of two systems, failures of the first, and what the second did instead.
+    """Return the outcomes of two systems, and the first one's failures with the other's behavior.
 
-    `common` says how many units are in both: `62 dialogues`. What is lost because of another
-    outcome that is above is one line.
+    `common` is the number of units that both have: `62 dialogues`. Failures that only follow from
+    failed outcomes above are listed on one line.
     """
     first, second = map(printable, names)
     labels = [f"{a} failed, {b} passed" for a, b in ((first, second), (second, first))]
@@ -495,7 +495,7 @@ def against_text(
 
 
 def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]]:
-    """Return a line per reason, most frequent first, kinds with several details with a subtotal."""
+    """Return a line per reason, by frequency; kinds with several details have a subtotal."""
     counts = count_reasons(explanations, lambda of: product((of.kind, of.code), (of.scope, WHOLE)))
     codes: dict[str, list[str]] = {}
     in_scope: Counter[str] = Counter()
@@ -540,7 +540,7 @@ def _turns(explanation: Explanation) -> Iterator[list[_Line]]:
 
 
 def _said(turn: TurnView) -> Iterator[_Line]:
-    """Yield what is said in a turn, and the functions that are called before the system answers."""
+    """Yield the utterances of a turn, and the calls before the system's answer."""
     speakers = [utterance.speaker for utterance in turn.utterances]
     answer = speakers.index(SYSTEM) if SYSTEM in speakers else len(speakers)
     yield from (_entry(*utterance) for utterance in turn.utterances[:answer])
@@ -567,7 +567,7 @@ def _reasons(reasons: Iterable[Reason]) -> Iterator[_Line]:
 
 
 def _compared(lost: LostToOther, own: str, other: str) -> Iterator[_Line]:
-    """Yield the failures of a system, the utterances there, and what the `other` did instead."""
+    """Yield a system's failures, the utterances there, and the `other` system's behavior."""
     yield _Line(lost.unit, style=BOLD)
     yield from _reasons(lost.reasons)
     for instead in lost.instead:

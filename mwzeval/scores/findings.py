@@ -1,4 +1,4 @@
-"""What is wrong with an input: collected with its place, not raised one by one."""
+"""Collects the problems of an input with their locations, so that all are reported together."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.reading import RepeatedKeys, json_files, read_json
 
 OBJECT = (dict, Mapping)
-"""What a JSON object may come as; a dict is recognized faster than a mapping in general."""
+"""Types of a JSON object; `isinstance` is faster for a dict than for a mapping in general."""
 LIST = (list, tuple)
 
 MOST_ERRORS = 10_000
 MOST_WARNINGS = 10_000
-"""So many are kept of an input, so that whatever is in it, its problems fit into memory."""
+"""The limit of different warnings per input, so that the problems always fit into memory."""
 
 SHOWN_PLACES = 3
 
@@ -30,18 +30,17 @@ MORE_WARNINGS = Problem(
 
 @dataclass(slots=True)
 class Findings:
-    """Collects the problems of an input; nothing is raised before `check`.
+    """Collects the problems of an input; only `check` raises an error.
 
-    There are three degrees. An *error* prevents scoring. A *doubt* is about something that no right
-    answer can be, or that is missing, and which could be scored all the same: an error, or with
-    `lenient` a warning. A *warning* is about something that is scored, but perhaps not as meant;
-    with `strict` it prevents scoring, too. Warnings of one kind that say the same are kept once,
-    with their count and the first place.
+    There are three degrees. An *error* prevents scoring. A *doubt* is about a value that cannot be
+    correct or is missing, but could be scored: it is an error, or a warning with `lenient`. A
+    *warning* is about a value that is scored, but perhaps not as intended; with `strict` it
+    prevents scoring, too. Equal warnings are stored once, with their count and the first location.
 
     `file` is the input's name; `of_file` returns findings of another file in the same list.
-    `positions` tells where turns stand in what the user wrote, dialogue → position of each turn;
-    without, they stand where they are counted. A `place` is any of `dialogue`, `turn`, `key`,
-    `example` and `position`, as in `Problem`.
+    `positions` maps a dialogue to the position of each of its turns in the input; without it, the
+    positions are the turn numbers. A `place` is any of `dialogue`, `turn`, `key`, `example` and
+    `position`, as in `Problem`.
 
     >>> findings = Findings("predictions.json")
     >>> findings.warning("unknown-slot", 'unknown slot "prize"', dialogue="mul0003", turn=4)
@@ -58,19 +57,19 @@ class Findings:
     _warnings: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
     def of_file(self, file: str | None) -> Findings:
-        """Return findings that go into the same list, about another file."""
+        """Return findings about another file that are added to the same list."""
         return replace(self, file=file)
 
     def error(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
-        """Note something that prevents scoring."""
+        """Note a problem that prevents scoring."""
         self._note(kind, message, "error", count, place)
 
     def doubt(
         self, kind: str, message: str, *, then: str = "", count: int = 1, **place: Any
     ) -> None:
-        """Note something that prevents scoring, or when lenient is scored as it is.
+        """Note a problem that prevents scoring, or, if `lenient`, is a warning.
 
-        `then` says what becomes of it when it is scored.
+        `then` describes how the value is scored in this case.
         """
         if self.lenient:
             self.warning(kind, f"{message}; {then}" if then else message, count=count, **place)
@@ -78,11 +77,11 @@ class Findings:
             self.error(kind, message, count=count, **place)
 
     def warning(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
-        """Note something that is scored, but perhaps not as meant."""
+        """Note a problem of a value that is scored, but perhaps not as intended."""
         self._note(kind, message, "warning", count, place)
 
     def other_files(self, corpus: str, checksum: str, places: Sequence[str]) -> None:
-        """Note files of a corpus, by their places, that are not the published ones."""
+        """Note the files of a corpus (`places`) whose content is not the published one."""
         if places:
             more = f" and {len(places) - SHOWN_PLACES} more" if len(places) > SHOWN_PLACES else ""
             self.warning(
@@ -93,7 +92,7 @@ class Findings:
             )
 
     def position(self, dialogue: str, turn: int) -> int:
-        """Return where a turn stands in what the user wrote."""
+        """Return the position of a turn in the input."""
         return self.positions[dialogue][turn] if self.positions else turn
 
     def _note(
@@ -109,7 +108,7 @@ class Findings:
         self.extend([Problem(kind, message, severity, self.file, count=count, **place)])
 
     def extend(self, problems: Iterable[Problem]) -> None:
-        """Note problems that were found elsewhere, by their severity."""
+        """Note problems of another source, each with its own severity."""
         for problem in problems:
             if problem.severity == "warning":
                 key = problem.kind, problem.message
@@ -124,18 +123,18 @@ class Findings:
             elif len(self.errors) == MOST_ERRORS:
                 self.errors.append(replace(MORE_ERRORS, file=problem.file))
             else:
-                # Not `replace`, which is slow: there may be millions of errors.
+                # `replace` would be slow: there may be millions of errors.
                 kind, message, last = MORE_ERRORS.kind, MORE_ERRORS.message, self.errors[-1]
                 self.errors[-1] = Problem(kind, message, file=last.file, count=last.count + 1)
 
     def merge(self, later: Findings) -> None:
-        """Add what was found in a later part of the input."""
+        """Add the problems of a later part of the input."""
         self.extend(later.errors)
         self.extend(later._warnings.values())
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Note the problems of an `InputError` that is raised within, and go on after it."""
+        """Catch an `InputError` in this block, and note its problems."""
         try:
             yield
         except InputError as error:
@@ -143,12 +142,12 @@ class Findings:
 
     @property
     def warned(self) -> int:
-        """How many different warnings there are so far."""
+        """The number of different warnings so far."""
         return len(self._warnings)
 
     @property
     def warnings(self) -> list[Problem]:
-        """The warnings so far, each once with its count and first place (errors when strict)."""
+        """The warnings so far, each once with its count and first location (errors when strict)."""
         found = self._warnings.values()
         return (
             [replace(warning, severity="error") for warning in found] if self.strict else [*found]
@@ -156,23 +155,23 @@ class Findings:
 
     @property
     def problems(self) -> list[Problem]:
-        """Everything, errors first."""
+        """All problems, errors first."""
         return [*self.errors, *self.warnings]
 
     def sort_warnings(self) -> None:
-        """Order the warnings by kind, so that it does not matter in which parts they were found."""
+        """Sort the warnings by kind, so that their order does not depend on the input's parts."""
         ordered = sorted(self._warnings.items(), key=lambda item: item[0][0])
         self._warnings.clear()
         self._warnings.update(ordered)
 
     def check(self) -> None:
-        """Raise `InputError` with all that prevents scoring, if anything does."""
+        """Raise `InputError` with all problems that prevent scoring, if there are any."""
         if self.errors or (self.strict and self._warnings):
             raise InputError(self.problems if self.strict else self.errors)
 
 
 class Place(NamedTuple):
-    """A turn of the input, a dialogue or the whole; findings are about a field of it (`key`)."""
+    """A turn of the input, a dialogue, or the whole input; `key` is a field of it."""
 
     findings: Findings
     dialogue: str | None = None
@@ -184,15 +183,15 @@ class Place(NamedTuple):
         return self._replace(key=key)
 
     def error(self, kind: str, message: str, key: str | None = None) -> None:
-        """Note something that prevents scoring, of this field or of another (`key`)."""
+        """Note a problem of this field, or of the field `key`, that prevents scoring."""
         self.findings.error(kind, message, **self._place(key))
 
     def doubt(self, kind: str, message: str, *, then: str = "") -> None:
-        """Note something that prevents scoring unless findings are lenient."""
+        """Note a problem that prevents scoring unless findings are lenient."""
         self.findings.doubt(kind, message, then=then, **self._place(None))
 
     def warning(self, kind: str, message: str, key: str | None = None, *, count: int = 1) -> None:
-        """Note something that is scored, but perhaps not as meant."""
+        """Note a problem of a value that is scored, but perhaps not as intended."""
         self.findings.warning(kind, message, count=count, **self._place(key))
 
     def _place(self, key: str | None) -> dict[str, Any]:
@@ -206,11 +205,11 @@ def expect(
     place: Place,
     key: str | None = None,
 ) -> bool:
-    """Return whether a value is of a kind (`OBJECT`, `LIST`, `str`); note it if not, or repeated
-    keys.
+    """Return whether a value is of a type (`OBJECT`, `LIST`, `str`); note it if it is not, or if it
+    has repeated keys.
     """
     if isinstance(value, kind):
-        if isinstance(value, RepeatedKeys):  # asked here, because a call takes longer
+        if isinstance(value, RepeatedKeys):  # checked here, because a call is slower
             check_repeated(value, place)
         return True
     place.error("shape", f"{expected}, {found(value)}", key)
@@ -218,19 +217,19 @@ def expect(
 
 
 def check_repeated(raw: object, place: Place) -> None:
-    """Note keys that one object has more than once."""
+    """Note keys that occur more than once in one object."""
     if isinstance(raw, RepeatedKeys):
         place.error("repeated-key", repeated(raw))
 
 
 def repeated(raw: RepeatedKeys) -> str:
-    """Return what to say about an object's repeated keys."""
+    """Return the message about an object's repeated keys."""
     names = ", ".join(f'"{shorten(key)}"' for key in raw.repeated)
     return f"repeated in one object: {names}"
 
 
 def found(value: Any) -> str:
-    """Return `found a number` and the like, for messages about a wrong shape."""
+    """Return `found a number` and the like, for messages about a wrong type."""
     names: Iterable[tuple[type | tuple[type, ...], str]] = (
         (bool, "true or false"),
         (str, "text"),
@@ -246,11 +245,11 @@ def found(value: Any) -> str:
 def items_of(
     path: str, key: str, shape: Mapping[str, Any], known: Collection[str], findings: Findings
 ) -> Iterator[tuple[Any, Place]]:
-    """Yield the items of predictions that have a shape, each with its place.
+    """Yield the items of predictions that have a given shape, each with its place.
 
-    The items are those of a JSON file, or of all JSON files of a folder: arrays, or objects that
-    map ids to items. The id of an item, its `key`, has to be `known`, and to be there once; a file
-    without any is an error.
+    The items come from a JSON file, or from all JSON files of a folder: arrays, or objects that map
+    ids to items. The id of an item, its `key`, must be `known` and must occur only once. A file
+    without items is an error.
     """
     seen: dict[str, str] = {}
     for file in json_files(path):
@@ -275,13 +274,13 @@ def items_of(
 
 
 def misfit(value: Any, shape: Any, path: str = "") -> str:
-    """Return where a JSON value first differs from a shape, and what was expected; "" if it fits.
+    """Return where a JSON value first differs from a shape, and the expected type; "" if it fits.
 
     A shape is a type or a union of types (`float` includes whole numbers), a frozenset of texts,
-    `[shape]` for an array, `(shape,)` for an array that is not empty, or a dict for an object. The
-    key `str` of a dict stands for all keys; a key that ends in `?` may be absent, and keys that the
-    shape does not name may be present. The key `...` has a function that returns a further shape of
-    the object.
+    `[shape]` for an array, `(shape,)` for an array that is not empty, or a dict for an object. In a
+    dict, the key `str` matches all keys, and a key that ends in `?` is optional. The object may
+    have keys that the dict lacks. The value of the key `...` is a function that returns another
+    shape of the object.
 
     >>> misfit({"values": {"city": "Rome"}}, {"values": {str: [str]}})
     'values.city: expected an array, found "Rome"'

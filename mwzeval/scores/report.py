@@ -1,4 +1,4 @@
-"""The result of an evaluation: its scores, and the tables, data frames and JSON made of them."""
+"""The result of an evaluation: scores, and their tables, data frames and JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas
 
 SCHEMA = 1
-"""Raised when the shape of JSON reports changes; `report/schema.json` describes it."""
+"""The version of JSON reports; `report/schema.json` describes them."""
 
 SHOWN = 12
 
@@ -42,23 +42,23 @@ COLUMNS: Mapping[str, str] = {
     "n": COUNT,
     "signature": TEXT,
 }
-"""The columns of a data frame, which are those of the CSV."""
+"""The columns of data frames and CSV."""
 
 _REFUSED = re.compile(r"[^\w\-. ]")
-"""What MLflow refuses in names of metrics; `/` makes folders of them."""
+"""Characters that MLflow refuses in names of metrics; MLflow shows `/` as folders."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
     """The result of one evaluation. `print` shows the tables of the command line.
 
-    `metrics` are the scores in their plain shape, metric → numbers, None for a metric that was not
-    computed; `scores` are the same numbers unrounded, each with its signature; `table` has the rows
-    (one per dialogue) behind the additive ones; `meta` says what was scored, how, and with which
-    versions. `benchmark` is the name of the benchmark, as after `--benchmark`; `figures` are tables
-    of totals, of which some numbers are scores. `references` describes what is scored
-    next to the system, by the prefix of the names of its scores (`gold`). `aliases` are
-    short names of scores for gates, such as `bleu`.
+    `metrics` maps a metric to its numbers, None for a metric that was not computed; `scores` are
+    the same numbers unrounded, each with its signature; `table` has the rows (one per dialogue)
+    from which additive scores are computed; `meta` describes the input, the settings and the
+    versions of libraries. `benchmark` is the name that `--benchmark` accepts; `figures` are tables
+    of totals, some of which are scores. `references` maps the prefix of score names (`gold`) to a
+    description of references that are scored next to the system. `aliases` are short names of
+    scores for gates, such as `bleu`.
 
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}
@@ -80,7 +80,7 @@ class Report:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON report, in plain values: the metrics, and all else under `meta`."""
+        """Return the JSON report as plain values: the metrics, and the rest under `meta`."""
         return {
             "schema": SCHEMA,
             **self.metrics,
@@ -109,10 +109,10 @@ class Report:
         return to_html(summary(self))
 
     def score(self, name: str, scope: str = WHOLE) -> Score:
-        """Return a score by its name, over everything or over a part such as a domain.
+        """Return a score by its name, of the whole input or of a part such as a domain.
 
         Raises:
-            KeyError: For an unknown score; the message names similar ones.
+            KeyError: If the score is unknown; the message names similar scores.
         """
         if found := by_place(self.scores).get((name, scope)):
             return found
@@ -123,11 +123,11 @@ class Report:
         raise KeyError(f"{name}{did_you_mean(name, names)}")
 
     def flat(self, prefix: str = "") -> dict[str, float]:
-        """Return all scores by flat names, as trackers of experiments log them.
+        """Return all scores with flat names, for experiment trackers.
 
-        A score is called `PREFIX/NAME`, that of a part `PREFIX/NAME.SCOPE`, and the ends of its
-        interval the same with `_low` and `_high`. The prefix is the name of the benchmark unless
-        it is given. Characters other than letters, digits, `_`, `-`, `.` and blanks become `_`.
+        The name is `PREFIX/NAME`, or `PREFIX/NAME.SCOPE` for a part; the ends of the interval have
+        the suffixes `_low` and `_high`. The default prefix is the name of the benchmark. Characters
+        other than letters, digits, `_`, `-`, `.` and spaces become `_`.
         """
         parts = (prefix.strip("/") or self.benchmark).split("/")
         prefix = "/".join(_REFUSED.sub("_", part) for part in parts)
@@ -139,17 +139,17 @@ class Report:
                 values |= {f"{name}_low": score.interval.low, f"{name}_high": score.interval.high}
             for key, value in values.items():
                 full = f"{prefix}/{_REFUSED.sub('_', key)}"
-                while full in numbers:  # two names that differ only in refused characters
+                while full in numbers:  # another name differs only in refused characters
                     full += "_"
                 numbers[full] = float(value)
         return numbers
 
     def log_to(self, *_: object, **__: object) -> NoReturn:
-        """Raise `UsageError`, which names `flat`: trackers take its dictionary."""
+        """Raise `UsageError`, which names `flat`: trackers accept its dictionary."""
         raise UsageError("log_to was removed: pass report.flat() to the tracker (docs/python.md)")
 
     def __repr__(self) -> str:
-        """Return the benchmark and the first scores over everything, on one line."""
+        """Return the benchmark and its first scores of the whole input, on one line."""
         of_all = [score for score in self.scores if score.scope == WHOLE]
         shown = [f"{score.name} {score.value:.{score.places}f}" for score in of_all[:SHOWN]]
         more = ["…"] * (len(of_all) > SHOWN)
@@ -157,7 +157,7 @@ class Report:
 
 
 def score_record(score: Score) -> dict[str, Any]:
-    """Return a score in long form, as CSV, JSON Lines and JSON have it."""
+    """Return a score in long form, for CSV, JSON Lines and JSON."""
     return {
         "score": score.name,
         "scope": score.scope,
@@ -169,25 +169,25 @@ def score_record(score: Score) -> dict[str, Any]:
 
 
 def plain_problem(problem: Problem) -> dict[str, Any]:
-    """Return a finding without empty fields."""
+    """Return a problem as a dictionary without empty fields."""
     return {key: value for key, value in asdict(problem).items() if value is not None}
 
 
 WIDEST = 10
-"""More scopes than this are rows, not columns."""
+"""The number of scopes above which scopes are rows, not columns."""
 COUNTS = "n"
 
 CEILING = "ceiling"
 ABOUT_CEILING = "ceiling: gold responses and states of the same dialogues, with the same settings"
 
 Beside = Mapping[str, Mapping[tuple[str, str], Score]]
-"""What is shown next to scores (`ceiling`) → (name, scope) → its own score."""
+"""Scores to show next to other scores: heading (`ceiling`) → (name, scope) → score."""
 
 
 def summary(report: Report, ceiling: Report | None = None) -> Document:
-    """Return what was scored, all scores, and the signature of each metric.
+    """Return a description of the input, all scores, and the signature of each metric.
 
-    The scores of a `ceiling` are shown next to those of the report: in a column, or in a row below.
+    The scores of a `ceiling` are shown next to those of the report, in a column or in a row below.
     """
     signatures = tuple(dict.fromkeys(str(score.signature) for score in report.scores))
     elsewhere = {name for sheet in report.figures for name in sheet.scores}
@@ -223,14 +223,14 @@ def summary(report: Report, ceiling: Report | None = None) -> Document:
 
 
 def score_records(report: Report) -> tuple[dict[str, Any], ...]:
-    """Return all scores in long form; a column has the conditions of the report if it has some."""
+    """Return all scores in long form; if the report has conditions, a column lists them."""
     under = "; ".join(conditions(report.warnings))
     more = {"conditions": under} if under else {}
     return tuple({**score_record(score), **more} for score in report.scores)
 
 
 def per_dialogue(report: Report) -> Document:
-    """Return the rows behind the scores: one record for each unit, with its additive columns."""
+    """Return the rows behind the scores: one record per unit, with its additive columns."""
     table, unit = report.table, report.meta.get("unit", "dialogue")
     header = [unit, *table.columns]
     records = tuple(
@@ -266,7 +266,7 @@ def _heading(report: Report) -> Iterator[str]:
 
 
 def scored_data(meta: Mapping[str, Any]) -> str:
-    """Return what the `meta` of a report says was scored: corpus, fold and rules."""
+    """Return the scored data from the `meta` of a report: corpus, fold and rules."""
     rules = f", rules {meta['rules']}" if "rules" in meta else ""
     return f"{meta['corpus']}, {meta['fold']} fold{rules}"
 
@@ -275,9 +275,9 @@ _Scores = TypeVar("_Scores", bound=Score)
 
 
 def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[_Scores]]:
-    """Return the scores that have parts (domains), and the others.
+    """Return the scores that have parts (domains), and the other scores.
 
-    The former are lists of the parts of each score, in groups with equal parts of equal sizes.
+    The former are lists of the parts of each score, grouped by equal parts of equal sizes.
     """
     by_name: dict[str, list[_Scores]] = {}
     for score in scores:
@@ -293,7 +293,7 @@ def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[
 
 
 def _scopes_sheet(scores: Sequence[Sequence[Score]], beside: Beside) -> Sheet:
-    """Return a row per name and a column per scope, or the reverse where scopes are many."""
+    """Return a row per name and a column per scope, or the reverse if there are many scopes."""
     scopes = [score.scope for score in scores[0]]
     names = {parts[0].name for parts in scores}
     is_turned = len(scopes) > WIDEST

@@ -1,8 +1,8 @@
-"""A number with what is needed to trust it: over how many units, and under which choices.
+"""A score with its signature, its interval, and the number of units.
 
-Two values of a score can be compared when their signatures agree in all choices but those of
-`AMOUNTS` (how much was scored) and `OF_INTERVALS` (how its interval was found). Systems that can be
-compared are a group; ranks, the best and differences have a meaning within a group only.
+Two values of a score are comparable if their signatures agree in all choices except those of
+`AMOUNTS` (the amount of scored data) and `OF_INTERVALS` (the computation of the interval).
+Comparable systems form a group; ranks, best scores and differences are defined only within a group.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The choices that move a score, in a fixed order, as `metric|key:value|…`."""
+    """The choices that change a score, in a fixed order, as `metric|key:value|…`."""
 
     metric: str
     choices: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, metric: str, choices: Mapping[str, object]) -> Signature:
-        """Build a signature; the order of `choices` is kept."""
+        """Build a signature; the order of `choices` is preserved."""
         return cls(metric, tuple((key, str(value)) for key, value in choices.items()))
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Read back what `str` wrote. Raises `ValueError` when a part has no colon."""
+        """Parse the text that `str` returned. Raises `ValueError` if a part has no colon."""
         metric, *parts = text.split("|")
         pairs = [part.partition(":") for part in parts]
         if not all(colon for _, colon, _ in pairs):
@@ -37,12 +37,12 @@ class Signature:
         return "|".join([self.metric, *(f"{key}:{value}" for key, value in self.choices)])
 
     def extended(self, choices: Mapping[str, object]) -> Signature:
-        """Return this signature with further choices behind it."""
+        """Return this signature followed by further choices."""
         more = tuple((key, str(value)) for key, value in choices.items())
         return Signature(self.metric, self.choices + more)
 
     def differences(self, other: Signature, ignoring: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the keys on which the two disagree, in this signature's order."""
+        """Return the keys in which the two signatures differ, in this signature's order."""
         mine, theirs = dict(self.choices), dict(other.choices)
         keys = [*mine, *(key for key in theirs if key not in mine)]
         skipped = set(ignoring)
@@ -51,9 +51,9 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Two ends in the unit of the score, and how they were found.
+    """The two ends of an interval in the unit of the score, and the method that computed them.
 
-    `undefined` counts the resamples without a value, which are not in the interval.
+    `undefined` is the number of resamples without a value, which the interval ignores.
     """
 
     low: float
@@ -66,14 +66,14 @@ class Interval:
         return self.low <= value <= self.high
 
     def scaled(self, factor: float) -> Interval:
-        """Return the interval of `factor` (0 or more) times the score, as for percentages."""
+        """Return the interval times `factor` (0 or more), for example for percentages."""
         if factor < 0:
             raise ValueError(f"an interval can be scaled by 0 or more: got {factor}")
         return replace(self, low=factor * self.low, high=factor * self.high)
 
 
 def ends_record(interval: Interval | None) -> dict[str, float | None]:
-    """Return the ends of an interval as records have them, None where there is none."""
+    """Return the ends of an interval for records; the values are None without an interval."""
     if interval is None:
         return {"low": None, "high": None}
     return {"low": interval.low, "high": interval.high}
@@ -81,7 +81,7 @@ def ends_record(interval: Interval | None) -> dict[str, float | None]:
 
 PERCENT = "%"
 WHOLE = "total"
-"""The scope of a score over everything, next to those of its parts."""
+"""The scope of a score of the whole input; other scopes are parts of the input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,9 @@ class Score:
     """One number of a report.
 
     `value` is unrounded, in `unit` (percent by default; empty for scores without a unit), and
-    usually shown with `places` decimals; `n` is the number of units (dialogues) behind it; `scope`
-    says which part of the input it is about (a domain, say); `interval` is in the unit of
-    the value, None if it was not computed. Higher is better unless `lower_is_better` (or it has
-    no direction at all).
+    usually shown with `places` decimals; `n` is the number of units (dialogues); `scope` is the
+    part of the input (for example a domain); `interval` is in the unit of the value, None if it was
+    not computed. Higher is better unless `lower_is_better` (or the score has no direction).
 
     >>> signature = Signature.of("inform", {"corpus": "sample", "rules": 2021})
     >>> score = Score("inform", "Inform", 87.5, n=40, signature=signature)
@@ -121,9 +120,9 @@ def by_place(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
 
 
 def is_named(name: str, headline: Iterable[str]) -> bool:
-    """Return whether a score is one of a headline.
+    """Return whether a score belongs to a headline.
 
-    `bleu` stands for `bleu` and `bleu.mwz22`, `pass^` for `pass^1` and so on.
+    `bleu` matches `bleu` and `bleu.mwz22`; `pass^` matches `pass^1` and so on.
     """
     return any(
         name == asked or name.startswith(asked if asked.endswith(("^", ".")) else f"{asked}.")
@@ -143,7 +142,7 @@ class Words(NamedTuple):
 AMOUNTS = ("n", "turns", "trials")
 OF_INTERVALS = ("ci", "samples", "seed")
 ALIKE = (*AMOUNTS, *OF_INTERVALS)
-"""Keys of signatures in which comparable values may differ."""
+"""Keys of signatures whose values may differ between comparable scores."""
 
 NONE = "none"
 
@@ -152,10 +151,9 @@ NONE = "none"
 class Group:
     """Systems that can be compared with each other in a score, by name, the baseline first.
 
-    `setting` is how the group differs from the other groups (`state predicted, rules 2021`). Once
-    the systems are compared, `units` are those that all of them have, `left_out` is the number of
-    further units of each system, and `clusters` that of clusters (None where units are
-    independent).
+    `setting` states the differences from the other groups (`state predicted, rules 2021`). After a
+    comparison, `units` are those that all systems have, `left_out` is the number of further units
+    of each system, and `clusters` is the number of clusters (None if units are independent).
     """
 
     systems: tuple[str, ...]
@@ -171,7 +169,7 @@ class Group:
 
 
 def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> tuple[Group, ...]:
-    """Return groups of systems, system → signature of a score; choices `ignoring` may differ."""
+    """Return groups of comparable systems; `signed` maps systems to signatures of a score."""
     may_differ = (*ALIKE, *ignoring)
     groups: dict[str, list[str]] = {}
     for name, signature in signed.items():
@@ -187,9 +185,7 @@ def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> 
 
 
 def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> dict[str, str]:
-    """Return in what signatures differ so that they cannot be compared: choice → `gold and
-    predicted`.
-    """
+    """Return the choices that make signatures incomparable: choice → `gold and predicted`."""
     may_differ = (*ALIKE, *ignoring)
     first, *others = signatures
     found = {key for other in others for key in first.differences(other, ignoring=may_differ)}
@@ -202,9 +198,7 @@ def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> 
 
 
 def apart(groups: Mapping[str, Sequence[Group]]) -> list[str]:
-    """Return which systems cannot be compared in which scores, and why; `groups` are by label of
-    scores.
-    """
+    """Return sentences about incomparable systems; `groups` maps labels of scores to groups."""
     labels: dict[str, list[str]] = {}
     for label, of_score in groups.items():
         if len(of_score) > 1:

@@ -1,9 +1,9 @@
-"""Tables for people, as sheets of cells, and the formats in which they are written.
+"""Tables for output, as sheets of cells, and the formats in which they are written.
 
-Whatever is reported (scores, a comparison, a leaderboard) becomes a `Document` once, and each
-format renders documents: text for a terminal, Markdown (GitHub's) for an issue, HTML for a
-notebook, LaTeX (with the package booktabs) for a paper. CSV and JSON Lines have one unrounded
-number a record, JSON everything.
+Every result (scores, a comparison, a leaderboard) is converted to a `Document`, and each format
+renders documents: text for a terminal, Markdown (GitHub's) for an issue, HTML for a notebook, LaTeX
+(with the package booktabs) for a paper. CSV and JSON Lines have one unrounded number per record;
+JSON has everything.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import pandas
 
 UNKNOWN = "—"
-"""Stands for a number that is not known, or that there is none of."""
+"""The text of a number that is unknown or does not exist."""
 BEST, ALIKE, FEW = "*", "†", "‡"
-"""Marks of scores: the best (bold where a format has bold type); does not differ significantly from
-the best; of so few runs or seeds that there is no interval."""
+"""Marks of scores: the best (bold in formats with bold type); not significantly different from the
+best; too few runs or seeds for an interval."""
 BETTER, WORSE = "better", "worse"
 
 
@@ -52,11 +52,10 @@ def interval_text(interval: Interval | None, form: str, pattern: str = "{}–{}"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text, or a number that is shown in the format `form` (`.1f`, say), and its `interval`.
+    """A text, or a number that is shown in the format `form` (such as `.1f`), and its `interval`.
 
-    `best` numbers stand out, and `mark` follows the text (`ALIKE`, say). `tone` is `BETTER` or
-    `WORSE` for a difference that is significant and for an outcome; `score` is the name of the
-    score.
+    `best` numbers are highlighted, and `mark` follows the text (for example `ALIKE`). `tone` is
+    `BETTER` or `WORSE` for outcomes and significant differences; `score` is the name of the score.
     """
 
     value: float | str | None
@@ -74,7 +73,7 @@ class Cell:
 
     @property
     def ends(self) -> str:
-        """The ends of the interval; empty where there is none."""
+        """The ends of the interval; empty if there is none."""
         return interval_text(self.interval, self.form)
 
     @property
@@ -87,8 +86,8 @@ class Cell:
 class Sheet:
     """A table: the first column names the row, the others are numbers or short texts.
 
-    `title` may be empty; every row has as many cells as `header`. The sentences of a `caption`
-    stand below, and make a float of it in LaTeX.
+    `title` may be empty; every row has as many cells as `header`. The sentences of a `caption` are
+    printed below the table; in LaTeX, a table with a caption is a float.
     """
 
     title: str
@@ -98,17 +97,17 @@ class Sheet:
 
     @property
     def scores(self) -> frozenset[str]:
-        """The names of the scores that are shown here."""
+        """The names of the scores in this table."""
         return frozenset(cell.score for row in self.rows for cell in row if cell.score is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report for any format.
+    """A report that can be rendered in any format.
 
     `heading` and `notes` are lines above and below the tables; `records` are unrounded numbers in
-    long form, for CSV and JSON Lines; `plain` is the value for JSON. `signatures` are some of the
-    notes.
+    long form, for CSV and JSON Lines; `plain` is the value for JSON. `signatures` is a subset of
+    the notes.
     """
 
     heading: tuple[str, ...]
@@ -144,7 +143,7 @@ CAUTION = "caution:"
 
 
 class Look(NamedTuple):
-    """Whether text has colours, and how many columns a line may have (None: any number)."""
+    """Whether text has colors, and the maximum number of columns of a line (None: no limit)."""
 
     colours: bool = False
     width: int | None = None
@@ -154,9 +153,9 @@ PLAIN = Look()
 
 
 def output_look() -> Look:
-    """Return the look of standard output: plain text where it is not a terminal.
+    """Return the look of standard output: plain text if it is not a terminal.
 
-    `NO_COLOR` forbids colours; `FORCE_COLOR` and `CLICOLOR_FORCE` want them everywhere.
+    `NO_COLOR` disables colors; `FORCE_COLOR` and `CLICOLOR_FORCE` enable them everywhere.
     """
     is_terminal, given = sys.stdout.isatty(), os.environ
     forced = any(
@@ -170,9 +169,9 @@ def output_look() -> Look:
 
 
 def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) -> str:
-    """Return heading, tables in columns, and notes, with blank lines between.
+    """Return heading, tables in columns, and notes, separated by blank lines.
 
-    The best numbers have a star. A line counts the signatures if these are not wanted.
+    The best numbers have a star. Unless `signatures`, a line states their number instead.
     """
     starred = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
     notes = [f"{BEST}: the best"] * starred
@@ -196,14 +195,14 @@ def _lines(text: str, style: str, look: Look) -> list[str]:
 
 
 def styled(text: str, style: str, look: Look) -> str:
-    """Return a text in a style, as it is without one and where there are no colours."""
+    """Return a text in a style; unchanged if the style is empty or colors are disabled."""
     return f"\x1b[{style}m{text}\x1b[0m" if style and text and look.colours else text
 
 
 def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
-    """Return a table with its title and its caption, the first column flush left.
+    """Return a table with its title and its caption; the first column is left-aligned.
 
-    A table that is too wide stands in several blocks, each with the names of the rows.
+    A table that is too wide is split into blocks; each block repeats the names of the rows.
     """
     head = tuple(Cell(name) for name in sheet.header)
     rows = [head, *sheet.rows] if any(sheet.header) else [*sheet.rows]
@@ -228,7 +227,7 @@ def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
 
 
 def _fitting(widths: Sequence[int], look: Look) -> Iterator[list[int]]:
-    """Yield the columns of each block, the first one and at least one other."""
+    """Yield the columns of each block: the first column and at least one other."""
     block, taken = [0], widths[0]
     for column, width in enumerate(widths[1:], 1):
         taken += len(GAP) + width
@@ -268,7 +267,7 @@ def _caption(sheet: Sheet) -> str:
 
 
 def to_html(document: Document) -> str:
-    """Return heading, tables and notes as a `div`, which notebooks show; the best are bold."""
+    """Return heading, tables and notes as a `div` for notebooks; the best numbers are bold."""
     parts = [f"<p>{'<br/>'.join(map(_html_escaped, document.heading))}</p>"]
     for sheet in document.sheets:
         rows = [[_marked(cell, _html_escaped, "<b>{}</b>") for cell in row] for row in sheet.rows]
@@ -346,7 +345,7 @@ def _latex_comment(text: str) -> str:
 
 
 def to_csv(document: Document) -> str:
-    """Return a header and one line per record; what a record lacks is empty."""
+    """Return a header and one line per record; fields that a record lacks are empty."""
     columns = dict.fromkeys(name for record in document.records for name in record)
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(columns), lineterminator="\n")
@@ -357,7 +356,7 @@ def to_csv(document: Document) -> str:
 
 
 def _csv_cell(value: Any) -> Any:
-    """Return a value as a cell: a text that a spreadsheet would take for a formula is quoted.
+    """Return a value as a CSV cell; text that a spreadsheet would read as a formula is quoted.
 
     Source: OWASP, "CSV Injection". Lists and mappings are JSON.
     """
@@ -365,7 +364,7 @@ def _csv_cell(value: Any) -> Any:
         return json_line(value)
     if not isinstance(value, str):
         return value
-    text = printable(value, keep="\n")  # which quotes hold together
+    text = printable(value, keep="\n")  # safe inside quotes
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
@@ -380,12 +379,12 @@ FORMATS: dict[str, Callable[[Document], str]] = {
 
 
 def render(document: Document, format_name: str) -> str:
-    """Return the document in a format. Raises `KeyError` for an unknown one."""
+    """Return the document in a format. Raises `KeyError` for an unknown format."""
     return FORMATS[format_name](document)
 
 
 def printed(document: Document, format_name: str) -> str:
-    """Return a document as it is printed: a terminal gets a line instead of the signatures."""
+    """Return a document for printing; on a terminal, one line replaces the signatures."""
     look = output_look()
     if format_name != "text" or look == PLAIN:
         return render(document, format_name)
@@ -393,13 +392,13 @@ def printed(document: Document, format_name: str) -> str:
 
 
 TEXT, FLOAT, COUNT, FLAG = "string", "float64", "Int64", "boolean"
-"""Types of columns, which do not depend on what is missing."""
+"""Types of columns, which do not depend on missing values."""
 
 
 def to_frame(columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
-    """Return records as a data frame; `columns` are their names and types (`TEXT`, `FLOAT` …).
+    """Return records as a data frame; `columns` maps names to types (`TEXT`, `FLOAT` …).
 
-    Raises `DependencyError` when pandas (the extra `frames`) is not installed.
+    Raises `DependencyError` if pandas (the extra `frames`) is not installed.
     """
     pandas = required("pandas", "frames", "a data frame needs pandas")
     values = {name: [record[name] for record in records] for name in columns}
@@ -409,10 +408,10 @@ def to_frame(columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -
 
 
 def plain_number(value: float) -> float | int:
-    """Return whole numbers as such, for tables of counts."""
+    """Return a whole number as an integer, for tables of counts."""
     return int(value) if value.is_integer() else value
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a number of things: `1 dialogue`, `2 dialogues`."""
+    """Return a number with a noun: `1 dialogue`, `2 dialogues`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

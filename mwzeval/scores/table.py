@@ -1,4 +1,4 @@
-"""The one shape that every benchmark reduces to: scored units × additive columns."""
+"""The table that every benchmark computes: scored units × additive columns."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ U = TypeVar("U")
 
 UNIT = "unit"
 SHOWN = 5
-"""How many of the first rows of a table are shown as text, and of the last; likewise columns."""
+"""The number of first and last rows of a table that are shown as text; likewise columns."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Table:
     """Rows of additive numbers, one row per scored unit (a dialogue, an example, an episode).
 
-    `values` has shape (units, columns). Column sums over any choice of rows are all that a score
-    needs, so resampling, pairing, selecting and adding tables never look inside a metric. Raises
-    `ValueError` when `values` have another shape.
+    `values` has shape (units, columns). A score is a function of column sums over a selection of
+    rows, so resampling, pairing, selecting and adding tables are independent of the metric. Raises
+    `ValueError` if `values` has another shape.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 3})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -51,7 +51,7 @@ class Table:
     columns: tuple[str, ...]
     values: NDArray[np.float64]
     folded: int = 0
-    """How many units more than there are rows are in the numbers (see `folded_into`)."""
+    """The number of units that were merged into other rows (see `folded_into`)."""
 
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.units), len(self.columns)):
@@ -69,7 +69,7 @@ class Table:
     ) -> Table:
         """Build a table from (unit, {column: number}) pairs; a column that a row lacks is 0.
 
-        Raises `KeyError` for a column of a row that is not among `columns`.
+        Raises `KeyError` if a row has a column that is not in `columns`.
         """
         position = {column: index for index, column in enumerate(columns)}
         kept = list(rows)
@@ -85,14 +85,14 @@ class Table:
 
     @property
     def count(self) -> int:
-        """How many units the numbers are of: one a row, and those folded into rows."""
+        """The number of units, including those that were merged into other rows."""
         return len(self.units) + self.folded
 
     def folded_into(self, unit: str) -> Table:
-        """Return a single row with the sums of all, the same in whatever order parts are added.
+        """Return a table with one row, the sums of all rows, independent of the order of addition.
 
         Raises:
-            ValueError: When a column has a number that is not whole.
+            ValueError: If a column has a number that is not whole.
         """
         odd = (self.values != np.rint(self.values)).any(axis=0)
         if names := [name for name, is_odd in zip(self.columns, odd, strict=True) if is_odd]:
@@ -107,16 +107,16 @@ class Table:
         return self.values[:, self.columns.index(name)]
 
     def select(self, units: Sequence[str]) -> Table:
-        """Return the rows of `units`, in that order. Raises `KeyError` for a unit not here."""
+        """Return the rows of `units`, in that order. Raises `KeyError` for an unknown unit."""
         position = {unit: index for index, unit in enumerate(self.units)}
         rows = [position[unit] for unit in units]
         return Table(tuple(units), self.columns, self.values[rows])
 
     def beside(self, other: Table) -> Table:
-        """Return the columns of both, for the same units in the same order.
+        """Return a table with the columns of both, for the same units in the same order.
 
         Raises:
-            ValueError: For other units.
+            ValueError: If the units differ.
         """
         if self.units != other.units:
             raise ValueError("tables side by side must have the same rows in the same order")
@@ -125,14 +125,14 @@ class Table:
         )
 
     def __add__(self, other: Table) -> Table:
-        """Return the rows of both, one below the other. Raises `ValueError` for other columns."""
+        """Return the rows of both tables. Raises `ValueError` if the columns differ."""
         if self.columns != other.columns:
             raise ValueError("tables below each other must have the same columns")
         values = np.vstack([self.values, other.values])
         return Table(self.units + other.units, self.columns, values, self.folded + other.folded)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a pandas DataFrame with a row per unit: its name, and the columns."""
+        """Return a pandas DataFrame with one row per unit: its name, and the columns."""
         pandas = required("pandas", "frames", "a data frame needs pandas")
         frame = pandas.DataFrame(self.values, columns=list(self.columns))
         frame.insert(0, UNIT, pandas.array(list(self.units), dtype=TEXT))
@@ -157,7 +157,7 @@ class Table:
 
 
 def _ends(items: Sequence[T], between: U) -> list[T | U]:
-    """Return the first and last items, with `between` for those that are left out."""
+    """Return the first and last items, with `between` in place of the omitted items."""
     if len(items) <= 2 * SHOWN + 1:
         return list(items)
     return [*items[:SHOWN], between, *items[-SHOWN:]]
