@@ -1,9 +1,9 @@
-"""MultiWOZ: from predictions to Inform, Success, BLEU, richness and state tracking."""
+"""The MultiWOZ benchmark: Inform, Success, BLEU, richness and state tracking of predictions."""
 
 NAME = "multiwoz"
 TITLE = "MultiWOZ"
 
 SCORING_REVISION = 4
-"""Raised whenever the same input gets another number; part of every signature of the benchmark."""
+"""Increased when the score of the same input changes; part of every signature of the benchmark."""
 HEADLINE = ("inform", "success", "bleu", "combined")
 """The main scores of predictions."""

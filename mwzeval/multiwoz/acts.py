@@ -1,4 +1,4 @@
-"""Dialogue acts of MultiWOZ, as ConvLab-2 writes them, their slots in goals, and random choices."""
+"""Dialogue acts of MultiWOZ in ConvLab-2's notation, their slots in goals, and random choices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mwzeval.errors import shorten
 from mwzeval.multiwoz.schema import BOOKING_SLOTS, GOAL_SLOT_OF_ACT
 
 MOST_ACTS = 1_000
-"""Acts of a turn: an answer may be a generator, and that may never end."""
+"""Maximum number of acts in a turn; an agent may return an infinite generator."""
 
 
 class Act(NamedTuple):
@@ -28,32 +28,32 @@ class Act(NamedTuple):
 
 GENERAL = "general"
 NONE = "none"
-"""The slot and the value of an act that has none."""
+"""Slot and value of an act that has no slot and no value."""
 INFORM, REQUEST = "inform", "request"
-"""Intents of agendas, in which slots are called as in goals."""
+"""Intents of acts in the user's agenda; their slots have the names used in goals."""
 INFORMING = frozenset({INFORM, "recommend", "offerbook", "offerbooked"})
-"""Intents, in lower case, of the acts with which a system informs of values."""
+"""Intents (in lower case) of system acts that state values."""
 BOOKING = frozenset({"book", "offerbooked"})
-"""Intents, in lower case, of the acts with which a system books."""
+"""Intents (in lower case) of system acts that make a booking."""
 SAME = 0.3
-"""How often a user says "the same day" for a value that it has said before."""
+"""Probability that a user says "the same day" for a value mentioned before."""
 BYE = Act("bye", GENERAL, NONE, NONE)
 
-# Acts of the user of live dialogues that the public simulator lacks. All are general, so that
-# systems of acts that do not know them are not disturbed.
+# User acts of live dialogues that the public simulator lacks. Their domain is `general`, so that
+# systems at the act level can ignore them.
 REPEAT = Act("repeat", GENERAL, NONE, NONE)
-"""What follows was said before."""
+"""The acts after this one repeat earlier acts."""
 CORRECT = Act("correct", GENERAL, NONE, NONE)
-"""What follows is put right."""
+"""The acts after this one correct a misunderstanding."""
 CHANGE = Act("change", GENERAL, NONE, NONE)
-"""What follows is wanted instead, because the first wish cannot be had."""
+"""The acts after this one replace constraints that no venue satisfies."""
 THANK = Act("thank", GENERAL, NONE, NONE)
 GIVE_UP = "giveup"
-"""The intent of giving up; the value is the domain that is given up."""
+"""The intent of giving up a domain; the act's value is the domain."""
 
 
 def giving_up(domain: str) -> Act:
-    """Return the act that gives a domain up."""
+    """Return the act with which a user gives up a domain."""
     return Act(GIVE_UP, GENERAL, NONE, domain)
 
 
@@ -62,7 +62,7 @@ _JOURNEY = f"arrive depart dest leave {NONE}"
 _SERVICE = f"addr phone post {NONE}"
 SYSTEM_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: {
-        # The time of a train is that which it takes.
+        # The slot `time` of a train is its duration.
         slot: "duration"
         if (domain, slot) == ("train", "time")
         else GOAL_SLOT_OF_ACT.get(slot, slot)
@@ -79,7 +79,7 @@ SYSTEM_SLOTS: Mapping[str, Mapping[str, str]] = {
         "police": _SERVICE,
     }.items()
 }
-"""Domain → slot of a system's act (both in lower case) → slot of a goal. No others are known."""
+"""Domain → slot of a system act (both in lower case) → slot of a goal. Other slots are unknown."""
 
 _NOT_OF_USERS = frozenset({"choice", "ref", NONE})
 _OF_USERS_ONLY: Mapping[str, tuple[str, ...]] = {**BOOKING_SLOTS, "police": ("name",)}
@@ -95,7 +95,7 @@ USER_SLOTS: Mapping[str, Mapping[str, str]] = {
     for domain, slots in SYSTEM_SLOTS.items()
     if domain != "booking"
 }
-"""Domain → slot of a goal → slot of a user's act. What is not here is never said."""
+"""Domain → slot of a goal → slot of a user act. Users never mention other slots."""
 
 
 def _by_column(slots: Mapping[str, str]) -> dict[str, str]:
@@ -106,23 +106,23 @@ ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: _by_column({slot: act.capitalize() for act, slot in slots.items()})
     for domain, slots in SYSTEM_SLOTS.items()
 }
-"""Domain → slot of the database → slot of a system's act."""
+"""Domain → slot of the database → slot of a system act."""
 USER_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: _by_column(slots) for domain, slots in USER_SLOTS.items()
 }
-"""Domain → slot of a state, without `book` → slot of a user's act."""
+"""Domain → slot of a state, without `book` → slot of a user act."""
 
 
 @lru_cache(maxsize=2**12)
 def goal_slot(domain: str, slot: str) -> str | None:
-    """Return what goals call the slot of a system's act, in any case; None for unknown ones."""
+    """Return the name in goals of a system act's slot, in any case; None for unknown slots."""
     return SYSTEM_SLOTS.get(domain.lower(), {}).get(slot.lower())
 
 
 def user_act(act: Act) -> Act | None:
-    """Return an act of an agenda as the user says it; None for what it has no word for.
+    """Return the user act for an act of an agenda; None if users have no act for it.
 
-    In an agenda, intents and domains are in lower case, and slots are called as in goals.
+    In an agenda, intents and domains are in lower case, and slots have their names in goals.
     """
     intent, domain, slot, value = act
     if domain == GENERAL:
@@ -137,9 +137,9 @@ def user_act(act: Act) -> Act | None:
 
 
 def checked_acts(said: Iterable[Any] | None) -> list[Act]:
-    """Return what was said as acts; None is nothing.
+    """Return the acts of an answer of an agent; None means no acts.
 
-    Raises `AnswerError` for what are no acts: sequences of four texts, intent, domain, slot, value.
+    Raises `AnswerError` unless every act is four texts: intent, domain, slot, value.
     """
     if said is None:
         return []
@@ -153,7 +153,7 @@ def checked_acts(said: Iterable[Any] | None) -> list[Act]:
     if len(acts) > MOST_ACTS:
         raise AnswerError(f"more than {MOST_ACTS:,} acts in one turn")
     try:
-        # What is no text, and halves of surrogate pairs, could not be kept in a file.
+        # Values that are not text, and unpaired surrogates, cannot be written to a file.
         length = sum(len("".join(act).encode()) for act in acts)
     except (TypeError, UnicodeEncodeError):
         raise AnswerError("an act is four texts that can be written to a file") from None
@@ -165,15 +165,15 @@ def checked_acts(said: Iterable[Any] | None) -> list[Act]:
 class Draws:
     """The random choices of one side, `user` or `system`, of a dialogue.
 
-    They follow from seed, goal and trial alone, whatever runs at the same time.
+    They depend only on seed, goal and trial, not on other dialogues that run at the same time.
     """
 
     def __init__(self, seed: int, goal_id: str, trial: int, side: str) -> None:
-        # The goal's id comes last: it may hold any character.
+        # The goal id is last because it may contain any character.
         self._rng = random.Random(f"{seed}/{side}/{trial}/{goal_id}")
 
     def random(self) -> float:
-        """Return a number from 0 to below 1."""
+        """Return a number of at least 0 and below 1."""
         return self._rng.random()
 
     def pick(self, n: int) -> int:

@@ -1,12 +1,12 @@
-"""Gold data of dialogues out of their annotation: goals, bookings, references, states.
+"""Goals, bookings, references and states from the annotation of the corpus.
 
-`data.json` is the shape of MultiWOZ 2.0, 2.1, 2.3 and 2.4; MultiWOZ 2.2 has `dialogues_*.json` and
-`dialog_acts.json`. A reference is an utterance with placeholders for its annotated spans; where
-system turns have no spans (2.0, 2.4), references are the responses in full.
+MultiWOZ 2.0, 2.1, 2.3 and 2.4 are a `data.json`; MultiWOZ 2.2 is `dialogues_*.json` and
+`dialog_acts.json`. A reference is an utterance whose annotated spans are replaced by placeholders;
+in versions whose system turns have no spans (2.0, 2.4), references are the original responses.
 
 Sources: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020; Zang et al.,
 "MultiWOZ 2.2", NLP4ConvAI 2020; Han et al., "MultiWOZ 2.3", NLPCC 2021; Ye et al., "MultiWOZ 2.4",
-SIGDIAL 2022. Which slots count as requested is the choice of Nekvinda and Dušek, GEM 2021.
+SIGDIAL 2022. The choice of slots that count as requested follows Nekvinda and Dušek, GEM 2021.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from mwzeval.multiwoz.schema import (
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the user wants of one domain, as annotated (values are not normalized).
+    """The annotated goal of one domain (values are not normalized).
 
-    `booking` are the slots to book with (day, people, stay, time) and the values that are right:
-    the one the user ends with, then the one tried first, where the goal has a booking fail.
+    `booking` has the booking slots (day, people, stay, time) and their correct values: first the
+    final value, then, if the first booking of the goal is to fail, the value of that booking.
     """
 
     informable: Mapping[str, str]
@@ -43,14 +43,14 @@ class Goal:
 
 
 Alternatives = Mapping[str, Mapping[str, Sequence[str]]]
-"""Domain → slot → all values that are annotated, for slots of which a state does not say them: of
-several values a state has the first, and it leaves out some that say that there is none."""
+"""Domain → slot → all annotated values, for slots whose annotation and state differ: a state has
+only the first of several values, and it has no entry for some annotations that mean "no value"."""
 
 
 class AnnotatedTurn(NamedTuple):
     """The annotation of a system turn, with the user's utterance and state before it.
 
-    Fields are the columns of `GoldDialogue`.
+    The fields are columns of `GoldDialogue`.
     """
 
     references: str
@@ -62,12 +62,12 @@ class AnnotatedTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GoldDialogue:
-    """Gold data of one dialogue; all but `goal` have one item a system turn.
+    """Gold data of one dialogue; all fields except `goal` have one item per system turn.
 
-    `booked` are the domains booked by that turn, `references` the delexicalized responses with
-    natural spacing (and as sacreBLEU tokenizes them), `user_utterances` what the user said before,
-    `states` the annotated states (not normalized) after that, `alternatives` what they do not say,
-    and `system_utterances` the responses in words.
+    `booked` are the domains booked by the turn, `references` the delexicalized responses with
+    natural spacing (and sacreBLEU's tokenization), `user_utterances` the preceding user utterances,
+    `states` the annotated states (not normalized) after these, `alternatives` the annotated values
+    that the states do not have, and `system_utterances` the original responses.
     """
 
     goal: Mapping[str, Goal]
@@ -80,7 +80,7 @@ class GoldDialogue:
     system_utterances: tuple[str, ...]
 
     def slot_values(self) -> Iterator[Alternatives]:
-        """Yield the annotated values of all slots, of which each is right; not normalized."""
+        """Yield all acceptable values of each slot, as annotated (not normalized), turn by turn."""
         for state, alternatives in zip(self.states, self.alternatives, strict=True):
             values: dict[str, dict[str, Sequence[str]]] = {
                 domain: {slot: (value,) for slot, value in slots.items()}
@@ -99,17 +99,17 @@ def dialogue_id(name: str) -> str:
 # Goals and bookings
 
 BOOKING_FLAGS = frozenset({"invalid", "pre_invalid"})
-"""Keys of a goal's `book` that are no slots: whether the booking was to fail, at first or at all.
+"""Keys of a goal's `book` that are not slots: whether the first, or any, booking is to fail.
 
-The annotated dialogues book all the same, since there is nothing that keeps track of free rooms.
+In the annotated dialogues such bookings succeed, since no room availability is simulated.
 """
 REQUESTS = {slot: name for name, slot in PROVIDABLE.items() if name != "TRAINID"}
-"""Requested slots that count; whoever asks only for, say, the entrance fee asks for nothing."""
+"""Requested slots that count; other slots, such as the entrance fee, are not scored."""
 TRAIN_REQUESTS = {"trainID": "TRAINID"}
 
 
 def goals_of(annotated: Mapping[str, Any]) -> dict[str, Goal]:
-    """Return the goal per domain of a dialogue's `goal` annotation; empty domains are left out."""
+    """Return the goal of each domain in a dialogue's `goal`; empty domains are omitted."""
     goals = {}
     for domain in filter(annotated.get, ALL_DOMAINS):
         part = annotated[domain]
@@ -132,7 +132,7 @@ def goals_of(annotated: Mapping[str, Any]) -> dict[str, Goal]:
 def booked_domains_of(log: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return the domains booked by each system turn of a dialogue's `log`, sorted.
 
-    A taxi has no reference number, so its bookings do not count.
+    Bookings of taxis do not count, because a taxi has no reference number.
     """
     return [
         sorted(
@@ -147,14 +147,14 @@ def booked_domains_of(log: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 # Turns
 
 AnnotatedValues = Iterator[tuple[str, str, str | None, list[str]]]
-"""Domain, slot, the value that the state has, if any, and all values that are right."""
+"""Domain, slot, the value in the state (or None), and all acceptable values."""
 VERSION_22 = 'a dialogue of MultiWOZ 2.2, with "dialogue_id" and "turns" whose values are strings'
 
 
 def annotations_of_version_22(
     dialogues: Sequence[Mapping[str, Any]], acts: Mapping[str, Any], place: str
 ) -> Iterator[tuple[str, list[AnnotatedTurn]]]:
-    """Yield the annotations by dialogue id. Raises `DataError` with the `place`, that of a file."""
+    """Yield the annotations by dialogue id. Raises `DataError`, which names the file `place`."""
     acts_by_id = {dialogue_id(name): turns for name, turns in acts.items()}
     for number, dialogue in enumerate(dialogues):
         with expecting(VERSION_22, f"{place}: dialogue {number} (from 0)"):
@@ -184,7 +184,7 @@ def _values_22(user_turn: Mapping[str, Any]) -> AnnotatedValues:
 
 
 def annotations_of(log: Sequence[Mapping[str, Any]]) -> list[AnnotatedTurn]:
-    """Return the annotations of a dialogue's `log`, in which user and system take turns."""
+    """Return the annotations of a dialogue's `log`, in which user and system alternate."""
     return [
         AnnotatedTurn(
             delexicalize(turn["text"], _spans(turn)),
@@ -197,7 +197,7 @@ def annotations_of(log: Sequence[Mapping[str, Any]]) -> list[AnnotatedTurn]:
 
 
 def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:
-    # Spans count tokens, both ends included; tokens are what white space separates.
+    # Spans are positions of tokens, inclusive; tokens are separated by white space.
     tokens = list(re.finditer(r"\S+", turn["text"]))
     for _, slot, value, first, last in turn.get("span_info", ()):
         if first <= last < len(tokens):
@@ -206,7 +206,7 @@ def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:
 
 
 def _values(metadata: Mapping[str, Any]) -> AnnotatedValues:
-    """Yield the values of all slots (2.4 lists several, others put signs between them)."""
+    """Yield the values of all slots (2.4 lists several; other versions separate them by signs)."""
     for domain, annotated in metadata.items():
         slots = {
             **annotated.get("semi", {}),
@@ -224,7 +224,7 @@ def _values(metadata: Mapping[str, Any]) -> AnnotatedValues:
 
 
 def _state(annotated: AnnotatedValues) -> tuple[State, Alternatives]:
-    """Return a state with one value a slot, and all values of slots that it does not say."""
+    """Return a state with one value per slot, and all values of slots where the state has fewer."""
     state: dict[str, dict[str, str]] = {}
     alternatives: dict[str, dict[str, list[str]]] = {}
     for domain, slot, stated, values in annotated:
@@ -253,8 +253,8 @@ class Span(NamedTuple):
 def delexicalize(utterance: str, spans: Iterable[Span]) -> str:
     """Return the normalized response with every span replaced by the placeholder of its slot.
 
-    Spans that begin before the end of the last one taken are left out, and so are those whose
-    value is "dontcare", because there is no value in the text then.
+    Spans that overlap the preceding span are ignored, and so are spans with the value
+    "dontcare", because the text then contains no value.
     """
     pieces = []
     position = 0

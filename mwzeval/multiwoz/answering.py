@@ -1,11 +1,11 @@
-"""An agent answers the turns of the corpus' own users, and predictions come of it.
+"""An agent answers the user turns of the corpus, and its answers become predictions.
 
-A user of the corpus says what it said, whatever it hears. So the agent gets either the dialogue of
-the corpus so far (`gold`): the next turn of the user answers that one; or its own answers, with the
-calls that it made for them (`own`), as in a live dialogue. The calls of a turn are executed on the
-database in both.
+A user of the corpus does not react to the agent. The agent therefore gets one of two contexts: the
+dialogue of the corpus so far (`gold`), to which the next user turn replies; or its own earlier
+answers and calls (`own`), as in a live dialogue. In both contexts, the calls of a turn are executed
+on the database.
 
-States, bookings and calls of a turn are read as those of any conversation (docs/formats.md); active
+States, bookings and calls of a turn are read as in any conversation (docs/formats.md); active
 domains are not predicted. A turn without an answer has an empty response.
 """
 
@@ -44,15 +44,15 @@ GOLD: Context = "gold"
 OWN: Context = "own"
 CONTEXTS: tuple[Context, ...] = (GOLD, OWN)
 NOT_SAID = ""
-"""What is remembered of a turn of its own that the agent has failed in."""
+"""The agent's message in the context `own` for a turn in which the agent failed."""
 
 
 class CorpusSetting(TextSetting):
     """A text-level agent answers all user turns of some dialogues of a fold.
 
-    `options.goals` says which dialogues, as for live runs: `corpus:FOLD[:NUMBER or IDS]`. A turn in
-    which the agent fails has no answer, and the dialogue goes on. `turns` are the utterances of
-    user and system by dialogue.
+    `options.goals` selects the dialogues as in live runs: `corpus:FOLD[:NUMBER or IDS]`. If the
+    agent fails in a turn, the turn has no answer, and the dialogue continues. `turns` maps each
+    dialogue to its pairs of user and system utterances.
     """
 
     def __init__(self, options: LiveOptions, context: Context) -> None:
@@ -67,7 +67,7 @@ class CorpusSetting(TextSetting):
         gold = load_fold(options.corpus_name, source.fold, options.root)
         names = list(gold.dialogues)
         if source.number is not None:
-            # The first ones are those whose goals are the first of a live run.
+            # The same order as in a live run, so that NUMBER selects the same dialogues.
             ordered = annotated_goals(options.corpus_name, source.fold, options.root)
             names = [name for name in ordered if name in gold.dialogues]
         self.turns: dict[str, list[tuple[str, str]]] = {}
@@ -93,8 +93,8 @@ class CorpusSetting(TextSetting):
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Let the agent answer each turn of a dialogue.
 
-        It ends with the first problem of the agent where there was one. What is an infrastructure
-        error, and a dialogue that takes too long, end at once.
+        The returned ending has the first error of the agent, if any. Infrastructure errors and
+        exceeded limits end the dialogue immediately.
         """
         record.note(Ending(AGENT_ERROR, 0))
         try:
@@ -120,19 +120,19 @@ class CorpusSetting(TextSetting):
         return Ending(AGENT_ERROR if problem else USER_STOP, len(turns), problem)
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return None: these users do not want what they are told, but what they were told."""
+        """Return None: users of the corpus do not react to the agent, so success is not defined."""
         return None
 
 
 def predicted_turns(
     trajectory: Trajectory, count: int, *, states: bool = True
 ) -> list[dict[str, Any]]:
-    """Return the `count` turns of a dialogue, as a predictions file has them.
+    """Return the `count` turns of a dialogue in the form of a predictions file.
 
-    Without `states` turns have no state, and evaluation takes the gold ones; nor do they say that
-    nothing was booked. Calls that nobody understands are left out: the agent was told so, and they
-    count for nothing. Bookings of an agent that keeps its own tools stand in the last turn, as it
-    does not say when it made them.
+    Without `states`, turns have no state (evaluation then uses gold states) and no empty lists of
+    bookings. Unknown calls are omitted: the agent got an error message, and they had no effect.
+    If an agent has its own tools, the turns of its bookings are not known, so the last turn gets
+    all its bookings.
     """
     conversation = Conversation(trajectory.name, Findings(), OUR_TOOLS)
     turns = [turn for _, turn in conversation.read(trajectory.messages)]

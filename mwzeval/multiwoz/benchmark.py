@@ -1,4 +1,4 @@
-"""MultiWOZ on the command line: its options, how files are scored, and what the verbs are told."""
+"""MultiWOZ on the command line: its options, and the scorer that they configure."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] = ()) -> None:
-    """Add how an input is written: `--input-format`, and `--tools` of its calls.
+    """Add the options `--input-format` and `--tools`.
 
-    `others` are further formats, of what are no predictions.
+    `others` are additional formats for files that are not predictions.
     """
     choices = (*INPUT_FORMATS, *others)
     parser.add_argument(
@@ -40,7 +40,7 @@ def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] =
 
 
 def add_tools(parser: argparse.ArgumentParser) -> None:
-    """Add what the functions of an agent are called."""
+    """Add the option that describes an agent's own functions."""
     parser.add_argument(
         "--tools",
         type=InputFile,
@@ -51,7 +51,7 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add how predictions are read, and what they are compared with."""
+    """Add options for reading predictions, and for the data with which they are compared."""
     add_input_format(parser, others=(LIVE,))
     parser.add_argument(
         "--responses",
@@ -66,9 +66,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what `add_reading` or `add_corpus` adds, as arguments of an `Evaluator`.
+    """Return the options of `add_reading` or `add_corpus` as arguments of an `Evaluator`.
 
-    Raises `InputError` when the tools cannot be read.
+    Raises `InputError` if the file of tools cannot be read.
     """
     from mwzeval.multiwoz.formats.functions import read_tools
 
@@ -78,7 +78,7 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of corpus and rules, and where data come from."""
+    """Add options for corpus, rules, and location of the data."""
     parser.add_argument(
         "--corpus",
         default=AUTO,
@@ -100,7 +100,7 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
 
 
 def add_metrics(parser: argparse.ArgumentParser, default: str) -> argparse._ArgumentGroup:
-    """Add an option for each metric; `default` says which are scored without any."""
+    """Add an option for each metric; `default` describes the metrics that are scored by default."""
     metrics = parser.add_argument_group("metrics", f"default: {default}")
     for short, name, what in METRICS:
         metrics.add_argument(short, f"--{name}", action="store_true", help=what)
@@ -108,7 +108,7 @@ def add_metrics(parser: argparse.ArgumentParser, default: str) -> argparse._Argu
 
 
 def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None) -> None:
-    """Add `--dst-rule`, further rules for state tracking."""
+    """Add `--dst-rule`, which selects additional rules for state tracking."""
     choices = ", ".join(KNOWN_CHOICES)
     by_default = f" (default: {default})" if default else ""
     parser.add_argument(
@@ -124,7 +124,7 @@ def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None
 
 
 def add_unfilled(parser: argparse.ArgumentParser) -> None:
-    """Add the values of states that say that a slot is not filled."""
+    """Add the option that lists state values with the meaning "not filled"."""
     parser.add_argument(
         "--unfilled",
         default=(),
@@ -135,7 +135,7 @@ def add_unfilled(parser: argparse.ArgumentParser) -> None:
 
 
 def add_compat(parser: argparse.ArgumentParser) -> None:
-    """Add whose judgement of live dialogues counts."""
+    """Add the option that selects the rules for judging live dialogues."""
     parser.add_argument(
         "--compat",
         choices=(CONVLAB2,),
@@ -146,7 +146,7 @@ def add_compat(parser: argparse.ArgumentParser) -> None:
 
 
 def add_accounting(parser: argparse.ArgumentParser) -> None:
-    """Add what tokens of live dialogues cost, and scores without faults of the user."""
+    """Add options for token prices of live dialogues, and for excluding user faults."""
     add_prices(parser)
     parser.add_argument(
         "--exclude-user-faults",
@@ -156,7 +156,7 @@ def add_accounting(parser: argparse.ArgumentParser) -> None:
 
 
 def add_references(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of reference sets for BLEU."""
+    """Add the option that selects reference sets for BLEU."""
     parser.add_argument(
         "--references",
         metavar="NAMES",
@@ -177,15 +177,15 @@ METRICS = (
     ),
 )
 SCORING = ("evaluate", "rows", "runs", "compare", "power", "report", "plot")
-"""Verbs that score the metrics that are asked for."""
+"""Commands that score the selected metrics."""
 WITH_CEILING = ("bleu", "success", "richness", "dst", "grounded")
-"""Metrics under which gold data do not have 100 percent by definition."""
+"""Metrics for which the score of gold data is not 100 percent by definition."""
 
 _OF_CORPUS = ("corpus", "fold", "rules", "data")
 
 
 def add_arguments(parser: ArgumentParser, verb: str) -> None:
-    """Add metrics, how predictions are read, and what they are compared with."""
+    """Add options for metrics, reading predictions, and comparison data."""
     if verb in SCORING:
         but = " but -g" if verb == "compare" else ""
         add_dst_rules(add_metrics(parser, f"all metrics that the input allows{but}"))
@@ -232,7 +232,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
 
 
 def scorer_of(arguments: Namespace) -> MultiWozScorer:
-    """Return what scores predictions and live dialogues. Raises `UsageError`."""
+    """Return the scorer of predictions and live dialogues. Raises `UsageError`."""
     from mwzeval.conversation.usage import read_prices
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
 
@@ -271,7 +271,7 @@ def scorer_of(arguments: Namespace) -> MultiWozScorer:
 
 
 def _refusal_of_live(arguments: Namespace) -> str | None:
-    """Return why live dialogues cannot be scored as a command asks for it; None when they can."""
+    """Return why the options do not apply to live dialogues; None if they do."""
     if arguments.verb == "leaderboard":
         return "the published tables score responses to dialogues of the corpus"
     if arguments.verb == "ceiling":

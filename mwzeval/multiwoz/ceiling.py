@@ -1,9 +1,8 @@
-"""The gold annotation as if a system had predicted it: how high the scores can be.
+"""Score the gold annotation like a system: the ceiling of the scores.
 
-Annotated dialogues are not perfect (users change their minds, wizards forget a phone number), so
-Inform and Success of the annotation itself stay below 100: 92.5 and 88.8 on the 2.1 test fold under
-the rules of 2021. Grounded scores are those of the human responses in words, with the annotated
-states.
+Annotated dialogues have errors (users change their minds, wizards forget a phone number), so
+Inform and Success of the annotation are below 100: 92.5 and 88.8 on the 2.1 test fold under the
+rules of 2021. Grounded scores are computed from the human responses and the annotated states.
 """
 
 from __future__ import annotations
@@ -28,20 +27,20 @@ if TYPE_CHECKING:
 
 GOLD = "gold responses and states"
 METRICS = {DELEXICALIZED: ("bleu", "success", "richness", "dst"), LEXICALIZED: ("grounded",)}
-"""What gold responses of either kind are scored by; under further rules states are right anyway."""
+"""Metrics by kind of gold responses. Gold states get 100 % under other state tracking rules."""
 
-# Longest first: TRAINID is not TRAIN and an ID. All other text of a reference is in lower case.
+# Longest first, so that TRAINID is not read as TRAIN and ID. Other text is in lower case.
 _CANONICAL_NAME = re.compile("|".join(sorted(CANONICAL, key=len, reverse=True)))
 
 
 def gold_predictions(
     gold: GoldFold, of: Mapping[str, Sequence[object]] | None = None, *, in_words: bool = False
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return gold responses and states as raw predictions, to be scored as any system is.
+    """Return gold responses and states as raw predictions, which can be scored like a system's.
 
-    Placeholders are spelled as systems spell them, and `in_words` there are none; active domains
-    are not predicted. `of` are the dialogues that a system predicted: of each, as many turns are
-    returned as it has. Raises `KeyError` for a dialogue that the fold does not have.
+    Responses have placeholders in the usual spelling, or, with `in_words`, the original text;
+    active domains are not predicted. `of` are a system's predictions: only these dialogues are
+    returned, each with as many turns as in `of`. Raises `KeyError` for an unknown dialogue.
     """
 
     def turns_of(dialogue: GoldDialogue) -> list[dict[str, Any]]:
@@ -66,9 +65,9 @@ def with_placeholders(reference: str) -> str:
 def ceiling_of(
     scorer: MultiWozScorer, system: ScoredPredictions | None, resampling: Resampling | None
 ) -> Report:
-    """Return the report of the gold annotation: of the turns of a system, or of a whole fold.
+    """Return the report of the gold annotation, for the turns of a system or for a whole fold.
 
-    Its table is that of the scores of placeholders where any are requested, else of words.
+    Its table is the one of placeholder scores if any are requested, else of grounded scores.
     """
     if system is None:
         like = scorer.evaluator(*scorer.metrics)
@@ -97,7 +96,7 @@ def ceiling_of(
 
 
 def signed_as_gold(report: Report) -> Report:
-    """Return the report of the gold annotation with signatures that say so."""
+    """Return the report with signatures that identify it as the gold annotation."""
     scores = []
     for score in report.scores:
         choices: dict[str, Any] = dict(score.signature.choices)

@@ -1,4 +1,4 @@
-"""The names that users choose among, apart from what they stand for, so that asking is cheap."""
+"""The names that options accept, in a module that is fast to import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Name = TypeVar("Name", bound=str)
 
 Rules = Literal["2021", "2023"]
 RULES: tuple[Rules, ...] = get_args(Rules)
-"""2021: behind every leaderboard figure up to the end of 2022. 2023: the public evaluator since."""
+"""2021: rules of all leaderboard scores until the end of 2022. 2023: the public evaluator since."""
 
 Fold = Literal["test", "dev", "train"]
 FOLDS: tuple[Fold, ...] = get_args(Fold)
@@ -22,17 +22,17 @@ LEXICALIZED: Final = "lexicalized"
 DELEXICALIZED: Final = "delexicalized"
 Responses = Literal["auto", "lexicalized", "delexicalized"]
 RESPONSES: tuple[Responses, ...] = get_args(Responses)
-"""How responses are written: in words, or with placeholders. `auto`: as most of the input."""
+"""The kind of responses: lexicalized, or with placeholders. `auto`: the kind of most responses."""
 OWN_FORMAT = "mwzeval"
 INPUT_FORMATS = (AUTO, OWN_FORMAT, "messages", "unified", "sgd")
-"""How predictions are written: docs/formats.md. `auto`: told by their shape."""
+"""Formats of predictions: docs/formats.md. `auto` detects the format from the content."""
 LIVE = "live"
-"""What files of live dialogues are called where it is said how a file is written."""
+"""The name of the format of live dialogues, where formats are listed."""
 CONVLAB2 = "convlab2"
 WITHOUT_FAULTS = "no user faults"
-"""The scope of the live dialogues in which the user has made no fault."""
+"""The scope of live dialogues in which the user makes no errors."""
 CORPUS_USER = "corpus"
-"""Who talks to an agent that answers the corpus' own turns."""
+"""The name of the user whose turns come from the corpus."""
 
 SAMPLE = "sample"
 DEFAULT_CORPUS = "multiwoz-2.2"
@@ -43,10 +43,10 @@ CORPUS_NAMES = (
 
 
 def known_name(what: str, name: str, known: Sequence[Name]) -> Name:
-    """Return which of the known names is meant. Raises `UsageError` for any other."""
+    """Return the known name that `name` refers to. Raises `UsageError` for any other name."""
     for candidate in known:
         if candidate in (name, ALSO_CALLED.get(name), f"multiwoz-{name}"):
             return candidate
-    # No hint for a year: the closest spelling is not the closest meaning.
+    # No suggestion for years: the most similar year is not the most likely intention.
     hint = "" if name.isdigit() else did_you_mean(name, known)
     raise UsageError(f'unknown {what} "{name}"{hint} (known: {", ".join(known)})')

@@ -1,11 +1,11 @@
 """The corpora: their files, the gold data of a fold, and reference sets.
 
-Accepted, in this order, for a corpus folder `F` of `data.json`: ready-made fold files
-(`F/test.json` or `F/test.json.zip`), `F/data.json` or `F/data.json.zip` with the fold lists next to
-it, and the archive `F.zip` as it is published, with the lists inside. 2.3 is published without fold
-lists, and takes those of 2.1. What is derived from the files is kept in the user's cache, because
-the files are large. Training makes many conversations from one goal: a rollout of a dialogue has
-its id and a number, `sng0073#12`.
+For a corpus with the folder `F` of `data.json`, the first of these that exists is read: fold files
+(`F/test.json` or `F/test.json.zip`); `F/data.json` or `F/data.json.zip` with the fold lists in the
+same folder; the published archive `F.zip`, which contains the lists. MultiWOZ 2.3 was published
+without fold lists and uses the lists of 2.1. The files are large, so derived data are stored in the
+user's cache. For training, a dialogue may have several rollouts, that is, several conversations
+with its goal. The id of a rollout is the id of the dialogue and a number, `sng0073#12`.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from mwzeval.version import library_version
 logger = logging.getLogger("mwzeval")
 
 ROLLOUT = re.compile(r"(?P<dialogue>.+)#(?P<number>0|[1-9][0-9]{0,5})", re.DOTALL)
-"""At most a million rollouts of a dialogue, so that what is known about them stays small."""
+"""Matches the id of a rollout. Numbers have at most six digits, which limits the size of `Seen`."""
 
 
 def dialogue_of(name: str) -> str:
-    """Return the id of the dialogue that this is a rollout of: `sng0073#12` → `sng0073`."""
+    """Return the dialogue id of a rollout: `sng0073#12` → `sng0073`."""
     return _split(name)[0]
 
 
 def _split(name: str) -> tuple[str, int]:
-    """Return the dialogue and the place of the rollout: 0 for the id alone, else number + 1."""
+    """Return the dialogue id and the index of the rollout: 0 without a number, else number + 1."""
     rollout = ROLLOUT.fullmatch(name)
     return (rollout["dialogue"], int(rollout["number"]) + 1) if rollout else (name, 0)
 
 
 class Seen(dict[str, int]):
-    """A set of ids, rollouts among them: dialogue → a number whose bits are the rollouts seen."""
+    """A set of ids, including rollouts: dialogue id → an integer whose bits are its rollouts."""
 
     def add(self, name: str) -> None:
         """Add an id."""
@@ -73,7 +73,7 @@ class Seen(dict[str, int]):
             self[dialogue] = self.get(dialogue, 0) | places
 
     def common(self, other: Seen) -> Iterator[str]:
-        """Yield the ids that both have."""
+        """Yield the ids that are in both sets."""
         for dialogue, places in other.items():
             twice = self.get(dialogue, 0) & places
             while twice:
@@ -82,11 +82,11 @@ class Seen(dict[str, int]):
                 yield f"{dialogue}#{place - 1}" if place else dialogue
 
     def rollouts(self, dialogue: str) -> int:
-        """Return how many rollouts of a dialogue there are, 1 for the dialogue alone."""
+        """Return the number of rollouts of a dialogue; an id without a number counts as one."""
         return self.get(dialogue, 0).bit_count()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Rollouts of one shard are few bits far up; sent as they are, most would be zeros.
+        # Rollouts of a shard are a few high bits: without compression, most bytes would be zero.
         return _unpacked, (zlib.compress(pickle.dumps(dict(self)), level=1),)
 
 
@@ -94,16 +94,16 @@ def _unpacked(packed: bytes) -> Seen:
     return Seen(pickle.loads(zlib.decompress(packed)))
 
 
-# Where a corpus lies
+# Locations of a corpus
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusFormat:
-    """Where a corpus lies in a data root.
+    """The locations of a corpus in a data root.
 
-    `annotations_22` is the folder of 2.2-style annotations, None where references and states come
-    from the `data.json` as well; `data_json` are the places of goals and bookings. `fold_lists` are
-    the places of fold lists where the corpus is published without.
+    `annotations_22` is the folder of 2.2-style annotations, or None if references and states are
+    read from `data.json`; `data_json` are the possible folders of `data.json`, which has goals and
+    bookings. `fold_lists` are folders of fold lists if the corpus was published without them.
     """
 
     reference_set: str
@@ -125,11 +125,11 @@ CORPORA = {
     SAMPLE: CorpusFormat("sample", ("data/MultiWOZ_2.1",), "data/MultiWOZ_2.2"),
 }
 SAMPLE_PREFIX = "smp"
-"""Ids of the sample's dialogues begin so; none of MultiWOZ's does."""
+"""Prefix of the dialogue ids of the sample; no id of MultiWOZ has it."""
 
 
 def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = None) -> DataRoot:
-    """Return where a corpus' files are. Raises `UsageError` for an unknown corpus, `DataError`."""
+    """Return the data root of a corpus. Raises `UsageError` for an unknown corpus, `DataError`."""
     if corpus not in CORPORA:
         known = ", ".join(CORPORA)
         raise UsageError(
@@ -149,7 +149,7 @@ def _warn_of_unread(data: str) -> None:
 
 
 def places(layout: CorpusFormat) -> tuple[str, ...]:
-    """Return patterns of the places in a data root where a corpus' files may be."""
+    """Return patterns of the paths in a data root where the files of a corpus may be."""
     folder = layout.annotations_22
     annotations = (f"{folder}/*/dialogues_*.json", f"{folder}/dialog_acts.json") if folder else ()
     data_json = (f"{folder}{rest}" for folder in layout.data_json for rest in (".zip", "/*"))
@@ -163,11 +163,11 @@ _NAMES = {
     **dict.fromkeys(("restaurant", "hotel", "attraction"), "name"),
     **{"train": "trainID", "hospital": "department"},
 }
-"""The key of what a row is called."""
+"""Domain → the key of a database row that holds its name."""
 
 
 def database_files(root: DataRoot) -> dict[str, Path]:
-    """Return the file of each domain's database. Raises `DataError` that names all missing."""
+    """Return the file of each domain's database. Raises `DataError` that lists missing files."""
     files = all_there(
         *(partial(root.require, f"db/{domain}_db.json") for domain in DATABASE_DOMAINS)
     )
@@ -175,9 +175,9 @@ def database_files(root: DataRoot) -> dict[str, Path]:
 
 
 def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of all databases by domain, those of police and hospital where they are.
+    """Return the rows of all databases by domain; police and hospital only if their files exist.
 
-    Raises `DataError` when a file is missing or damaged.
+    Raises `DataError` if a file is missing or damaged.
     """
     services = {domain: root.find(f"db/{domain}_db.json") for domain in SERVICES}
     files = database_files(root) | {domain: path for domain, path in services.items() if path}
@@ -203,7 +203,7 @@ def _table(domain: str, path: Path) -> list[dict[str, Any]]:
 # Gold data
 
 DERIVED_REVISION = 5
-"""Raised when the same files are read into other gold data."""
+"""Increased when the same files yield different gold data."""
 DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
 
 
@@ -211,10 +211,10 @@ DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
 class GoldFold:
     """The gold data of one fold of a corpus.
 
-    `checksum` are 8 hexadecimal digits over all files that the gold data and the database come
-    from; `other_files` are the places of those that are not the published ones. `tables` are the
-    database's rows as they stand in its files. With `rollouts`, predicted dialogues may be numbered
-    rollouts of those of the fold.
+    `checksum` has 8 hexadecimal digits and covers all files of gold data and database;
+    `other_files` are the paths of those that differ from the published files. `tables` are the
+    unmodified rows of the database files. With `rollouts`, predicted ids may be rollouts of
+    dialogues of the fold.
     """
 
     corpus: str
@@ -226,7 +226,7 @@ class GoldFold:
     other_files: tuple[str, ...] = ()
 
     def name_of(self, dialogue: str) -> str:
-        """Return the id in this fold of a predicted dialogue."""
+        """Return the id in this fold for the id of a predicted dialogue."""
         return dialogue_of(dialogue) if self.rollouts else dialogue
 
     @property
@@ -236,7 +236,7 @@ class GoldFold:
 
 
 def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
-    """Return a fold's gold data and database. Raises `DataError` when files are missing or bad."""
+    """Return gold data and database of a fold. Raises `DataError` for missing or invalid files."""
     databases, sources = all_there(
         partial(database_files, root), partial(_sources, CORPORA[corpus], fold, root)
     )
@@ -259,14 +259,14 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
 
 
 def derived_revision() -> str:
-    """Return what the derived gold data depend on besides their sources."""
-    # References are kept as Moses spaces and sacreBLEU tokenizes them.
+    """Return a key for everything except the source files that derived gold data depend on."""
+    # Stored references have the spacing of Moses and the tokenization of sacreBLEU.
     libraries = [f"{name} {library_version(name)}" for name in ("sacremoses", "sacrebleu")]
     return " ".join([str(DERIVED_REVISION), *libraries])
 
 
 def _sources(layout: CorpusFormat, fold: Fold, root: DataRoot) -> list[Sequence[Path]]:
-    """Return the files of dialogues and of acts of 2.2, () for other versions, and of goals."""
+    """Return the files with dialogues, with acts (only for 2.2, else ()), and with goals."""
     folder = layout.annotations_22
     return all_there(
         lambda: root.matching(f"{folder}/{fold}/dialogues_*.json") if folder else (),
@@ -276,7 +276,7 @@ def _sources(layout: CorpusFormat, fold: Fold, root: DataRoot) -> list[Sequence[
 
 
 def _gold(sources: Sequence[Sequence[Path]], corpus: str, fold: Fold) -> dict[str, Any]:
-    """Return the columns of `GoldDialogue` by dialogue, as JSON can hold them."""
+    """Return the columns of `GoldDialogue` by dialogue id, as values that JSON can represent."""
     dialogues_22, acts_22, data_json = sources
     goals, booked = {}, {}
     annotated: dict[str, list[AnnotatedTurn]] = {}
@@ -293,7 +293,7 @@ def _gold(sources: Sequence[Sequence[Path]], corpus: str, fold: Fold) -> dict[st
             annotated |= annotations_of_version_22(read_data(path), acts, str(path))
         gold = {}
         for name, turns in annotated.items():
-            # Versions differ in a turn here and there.
+            # A few dialogues have different numbers of turns in different versions.
             bookings = booked[name][: len(turns)]
             bookings += (len(turns) - len(bookings)) * (bookings[-1:] or [[]])
             columns: dict[str, Any] = dict.fromkeys(AnnotatedTurn._fields, ())
@@ -332,7 +332,7 @@ FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
     "test": ("testListFile.txt", "testListFile.json", "testListFile"),
     "dev": ("valListFile.txt", "valListFile.json", "valListFile"),
 }
-"""The lists of dialogues, one a line or as JSON; train is what neither has."""
+"""Names of the fold lists (one id per line, or JSON); dialogues in neither list are in train."""
 LIST_NAMES = frozenset(chain(*FOLD_LISTS.values()))
 READ_NAMES = LIST_NAMES.union(["data.json"], *FOLD_FILES.values())
 Dialogues = dict[str, Mapping[str, Any]]
@@ -340,9 +340,9 @@ _ENDS = ("", ".zip")
 
 
 def fold_sources(root: DataRoot, layout: CorpusFormat, fold: Fold) -> list[Path]:
-    """Return the files that `read_fold` reads: one, or `data.json` and the fold lists next to it.
+    """Return the files that `read_fold` reads: one file, or `data.json` and its fold lists.
 
-    Raises `DataError` when the root has none of the accepted forms and none can be downloaded.
+    Raises `DataError` if the root has none of the accepted forms and no file can be downloaded.
     """
     ready_made, whole = (
         [f"{folder}/{name}{end}" for folder in layout.data_json for name in names for end in _ENDS]
@@ -361,7 +361,7 @@ def fold_sources(root: DataRoot, layout: CorpusFormat, fold: Fold) -> list[Path]
 
 
 def _lists_in(root: DataRoot, folders: Sequence[str]) -> list[Path]:
-    """Return the fold lists that are in folders of the root, one of each kind."""
+    """Return the fold lists that are in folders of the root, one per fold."""
     found = (
         root.find(*(f"{folder}/{name}" for folder in folders for name in names))
         for names in FOLD_LISTS.values()
@@ -393,7 +393,7 @@ def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
 
 
 def _contents(path: Path, names: frozenset[str]) -> dict[str, bytes]:
-    """Return the files of interest by their base names: this one, or those of the archive."""
+    """Return file name → content for the files with these names: `path` itself, or its members."""
     if path.suffix != ".zip":
         return {path.name: data_bytes(path)}
     try:
@@ -416,14 +416,14 @@ def _listed(contents: Mapping[str, bytes], fold: Fold, path: Path) -> set[str]:
 # Reference sets
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
-"""What a reference set may be called: its name stands in signatures and file names."""
+"""Matches a valid name of a reference set: the name is used in signatures and file names."""
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """A reference set: by dialogue id, normalized responses as sacreBLEU tokenizes them.
+    """A reference set: dialogue id → normalized responses, tokenized by sacreBLEU's tokenizer.
 
-    `checksum` are 8 hexadecimal digits over the files they come from.
+    `checksum` has 8 hexadecimal digits and covers the source files.
     """
 
     name: str
@@ -434,10 +434,10 @@ class References:
 def load_references(name: str, fold: Fold, root: DataRoot) -> References:
     """Return a reference set by its name.
 
-    The name is that of a file `references/NAME.json`, which holds a list of turns per dialogue,
-    each a text or an object with a `response`; or else of a corpus version (`mwz21`).
-    Raises `UsageError` for a name that is none, `DataError` when there is no such file and none
-    can be had.
+    The name refers to a file `references/NAME.json`, which holds a list of turns per dialogue
+    (each turn is a text or an object with a `response`), or to a corpus version (`mwz21`).
+    Raises `UsageError` for an invalid name, `DataError` if the file does not exist and cannot be
+    downloaded.
     """
     if not NAME.fullmatch(name):
         raise UsageError(
@@ -466,13 +466,13 @@ def load_references(name: str, fold: Fold, root: DataRoot) -> References:
 
 
 def own_references(gold: GoldFold) -> References:
-    """Return the reference set that a corpus' own annotation makes."""
+    """Return the reference set from the annotation of the corpus."""
     responses = {name: dialogue.tokenized_references for name, dialogue in gold.dialogues.items()}
     return References(gold.reference_set, gold.checksum, responses)
 
 
 def available_references(root: DataRoot) -> list[str]:
-    """Return the names of the further reference sets whose files are in the data root."""
+    """Return the names of the additional reference sets whose files are in the data root."""
     names = (path.stem for path in root.path.glob("references/*.json"))
     return sorted(name for name in names if NAME.fullmatch(name))
 

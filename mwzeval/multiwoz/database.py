@@ -1,10 +1,10 @@
-"""The database in memory: which venues satisfy constraints, and the values of a venue.
+"""The database in memory: finds the venues that satisfy constraints, and the values of a venue.
 
-An answer of `Database` is a conjunction of bit sets, one per constraint, each ready or remembered;
-no query looks at rows. Bit i of a set stands for row i of the domain's table. Two texts are nearly
-the same by exactly the ratio that the published scores rely on. `VenueFacts` looks up the other way
-round: the values, gaps and name of a venue. What no database has, references of bookings and
-taxis, is made up from a hash.
+`Database` intersects one bit set per constraint; the bit sets are precomputed or cached, so no
+query
+reads rows. Bit i of a set is row i of the domain's table. Two texts match if their ratio is high
+enough; it is the ratio of the published evaluators. `VenueFacts` returns the values, missing values
+and name of a venue. Reference numbers and taxis are in no database and generated from a hash.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mwzeval.multiwoz.schema import (
 from mwzeval.multiwoz.words.numbers import AMOUNTS, PENCE, amount, clock, is_total
 
 try:
-    # fuzzywuzzy falls back on difflib in silence, and difflib gives other ratios.
+    # Without its C library, fuzzywuzzy silently uses difflib, whose ratios differ.
     import Levenshtein  # noqa: F401
 except ImportError:
     raise DependencyError(
@@ -57,12 +57,12 @@ if fuzz.SequenceMatcher is not StringMatcher:
 
 @lru_cache(maxsize=2**16)
 def partial_ratio(first: str, second: str) -> int:
-    """Return fuzzywuzzy's `partial_ratio`, 0 to 100: how well the shorter fits into the longer."""
+    """Return fuzzywuzzy's `partial_ratio`, 0 to 100: how well the shorter text fits the longer."""
     return int(fuzz.partial_ratio(first, second))
 
 
 class FuzzyIndex:
-    """Finds, among fixed texts, those that are nearly another one."""
+    """Finds texts of a fixed list that are similar to a given text."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = tuple(texts)
@@ -76,18 +76,18 @@ class FuzzyIndex:
     def reaching(self, asked: str, threshold: int) -> list[str]:
         """Return the texts whose `partial_ratio` to `asked` is at least `threshold`, in order.
 
-        The ratio is computed only where it can be high enough. It is at best 2·m / (s + w), of m
-        characters matched in order between the shorter text (length s) and a window of the longer
-        one (length w ≥ m). With m at most the number c of characters that both texts have at all,
-        it cannot exceed 2·c / (s + c).
+        An upper bound of the ratio excludes most texts. It is 2·m / (s + w), where m characters
+        match in order between the shorter text (length s) and a window of the longer text (length
+        w ≥ m). As m is at most the number c of shared characters in any order, this is at
+        most 2·c / (s + c).
         """
         if not self._texts:
             return []
         common = np.minimum(self._counts, self._count(asked)).sum(axis=1)
         shorter = np.minimum(self._lengths, len(asked))
-        # Half a percent less, because the ratio is rounded, and a little more for float errors.
+        # Half a percent less because the ratio is rounded, and a margin for floating-point errors.
         possible = 200 * common >= (threshold - 0.501) * (shorter + common)
-        # Two empty texts, too, have nothing in common and are equal.
+        # Two empty texts share no characters, but they are equal.
         possible |= self._lengths == 0
         return [
             self._texts[index]
@@ -112,18 +112,18 @@ FUZZY_COLUMNS = {
     "train": {"departure", "destination"},
 }
 REMEMBERED = 2**14
-"""Answers kept before they are forgotten: bounds memory on hostile input."""
+"""Maximum number of cached answers, which bounds memory for arbitrary input."""
 
 
 def chosen(rows: int, count: int) -> NDArray[np.bool_]:
-    """Return which of so many rows are in a bit set."""
+    """Return a Boolean array of length `count`: which rows are in a bit set."""
     packed = np.frombuffer(rows.to_bytes(count // 8 + 1, "little"), dtype=np.uint8)
     return np.unpackbits(packed, count=count, bitorder="little").view(np.bool_)
 
 
 class _Column:
-    """The rows that satisfy a (normalized) value asked for: with the same value or nearly so, or
-    times that are no later (`arrive`) or no earlier (`leave`)."""
+    """The rows of a column that satisfy a normalized value: rows with an equal or similar value;
+    for times, rows that are not later (`arrive`) or not earlier (`leave`)."""
 
     def __init__(self, domain: str, name: str, values: Sequence[str]) -> None:
         self._rows: dict[str, int] = {}
@@ -136,7 +136,7 @@ class _Column:
             for value, rows in self._rows.items():
                 rows_at[minutes(value)] = rows_at.get(minutes(value), 0) | rows
             self._minutes = sorted(rows_at)
-            # Item i holds the rows of the first i minutes, or of all from the i-th on.
+            # Item i holds the rows whose time is before minute i, or the rows from minute i on.
             step = 1 if name == "arrive" else -1
             ordered = [rows_at[minute] for minute in self._minutes[::step]]
             self._unions = [*accumulate(ordered, or_, initial=0)][::step]
@@ -160,7 +160,7 @@ class _Column:
 
 
 class Database:
-    """All venues; answers queries in the normalized spelling of one rule set."""
+    """All venues; queries use the normalized spelling of one rule set."""
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
@@ -169,7 +169,7 @@ class Database:
             domain: np.array([str(row[id_column(domain)]) for row in tables[domain]], dtype=object)
             for domain in DATABASE_DOMAINS
         }
-        # (odd) Row values stay as they are: the alias "the junction" → "junction theatre"
+        # (odd) Row values are not normalized: the alias "the junction" → "junction theatre"
         # therefore hides the venue "the junction".
         self._columns = {
             (domain, slot): _Column(domain, slot, [str(row.get(name, UNKNOWN)) for row in rows])
@@ -181,7 +181,7 @@ class Database:
 
     @cached_property
     def names(self) -> Mapping[tuple[str, str], str]:
-        """What venues are called, by domain and id; a train is called by its id alone."""
+        """The name of each venue, by domain and id; the name of a train is its id."""
         return {
             (domain, str(row[id_column(domain)])): str(row["name"])
             for domain, rows in self._tables.items()
@@ -192,8 +192,8 @@ class Database:
     def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
         """Return the ids of the venues that satisfy all constraints, in table order.
 
-        Slots that are no column of the domain's table, and values that mean "anything", constrain
-        nothing; a domain without a table has no venues. Answers are remembered.
+        Slots that are not columns of the domain's table, and values that mean "anything", are
+        ignored; a domain without a table has no venues. Answers are cached.
         """
         key = (domain, *constraints.items())
         ids = self._answers.get(key)
@@ -218,7 +218,7 @@ class Database:
 PER_TICKET = "price"
 OPENING = "openhours"
 NUMERIC = AMOUNTS | OTHER_END.keys() | {OPENING}
-"""Slots whose values are compared as numbers or times of day, whatever their spelling."""
+"""Slots whose values are compared as numbers or times of day, so that spelling is irrelevant."""
 
 _OPENING = re.compile(r"[0-9]{1,2}(?::[0-9]{2})?\s?(?:[ap]\.?m\b|(?=to\b))|midnight|noon")
 
@@ -239,12 +239,12 @@ class VenueFacts:
                 self._add(domain, str(row[id_column(domain)]), row)
 
     def _add(self, domain: str, venue: str, row: Row) -> None:
-        # Some trains share their id: each has the values of all of them.
+        # Some trains share their id; such an id has the values of all these trains.
         slots = self._values.setdefault((domain, venue), {})
         for column, raw in row.items():
             slot = normalize_slot(column)
             slot = LONG_SLOTS.get(slot, slot)
-            # A hotel has several prices, opening hours several times.
+            # A hotel has several prices, and opening hours have several times.
             if isinstance(raw, Mapping):
                 texts = [*map(str, raw.values())]
             else:
@@ -260,14 +260,14 @@ class VenueFacts:
             self._names[domain, venue] = str(row["name"])
 
     def has(self, domain: str, venue: str, slot: str, value: Value) -> bool:
-        """Return whether a (comparable) value is the venue's; a price may be that of tickets."""
+        """Return whether a venue has a (comparable) value; a price may be for several tickets."""
         return _has(slot, value, self._values.get((domain, venue), {}).get(slot, ()))
 
     def exists(self, domain: str, slot: str, value: Value) -> bool:
-        """Return the same for any venue of the domain.
+        """Return whether any venue of the domain has a (comparable) value.
 
-        A time is known when a train leaves or arrives then: which of both is meant is not always
-        told.
+        A time matches both departures and arrivals of trains, because a response does not always
+        make clear which of the two it means.
         """
         slots: Iterable[str] = OTHER_END if slot in OTHER_END else (slot,)
         return any(_has(name, value, self._all.get((domain, name), ())) for name in slots)
@@ -275,7 +275,7 @@ class VenueFacts:
     def is_price(
         self, domain: str, venues: Iterable[str], total: Value | None, tickets: Sequence[int]
     ) -> bool:
-        """Return whether so many tickets (or nights; () is any number) have this price."""
+        """Return whether a number of tickets or nights (() matches any number) has this price."""
         return not tickets or any(
             isinstance(ticket, float)
             and isinstance(total, float)
@@ -285,28 +285,28 @@ class VenueFacts:
         )
 
     def covers(self, domain: str, slot: str) -> bool:
-        """Return whether the database has any value in a slot of a domain."""
+        """Return whether any venue of a domain has a value in a slot."""
         return (domain, slot) in self._all
 
     def knows(self, domain: str, venue: str, slot: str) -> bool:
-        """Return whether the database has any value in a slot of a venue."""
+        """Return whether a venue has a value in a slot."""
         return slot in self._values.get((domain, venue), ())
 
     def values(self, domain: str, venue: str, slot: str) -> tuple[str, ...]:
-        """Return the values of a venue as they are compared; mostly one."""
+        """Return the comparable values of a venue in a slot; usually one."""
         return tuple(sorted(map(str, self._values.get((domain, venue), {}).get(slot, ()))))
 
     def called(self, domain: str, name: str) -> tuple[str, ...]:
-        """Return the venues with exactly this name, once both are normalized."""
+        """Return the venues whose normalized name equals the normalized `name`."""
         return tuple(self._named.get((domain, normalize_name(name, self.rules)), ()))
 
     def name(self, domain: str, venue: str) -> str:
-        """Return what a venue is called; a train by its id."""
+        """Return the name of a venue; for a train, its id."""
         return self._names.get((domain, venue), venue)
 
 
 def comparable(slot: str, text: str) -> Value | None:
-    """Return a value such that it equals others that mean the same; None when it says nothing."""
+    """Return a value that equals all values with the same meaning; None if there is none."""
     if slot in AMOUNTS:
         return amount(text)
     return clock(text) if slot in NUMERIC else text.lower()
@@ -326,12 +326,12 @@ _MAKES = ("audi", "bmw", "ford", "honda", "skoda", "tesla", "toyota", "volvo")
 
 
 def digest(seed: str) -> bytes:
-    """Return the bytes from which the following are made."""
+    """Return the bytes from which `reference`, `phone_number` and `car` generate values."""
     return hashlib.sha256(seed.encode(errors="backslashreplace")).digest()
 
 
 def reference(made_from: bytes) -> str:
-    """Return the reference of a booking: eight capital letters and digits."""
+    """Return the reference number of a booking: eight capital letters and digits."""
     return "".join(_CODE[byte % len(_CODE)] for byte in made_from[:8])
 
 
@@ -341,6 +341,6 @@ def phone_number(made_from: bytes) -> str:
 
 
 def car(made_from: bytes) -> str:
-    """Return colour and make of a taxi."""
+    """Return the color and make of a taxi."""
     colour, make = made_from[0] % len(_COLOURS), made_from[1] % len(_MAKES)
     return f"{_COLOURS[colour]} {_MAKES[make]}"

@@ -1,8 +1,8 @@
-"""Evaluate predictions: the class that the command line uses and that a training loop imports.
+"""Evaluate predictions: the class that the command line uses and that training loops import.
 
-An input can also come in parts, over time or over processes: update, merge, compute, as in
-torchmetrics. Only sums are stored, so memory does not grow with the number of dialogues. The result
-equals that of `Evaluator.evaluate` on the whole input, to the last bit.
+An input can also be scored in parts, over time or in several processes: `IncrementalEvaluator` has
+`update`, `merge` and `compute`, as in torchmetrics. It stores only sums, so memory does not grow
+with the number of dialogues. The result is bit-identical to that of `Evaluator.evaluate`.
 """
 
 from __future__ import annotations
@@ -75,31 +75,31 @@ Turns = Sequence[PredictedTurn] | Sequence[Mapping[str, Any]]
 class Evaluator:
     """Scores predictions of a MultiWOZ system.
 
-    `bleu`, `success`, `richness`, `dst` choose the metrics, and `dst_rules` adds state tracking
-    with published rules: a preset such as `trade`, a changed preset, or several of them separated
-    by commas or in a list, such as `exact,exact+dontcare=absent` (docs/metrics.md#choices).
-    `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES`, or `auto`: the sample when all
-    dialogues are the sample's, else MultiWOZ 2.2. `rules` are the normalization rules, `data` a
-    folder with the public files (default: `MWZEVAL_DATA`, else the user's cache, filled on first
-    use unless `offline`).
+    `bleu`, `success`, `richness` and `dst` select the metrics. `dst_rules` adds state tracking
+    with published rules: a preset such as `trade`, a modified preset, or several of these in a list
+    or separated by commas, such as `exact,exact+dontcare=absent` (docs/metrics.md#choices).
+    `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES` or `auto`, which selects the sample
+    if all dialogues belong to the sample, and MultiWOZ 2.2 otherwise. `rules` are the normalization
+    rules. `data` is a folder with the public files (default: `MWZEVAL_DATA`, else the user's cache;
+    missing files are downloaded unless `offline` is true).
     `references` names the reference sets for BLEU, in a list or separated by commas (default: the
-    corpus and every `references/*.json` in the data folder). With a `confidence` such as 0.95
+    corpus and every `references/*.json` in the data folder). With a `confidence` such as 0.95,
     every score has an interval; resampled intervals use `samples` samples and `seed`. With
-    `rollouts`, ids may be numbered (`sng0073#12`) to predict a dialogue more than once.
-    `input_format` is the format of predictions, one of `mwzeval.multiwoz.choices.INPUT_FORMATS`
+    `rollouts`, a dialogue may be predicted more than once under numbered ids (`sng0073#12`).
+    `input_format` is the format of the predictions, one of `mwzeval.multiwoz.choices.INPUT_FORMATS`
     (docs/formats.md); `auto` detects it. `tools` maps a system's own functions and arguments to
-    those of the schema: a JSON file or its content. `responses` says whether
-    responses are `lexicalized`, and are delexicalized with the database before they are scored, or
-    `delexicalized`; `auto` takes the kind of most responses (docs/formats.md).
+    those of the schema: a JSON file or its content. `responses` is the kind of responses:
+    `lexicalized` responses are delexicalized with the database before they are scored;
+    `delexicalized` responses have placeholders; `auto` selects the kind of most responses.
     `unfilled` lists state values that mean "not filled", such as `none,not mentioned`; by default
-    they count as ordinary values, and a warning is printed. `grounded` adds factual correctness,
-    compared with the database, and bookings (docs/metrics.md).
+    they count as ordinary values, and a warning is printed. `grounded` adds factual correctness and
+    bookings, compared with the database (docs/metrics.md).
 
     Gold data are read when first needed and prepared once. An evaluator never changes its
-    arguments, can be used again and again and by several threads, and pickles.
+    arguments, can be reused and shared between threads, and can be pickled.
 
-    Raises `UsageError` for an unknown metric, corpus, fold or rule set, or an odd `confidence`;
-    `DataError` when gold data are missing; `InputError` with every problem when predictions cannot
+    Raises `UsageError` for an unknown metric, corpus, fold or rule set, or an invalid `confidence`;
+    `DataError` if gold data are missing; `InputError` with every problem if predictions cannot
     be scored.
 
     >>> evaluator = Evaluator(success=True, corpus="sample")
@@ -165,19 +165,19 @@ class Evaluator:
         """Return the scores of predictions: dialogue id → list of turns, or another known format.
 
         The metrics of the report are `bleu`, `success`, `richness`, `dst` (None if not selected),
-        `meta`, and `grounded` if selected. The report also has the scores with their signatures and
-        intervals, the rows behind them, and warnings.
+        `meta`, and `grounded` if selected. The report also contains the scores with signatures and
+        intervals, the rows from which they are computed, and warnings.
 
-        `file` names the input in messages; `progress` shows a line on a terminal's standard error.
+        `file` names the input in messages; `progress` shows a progress line on standard error.
         """
-        # In a call of its own, so that what was scored is gone when the collector is back.
+        # A separate call releases the scored data before the garbage collector is enabled again.
         with no_garbage_collection():
             return self.score(predictions, file=file, progress=progress).report()
 
     def score(
         self, predictions: Predictions, *, file: str | None = None, progress: bool = False
     ) -> ScoredPredictions:
-        """Return the rows and measures of predictions: what reports and comparisons start from."""
+        """Return the rows and measures of predictions, for reports and comparisons."""
         self.check_metrics()
         with no_garbage_collection():
             checked = self.checked(predictions, file=file)
@@ -192,9 +192,9 @@ class Evaluator:
             raise UsageError(f"no metric was selected: choose from {names}")
 
     def checked(self, predictions: Predictions, *, file: str | None = None) -> ScoredPredictions:
-        """Return predictions that can be scored, with what scores them when they are asked to.
+        """Return predictions that can be scored; their scores are computed on request.
 
-        Raises `InputError` with every problem when they cannot be scored.
+        Raises `InputError` with every problem if they cannot be scored.
         """
         findings = Findings(file)
         checked = self._check(predictions, findings)
@@ -205,7 +205,7 @@ class Evaluator:
     def validate(self, predictions: Predictions, *, file: str | None = None) -> list[Problem]:
         """Return every problem of the predictions, errors first, instead of raising.
 
-        If an input has both kinds of responses, turns that differ from the rest are listed, too.
+        If an input has both kinds of responses, the turns of the rarer kind are listed, too.
         """
         findings = Findings(file)
         checked = self._check(predictions, findings)
@@ -217,7 +217,7 @@ class Evaluator:
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
         """Return Inform and Success of one dialogue, whichever metrics are selected.
 
-        Fast enough to be a reward: no BLEU, no richness. Raises `InputError`.
+        It is fast enough for a reward: BLEU and richness are not computed. Raises `InputError`.
         """
         scorer, dialogue = self._normalized(dialogue_id, turns)
         return scorer.outcome(dialogue)
@@ -225,10 +225,11 @@ class Evaluator:
     def reward(
         self, dialogue_id: str, turns: Turns, *, weights: RewardWeights = DEFAULT_WEIGHTS
     ) -> Reward:
-        """Return the reward of one dialogue, or of its first turns: value, outcome, credit by turn.
+        """Return the reward of one dialogue, or of its first turns: value, outcome, credit per
+        turn.
 
-        The selected metrics do not matter; `mwzeval.multiwoz.scoring.reward` defines credits and
-        weights. Raises `InputError`, and `UsageError` for weights of grounded scores where
+        `mwzeval.multiwoz.scoring.reward` defines credits and weights; the selected metrics have no
+        effect. Raises `InputError`, and `UsageError` for weights of grounded scores if
         `responses` is not "lexicalized".
         """
         self.check_weights(weights)
@@ -238,11 +239,11 @@ class Evaluator:
     def rewards(
         self, rollouts: Iterable[tuple[str, Turns]], *, weights: RewardWeights = DEFAULT_WEIGHTS
     ) -> list[Reward]:
-        """Return the rewards of many (dialogue id, turns) pairs, in their order.
+        """Return the rewards of (dialogue id, turns) pairs, in the same order.
 
-        A dialogue may come any number of times, and each is judged alone. Raises `InputError` with
-        the problems of all of them, each under the number of its rollout (from 0), and `UsageError`
-        as `reward` does.
+        A dialogue may occur several times; each occurrence is judged separately. Raises
+        `InputError` with the problems of all pairs, each labeled with the index of its pair (from
+        0), and `UsageError` under the same conditions as `reward`.
         """
         self.check_weights(weights)
         rewards: list[Reward] = []
@@ -271,7 +272,7 @@ class Evaluator:
             )
 
     def scorer(self, corpus: str) -> Scorer:
-        """Return what scores dialogues of a corpus; its gold data are read when first needed."""
+        """Return the scorer of a corpus; its gold data are read when first needed."""
         if corpus not in self._scorers:
             root = corpus_root(corpus, self.data, offline=self.offline)
             gold = replace(load_fold(corpus, self.fold, root), rollouts=self.rollouts)
@@ -293,7 +294,7 @@ class Evaluator:
         return self._scorers[corpus]
 
     def unloaded(self) -> Evaluator:
-        """Return a copy that reads its gold data itself, fit to be sent to another machine."""
+        """Return a copy without gold data, for sending to another machine, which reads its own."""
         other = copy(self)
         other._scorers = {}
         return other
@@ -301,10 +302,10 @@ class Evaluator:
     def incremental(
         self, *, states: str | None = None, active_domains: str | None = None
     ) -> IncrementalEvaluator:
-        """Return an evaluator for an input that comes in parts: `update`, `merge`, `compute`.
+        """Return an evaluator for an input in parts, with `update`, `merge` and `compute`.
 
         `states` ("predicted" or "gold") and `active_domains` ("predicted" or "estimated") declare
-        what the whole input has, so that a part need not be scored for both cases.
+        the content of the whole input, so that each part is scored only once.
         """
         declared = {}
         for name, what, source, other in (
@@ -317,7 +318,7 @@ class Evaluator:
         return IncrementalEvaluator(self, declared)
 
     def part(self, predictions: Any, findings: Findings) -> ScoredPredictions | None:
-        """Check what can be said of a part of an input as of the whole; None when it is empty."""
+        """Run the checks that apply to a part of an input; return None if it has no dialogue."""
         raw = adapt(predictions, self.input_format, findings, self.tools)
         if raw is None and findings.errors:
             return None
@@ -342,7 +343,7 @@ class Evaluator:
     def _normalized(
         self, dialogue_id: str, turns: Turns, file: str | None = None
     ) -> tuple[Scorer, NormalizedDialogue]:
-        """Return one checked dialogue in normal form, with its scorer. Raises `InputError`."""
+        """Return one checked dialogue in normal form, and its scorer. Raises `InputError`."""
         findings = Findings(file)
         raw = adapt_dialogue(dialogue_id, turns, self.input_format, findings, self.tools)
         dialogues = check_dialogues(raw, findings, need_responses=True)
@@ -352,7 +353,7 @@ class Evaluator:
         return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
 
     def _fitted(self, dialogues: Dialogues, findings: Findings) -> tuple[Scorer, Dialogues]:
-        """Return dialogues under the ids of the fold, slots that are filled, and their scorer."""
+        """Return the scorer, and the dialogues under ids of the fold, without unfilled slots."""
         dialogues, corpus = filled(dialogues, self.unfilled), self.corpus
         if corpus == AUTO:
             of_sample = all(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
@@ -364,21 +365,21 @@ class Evaluator:
 
 
 OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses", "bookings"})
-"""Keys of signatures that depend on the input and not on how it is scored."""
+"""Keys of signatures that depend on the input and not on the scoring options."""
 
 
 class IncrementalEvaluator:
     """Scores an input part by part.
 
-    `Evaluator.incremental` creates it. `merge` adds the parts of another evaluator after its own. A
-    dialogue that is in two parts is an error. It pickles without gold data.
+    `Evaluator.incremental` creates it. `merge` appends the parts of another evaluator. A dialogue
+    that occurs in two parts is an error. Pickles do not contain gold data.
 
     The source of states and domains, and the kind of responses, depend on all turns of an input.
-    Rows are therefore summed for every source that is still possible: with gold states in case a
-    later turn has no state, and with predicted states until then; as lexicalized and as
-    delexicalized responses, unless `responses` is set. This takes up to eight times the work if all
-    turns have states and domains. A declaration (see `Evaluator.incremental`) avoids it; then only
-    `sources` are used, whatever the turns have.
+    Rows are therefore summed for every combination that is still possible: gold states (a later
+    turn may have no state) and predicted states, lexicalized and delexicalized responses (unless
+    `responses` is set). If all turns have states and domains, this takes up to eight times as much
+    time. With declarations (see `Evaluator.incremental`), only the declared combinations are
+    scored. If `sources` is given, they are used for any input.
     """
 
     def __init__(
@@ -400,7 +401,7 @@ class IncrementalEvaluator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all parts."""
+        """Remove all parts."""
         self.census = Census()
         self._findings = Findings()
         self._rows: dict[Sources, Rows] = {}
@@ -412,9 +413,9 @@ class IncrementalEvaluator:
         return IncrementalEvaluator(self._evaluator, self._declared, sources=self._sources)
 
     def update(self, predictions: Predictions, *, file: str | None = None) -> None:
-        """Add a part: predictions as `Evaluator.evaluate` takes them, in order.
+        """Add a part: predictions in any form that `Evaluator.evaluate` accepts, in order.
 
-        Raises `InputError` with every problem of the part, which is then left out.
+        Raises `InputError` with every problem of the part; the part is then not added.
         """
         with no_garbage_collection():
             later = self.blank()
@@ -438,21 +439,21 @@ class IncrementalEvaluator:
             self._add(later)
 
     def merge(self, later: IncrementalEvaluator) -> None:
-        """Add the parts of another evaluator after the parts of this one.
+        """Append the parts of another evaluator to the parts of this one.
 
-        Raises `InputError` for dialogues that are in both, `UsageError` when the two score
-        differently (another corpus, other metrics, rules or versions).
+        Raises `InputError` for dialogues that are in both, `UsageError` if the two evaluators have
+        different settings (corpus, metrics, rules or versions).
         """
         if later._corpus is not None:
             self._check(later, later._rows)
             self._add(later)
 
     def compute(self, *, file: str | None = None) -> Report:
-        """Return the scores of all parts, as `Evaluator.evaluate` does; more may follow.
+        """Return the scores of all parts, like `Evaluator.evaluate`; parts can be added afterwards.
 
-        Its table is a single row of sums. `file` names the whole input in warnings that are not
-        about one part. Raises `InputError` when there was no dialogue, `UsageError` when the input
-        is not what was declared.
+        The table of the report is a single row of sums. `file` names the whole input in warnings
+        that do not concern a single part. Raises `InputError` if there is no dialogue, `UsageError`
+        if the input does not match the declarations.
         """
         if self._corpus is None:
             raise InputError([Problem("empty", "the input has no dialogue")])
@@ -461,7 +462,7 @@ class IncrementalEvaluator:
         findings.merge(self._findings)
         check_whole(self.census, scorer, findings)
         scored = ScoredPredictions({}, scorer, self.census, tuple(findings.warnings))
-        # Predicted states and domains as long as no turn has lacked them.
+        # Predicted states and domains are used if all turns so far have them.
         sources = max(
             self._rows,
             key=lambda s: (
@@ -473,7 +474,7 @@ class IncrementalEvaluator:
         return scored.with_rows(self._rows[sources].with_windows()).report()
 
     def _possible(self) -> Sequence[Sources]:
-        """Return the sources that this part may be scored with, its own first.
+        """Return the sources with which this part can be scored, preferred ones first.
 
         Raises `InputError` if there are none.
         """
@@ -503,7 +504,7 @@ class IncrementalEvaluator:
         return possible
 
     def _check(self, later: IncrementalEvaluator, sources: Collection[Sources]) -> None:
-        """Raise what keeps parts that can be scored with some sources from being added."""
+        """Raise an error if parts that can be scored with these sources cannot be added."""
         if self._corpus is None:
             return
         different = {}
@@ -527,7 +528,7 @@ class IncrementalEvaluator:
             )
 
     def _add(self, later: IncrementalEvaluator) -> None:
-        """Add sums under the sources that both have; sums under others are dropped."""
+        """Add the sums for sources that both evaluators have; drop the other sums."""
         if self._corpus is None:
             self._rows = {sources: rows.folded() for sources, rows in later._rows.items()}
         else:

@@ -1,4 +1,4 @@
-"""Files of MultiWOZ scored for the verbs: predictions, or dialogues that were held live."""
+"""Score MultiWOZ files (predictions or live dialogues) for the commands."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
 OF_LIVE = ("corpus", "fold", "rules", "data", "tools")
-"""Arguments of an `Evaluator` that live dialogues are scored by as well."""
+"""Arguments of an `Evaluator` that also apply to live dialogues."""
 
 
 @dataclass(frozen=True, eq=False)
 class MultiWozScorer(FileScorer):
-    """Scores a file as what it is, or as what its `input_format` says that it is.
+    """Scores a file in the format that `input_format` names or that is detected.
 
-    `arguments` are those of an `Evaluator`. Predictions get the `metrics` requested; without any
-    those of `allowed` that their content allows. `live_options` are those of a `LiveScorer`.
+    `arguments` are arguments of an `Evaluator`. Predictions get the requested `metrics`, by default
+    all of `allowed` that their content allows. `live_options` are options of a `LiveScorer`.
     """
 
     arguments: Mapping[str, Any]
@@ -51,7 +51,7 @@ class MultiWozScorer(FileScorer):
 
     @cached_property
     def live(self) -> LiveScorer:
-        """What scores live dialogues; its modules take a tenth of a second to import."""
+        """The scorer of live dialogues; importing its modules takes 0.1 seconds."""
         from mwzeval.multiwoz.live.report import LiveScorer
 
         settings = {name: self.arguments[name] for name in OF_LIVE if name in self.arguments}
@@ -59,7 +59,7 @@ class MultiWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], Sequence[str]]:
-        """The scope without faults of the user if requested; all scores if metrics are chosen."""
+        """The scope without user faults if requested; the headline scores, or all if chosen."""
         from mwzeval.multiwoz.live.report import HEADLINE as LIVE_HEADLINE
 
         scopes = (WITHOUT_FAULTS,) if self.live_options.get("exclude_user_faults") else ()
@@ -68,7 +68,7 @@ class MultiWozScorer(FileScorer):
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations have, and what each means."""
+        """Each kind of failure reason in explanations and its meaning."""
         return {name: kind.meaning for name, kind in kinds().items()}
 
     def document(self, report: Report) -> Document | None:
@@ -80,7 +80,7 @@ class MultiWozScorer(FileScorer):
         return live_document(report, details="grounded" in self.metrics)
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
-        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        """Return the scores of a file. Raises `InputError`, `DataError`, `UsageError`."""
         raw = read_bytes(file)
         if self._is_live(raw):
             return self.live.score(live_text(raw, file), file, progress=progress)
@@ -93,7 +93,7 @@ class MultiWozScorer(FileScorer):
         return self._score_predictions(decoded(raw, file), file, progress=progress)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return every problem of a file. Raises `InputError` for one that cannot be read."""
+        """Return every problem of a file. Raises `InputError` if the file cannot be read."""
         raw = read_bytes(file)
         if self._is_live(raw):
             return self.live.validate(live_text(raw, file), file)
@@ -109,11 +109,11 @@ class MultiWozScorer(FileScorer):
         skip_bad: bool = False,
         progress: bool = False,
     ) -> Report:
-        """Return the report of predictions in many files, patterns among them, as one input.
+        """Return the report of predictions in many files, which are scored as one input.
 
-        `dask` is the address of a Dask scheduler, or `local` for a cluster of `workers` processes.
-        Raises as `evaluate_shards` and `cluster`, and `UsageError` for live dialogues
-        and files of other benchmarks.
+        `files` may contain patterns. `dask` is the address of a Dask scheduler, or `local` for a
+        cluster of `workers` processes. Raises the errors of `evaluate_shards` and `cluster`, and
+        `UsageError` for live dialogues and files of other benchmarks.
         """
         from mwzeval.multiwoz.shards import evaluate_shards
 
@@ -133,7 +133,7 @@ class MultiWozScorer(FileScorer):
                 )
         metrics = self.metrics
         if not (metrics or self.arguments["dst_rules"]):
-            # Only the end shows which metrics the content allows.
+            # Whether every turn has what a metric needs is known only after the last shard.
             metrics = tuple(metric for metric in self.allowed if metric != "grounded")
         from mwzeval.cluster import cluster
 
@@ -148,7 +148,7 @@ class MultiWozScorer(FileScorer):
             )
 
     def evaluator(self, *metrics: str) -> Evaluator:
-        """Return what scores predictions by these metrics."""
+        """Return an evaluator for these metrics."""
         if metrics not in self._evaluators:
             asked: dict[str, Any] = dict.fromkeys(metrics, True)
             self._evaluators[metrics] = Evaluator(**asked, **self.arguments)
@@ -175,14 +175,14 @@ class MultiWozScorer(FileScorer):
         return input_format == LIVE or (input_format == AUTO and is_live(raw))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the evaluators behind: another process reads the gold data itself."""
+        """Omit the evaluators: another process reads the gold data itself."""
         return {**self.__dict__, "_evaluators": {}}
 
 
 def _possible_metrics(predictions: Any) -> tuple[str, ...]:
-    """Return the metrics that predictions allow: of responses, states, responses in words.
+    """Return the metrics that the content of predictions allows.
 
-    Those of responses when there is neither, whose absence is an error then.
+    Without responses and states, metrics of responses are returned, which then report the error.
     """
     dialogues = predictions.values() if isinstance(predictions, Mapping) else ()
     lists = (turns for turns in dialogues if isinstance(turns, list))

@@ -1,8 +1,8 @@
-"""The published tables of response generation, with a system of one's own in its place.
+"""The published tables of response generation, into which a user's system is inserted.
 
-The file of the tables says under which conditions its figures hold, in the keys of signatures; a
-system that was scored under other conditions is refused. Tables of state tracking and of language
-models are next to them: of these it says what may not be compared, and no system is placed there.
+The table file states the conditions of its scores as keys of signatures; a system that was scored
+under other conditions causes an error. The file also has tables of state tracking and of language
+models. They are shown with a note on what is not comparable, and no system is inserted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from mwzeval.statistics.intervals import CONFIDENCE, wilson
 RATES = ("inform", "success")
 COMPARED = (*RATES, "bleu", "combined")
 COVERAGE = {"n": "dialogues", "turns": "turns"}
-"""Conditions that a system may miss and still be shown, with a warning."""
+"""Conditions that a system may fail to meet; it is then shown with a warning."""
 COLUMNS = (
     Column("inform", "Inform", 1),
     Column("success", "Success", 1),
@@ -50,7 +50,7 @@ COLUMNS = (
 
 
 class OtherTable(NamedTuple):
-    """A published table without a place for one's own system, and why: what is not comparable."""
+    """A published table into which no system is inserted, and the reason."""
 
     table: LeaderboardTable
     source: str
@@ -59,10 +59,10 @@ class OtherTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Published tables by name, each sorted by the combined score, the best first.
+    """Published tables by name, each sorted by the combined score in descending order.
 
-    `conditions` are keys of signatures and the values that they had; `states` says of each table
-    whether its systems predict states or take gold ones.
+    `conditions` are keys of signatures and their values for the published scores; `states` maps
+    each table to whether its systems predict states or use gold states.
     """
 
     source: str
@@ -74,10 +74,10 @@ class Leaderboard:
 
 
 def read_leaderboard(path: Path | None = None) -> Leaderboard:
-    """Return the published tables of a file, by default the embedded ones.
+    """Return the published tables of a file, by default the file in the package.
 
-    Combined scores are computed, whatever it has. Raises `DataError` when it cannot be read or is
-    not such a file.
+    Combined scores are recomputed. Raises `DataError` if the file cannot be read or has another
+    format.
     """
     return read_published(path or embedded("leaderboards", "multiwoz.json"), _leaderboard)
 
@@ -119,7 +119,7 @@ def _row(plain: Mapping[str, Any], names: Sequence[str]) -> LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """Tables to be shown, one's own system in those where it has a place, and what to mind."""
+    """The tables to show, the user's system in the tables where it belongs, and warnings."""
 
     tables: Mapping[str, LeaderboardTable]
     own: LeaderboardRow | None = None
@@ -130,11 +130,10 @@ class Standings:
 def standings(
     leaderboard: Leaderboard, entry: ScoredSystem | None = None, table: str | None = None
 ) -> Standings:
-    """Return the tables (or one), with the system in those whose systems have states as it has.
+    """Return the tables (or one), with the system in the tables whose systems use states like it.
 
-    Tables of models next to them have no place for a system. Raises `UsageError` for an unknown
-    table, for a table without a place for systems, and for a system that no table is comparable
-    with.
+    Raises `UsageError` for an unknown table, for a table that takes no systems, and for a system
+    that is not comparable with any table.
     """
     tables, beside = leaderboard.tables, leaderboard.beside
     if table is not None:
@@ -180,10 +179,10 @@ def standings(
 
 
 def published_document(entry: ScoredSystem | None, table: str | None = None) -> Document:
-    """Return the tables, or one of them, the published figures as published.
+    """Return a document of the tables (or one) with the unchanged published scores.
 
-    Those from which the system does not differ significantly are marked. Raises `UsageError` for
-    an unknown table, or a system that was scored under other conditions.
+    Scores that do not differ significantly from the system's are marked. Raises `UsageError` for
+    an unknown table or a system that was scored under other conditions.
     """
     leaderboard = read_leaderboard()
     shown = standings(leaderboard, entry, table)
@@ -265,7 +264,7 @@ def _plain(row: LeaderboardRow) -> Mapping[str, Any]:
 
 
 def combined(inform: float, success: float, bleu: float) -> Decimal:
-    """Return (Inform + Success) / 2 + BLEU of published figures, exactly.
+    """Return (Inform + Success) / 2 + BLEU of published scores, computed exactly.
 
     Source: Mehri et al., "Structured Fusion Networks for Dialog", SIGDIAL 2019.
     """
@@ -275,11 +274,11 @@ def combined(inform: float, success: float, bleu: float) -> Decimal:
 def own_row(
     entry: ScoredSystem, conditions: Mapping[str, str]
 ) -> tuple[LeaderboardRow, dict[str, str]]:
-    """Return the row of a system that was scored, and the choices in its signatures.
+    """Return the leaderboard row of a scored system, and the choices in its signatures.
 
-    `conditions` are those of the published figures, as keys of signatures. Rates without an
-    interval get Wilson's, as it follows from value and number. Raises `UsageError` when a score
-    that is needed is missing, or was made under other conditions.
+    `conditions` are the conditions of the published scores, as keys of signatures. Rates without
+    an interval get a Wilson interval. Raises `UsageError` if a required score is missing or was
+    computed under other conditions.
     """
     scores = {score.name: score for score in entry.scores if score.scope == WHOLE}
     names = {figure: figure for figure in COMPARED} | {"bleu": f"bleu.{conditions['references']}"}
@@ -312,7 +311,7 @@ def own_row(
 
 
 def with_similar(table: LeaderboardTable, own: LeaderboardRow, units: int) -> LeaderboardTable:
-    """Return a table with what is similar to a system marked; `units` were scored of each."""
+    """Return a table in which scores similar to `own` are marked; `units` is the sample size."""
     rows = (
         replace(row, similar=similar_figures(own, row, units)) if row.kind == "published" else row
         for row in table.rows
@@ -321,17 +320,17 @@ def with_similar(table: LeaderboardTable, own: LeaderboardRow, units: int) -> Le
 
 
 def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) -> frozenset[str]:
-    """Return the published figures from which the system's do not differ significantly.
+    """Return the published scores from which the system's scores do not differ significantly.
 
-    Both have sampling error: the interval of the difference is put together from those of the two
-    (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner, ibid. 27, 2008). Of a published rate
-    it is Wilson's; of a published BLEU or combined score, of which nothing else is known, it is
-    taken to be as wide as the system's own.
+    Both scores have sampling error. The interval of the difference is combined from their intervals
+    (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner, ibid. 27, 2008). A published rate
+    gets a Wilson interval. The interval of a published BLEU or combined score is not known and
+    assumed to be as wide as the system's.
 
-    Both were scored on the same dialogues, but which ones the published system won is not known, so
-    they are treated as independent samples. That is conservative: what is hard for one is mostly
-    hard for the other, so the true interval of the difference is narrower, and some system called
-    similar here would differ in a paired test. There is no correction for the number of rows.
+    Both systems were scored on the same dialogues, but the published result of each dialogue is not
+    known, so the samples are treated as independent. This is conservative: a dialogue that is hard
+    for one system is usually hard for the other, so the true interval is narrower, and a paired
+    test would find more differences. There is no correction for the number of rows.
     """
     similar = set()
     for name in COMPARED:

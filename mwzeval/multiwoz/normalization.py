@@ -1,9 +1,8 @@
-"""One spelling for slots and values, as databases spell them, and the active domains of turns.
+"""Normalize slots and values to the spelling of the databases, and estimate active domains.
 
-Every published figure depends on these rules, the odd ones too, so none of them may be "repaired";
-a rule that must change becomes a new rule set. `data/words/aliases.tsv` has the spellings that mean
-the same. The slots that states can have are listed for warnings only: systems that predict others
-are scored as they are.
+All published scores depend on these rules, including the odd ones, so no rule may be corrected; a
+changed rule becomes a new rule set. `data/words/aliases.tsv` lists spellings with the same meaning.
+The list of known slots is used only for warnings: other slots are scored without changes.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ NAME_ALIASES: Mapping[Rules, Mapping[str, str]] = {
 }
 ONTOLOGY = {
     domain: frozenset(slots).union(
-        # Many systems write booking slots without `book` in front; neither form is scored.
+        # Many systems omit `book` in the names of booking slots; neither form is scored.
         *({slot, slot.removeprefix("book")} for slot in STATE_BOOKING_SLOTS.get(domain, ()))
     )
     for domain, slots in SEARCH_SLOTS.items()
@@ -44,7 +43,7 @@ ONTOLOGY = {
 
 
 def normalize_time(time: str) -> str:
-    """Return `HH:MM` where the text can be read as a time, else the text; never raises."""
+    """Return `HH:MM` if the text can be read as a time, else the text; never raises an error."""
     time = time.strip().lower()
     if time in _ALIASES["time"]:
         return _ALIASES["time"][time]
@@ -75,11 +74,11 @@ def normalize_time(time: str) -> str:
 
 
 def _after_noon(time: str) -> str | None:
-    """Return the time twelve hours later, its minutes as they stand; None where that makes none."""
+    """Return the time twelve hours later with unchanged minutes; None if the text is not a time."""
     # (odd) 12 pm becomes 24:00, and "5: 30 pm" becomes "17: 30".
     if time.count(":") == 1:
         hours, minutes = time.split(":")
-        # Hours that are no number are bad input, and stay.
+        # Hours that are not numbers are invalid input and stay unchanged.
         return f"{int(hours) + 12}:{minutes}" if _is_number(hours.strip()) else time
     return f"{int(time) + 12}:00" if _is_number(time) else None
 
@@ -95,20 +94,20 @@ def _with_two_digits(time: str) -> str:
 
 
 def _is_number(text: str) -> bool:
-    # Python refuses to read numbers of thousands of digits, so those are text.
+    # Python refuses to convert numbers of thousands of digits; these are treated as text.
     return text.isascii() and text.isdigit() and len(text) < 1000
 
 
 @lru_cache(maxsize=2**12)
 def normalize_slot(slot: str) -> str:
-    """Return the slot name as database columns spell it."""
+    """Return the slot name in the spelling of database columns."""
     slot = slot.lower().replace(" ", "")
     return SHORT_SLOTS.get(slot, slot)
 
 
 @lru_cache(maxsize=2**15)
 def normalize_value(slot: str, value: str, rules: Rules) -> str:
-    """Return the value of a normalized slot in the one spelling that is compared; never raises."""
+    """Return the normalized value of a normalized slot; never raises an error."""
     if slot in NAME_SLOTS:
         return normalize_name(value, rules)
     if slot == "type":
@@ -124,7 +123,7 @@ def normalize_value(slot: str, value: str, rules: Rules) -> str:
 
 
 def normalize_name(name: str, rules: Rules) -> str:
-    """Return the name of a venue or place as the database is likely to spell it."""
+    """Return the name of a venue or place in the most likely spelling of the database."""
     name = name.strip().lower()
     name = name.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
     if rules == "2023":
@@ -133,7 +132,7 @@ def normalize_name(name: str, rules: Rules) -> str:
 
 
 def normalize_slots(slots: Mapping[str, str], rules: Rules) -> dict[str, str]:
-    """Return a domain's slots and values normalized."""
+    """Return the normalized slots and values of a domain."""
     return dict([_normal_pair(slot, value, rules) for slot, value in slots.items()])
 
 
@@ -146,7 +145,7 @@ def _normal_pair(slot: str, value: str, rules: Rules) -> tuple[str, str]:
 def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
     """Return the states of consecutive turns with slots and values normalized.
 
-    Domains stay as they are. What a turn leaves as it was is the same object as before.
+    Domains are not changed. A turn without changes gets the same object as the turn before it.
     """
     normal: list[State] = []
     before: State = {}
@@ -157,7 +156,7 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
             after = {}
             for domain, slots in state.items():
                 known = normal_before.get(domain, {})
-                # Where two slots became one, the later one counts, and equal slots may come in
+                # If two slots get the same name, the later one counts, and equal slots may be in
                 # another order.
                 if slots == before.get(domain) and len(known) == len(slots):
                     after[domain] = known
@@ -170,10 +169,10 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
 
 
 def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
-    """Return the active domains of each turn of a dialogue: one domain, or none so far.
+    """Return the active domains of each turn of a dialogue: one domain, or none at the beginning.
 
-    The dialogue stays in its domain until another one's slots change. Source: the public
-    MultiWOZ evaluator, whose treatment of several domains changing at once is kept as it is.
+    A domain stays active until the slots of another domain change. Source: the public MultiWOZ
+    evaluator; if several domains change at once, its behavior is reproduced.
     """
     current: str | None = None
     previous: State = {}
@@ -191,7 +190,7 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
                 # (odd) Nothing is updated, not even the previous state.
                 continue
             if len(previously_changed) > 1:
-                # Two domains changed at once and one was taken: now the other's turn has come.
+                # Two domains changed at once and one was chosen; now the other one becomes active.
                 waiting = (d for d in previously_changed if d in state and d != current)
                 current = next(waiting, current)
         elif current not in changed:

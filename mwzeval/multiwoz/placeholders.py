@@ -1,14 +1,14 @@
-"""Delexicalized responses in one spelling: canonical placeholders, and natural spacing.
+"""Normalize delexicalized responses: canonical placeholders and natural spacing.
 
 `data/words/placeholders.tsv` has the names of placeholders.
 
-Natural spacing is Moses tokenization and detokenization, one after the other: all systems come out
-alike, whatever spaces they put around punctuation. Source: the Moses scripts in their Python port,
-`sacremoses`, with library defaults for English. The library takes 0.4 seconds to import and a
-millisecond for a few texts, and on nearly all texts its hundred rules come to four: punctuation
-stands apart, commas and full stops within words do not, what closes joins the word before, what
-opens joins the word after. Those are applied here to texts on which they are all there is; the
-library gets the others.
+Natural spacing is the result of Moses tokenization followed by detokenization, which removes
+differences in spaces around punctuation. Source: the Python port of the Moses scripts,
+`sacremoses`, with default options for English. The library takes 0.4 seconds to import and a
+millisecond for a few texts. On nearly all texts, only four of its hundred rules have an effect:
+punctuation is separated; commas and full stops within words are not; closing punctuation is joined
+to the word before it; opening punctuation is joined to the word after it. This module applies these
+rules to texts for which they suffice, and calls the library for all other texts.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ CANONICAL: dict[str, list[str]] = {
 PLACEHOLDERS = {name: canonical for canonical, names in CANONICAL.items() for name in names}
 
 KNOWN_PLACEHOLDER = rf"\[(?:{'|'.join(sorted(PLACEHOLDERS, key=len, reverse=True))})\]"
-"""Matches a known placeholder in lower case, and nothing else in brackets."""
+"""Matches a known placeholder in lower case, but no other text in brackets."""
 
-# The plural ending goes with the placeholder; of the alternatives the first that fits counts.
+# A plural ending belongs to the placeholder; the first alternative that matches is used.
 _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
 _OTHER_SPELLING = re.compile(r"\[(\w+(?:[-.:]\w+)+)\]")
 
 
 class Placeholders(NamedTuple):
-    """A response by its placeholders.
+    """The placeholders of a response.
 
-    `text` is the response in lower case with canonical placeholders, without the endings of old
-    delexicalizers, and `names` are those that are in it. `known` are the same without texts of
-    Markdown links, `unknown` the names that nobody knows, without these too. `unknown` includes
-    known names with other separators (`[hotel-name]`), which stay in the text.
+    `text` is the response in lower case with canonical placeholders and without the endings of old
+    delexicalizers; `names` are the placeholders in it. `known` and `unknown` are the known and
+    unknown names outside the texts of Markdown links. `unknown` includes known names with other
+    separators (`[hotel-name]`), which are not replaced in `text`.
     """
 
     text: str
@@ -52,9 +52,9 @@ class Placeholders(NamedTuple):
 
 @lru_cache(maxsize=2**14)
 def placeholders_of(response: str) -> Placeholders:
-    """Return the one reading of a response that all scores and warnings share.
+    """Return the placeholders of a response; all scores and warnings use this function.
 
-    An unknown placeholder becomes nothing at all. So does the text of a Markdown link.
+    Unknown placeholders and the texts of Markdown links are removed from the text.
     """
     names: list[str] = []
     links: list[str] = []
@@ -77,8 +77,8 @@ def placeholders_of(response: str) -> Placeholders:
         if "[" in text:
             odd = _OTHER_SPELLING.findall(text)
             unknown += (name for name in odd if re.sub("\\W", "_", name) in PLACEHOLDERS)
-    # (odd) Plural and adverb endings of old delexicalizers (`hotel -s`, `[pricerange] -ly`) go,
-    # wherever else these letters stand too.
+    # (odd) Plural and adverb endings of old delexicalizers (`hotel -s`, `[pricerange] -ly`) are
+    # removed, and so are the same letters anywhere else.
     if "-" in text:
         text = text.replace("-s", "").replace("-ly", "")
     known = frozenset(names)
@@ -86,15 +86,15 @@ def placeholders_of(response: str) -> Placeholders:
 
 
 def known_placeholders(response: str) -> frozenset[str]:
-    """Return the canonical names of the placeholders of a response that the scorer knows."""
+    """Return the canonical names of the known placeholders of a response."""
     return placeholders_of(response).known if "[" in response else NO_NAMES
 
 
 NO_NAMES: frozenset[str] = frozenset()
 
 
-# Apostrophes only within words (both steps leave "don't" as it is), or one before a word, behind
-# what does not end in "s": others count as quotation marks, and so do double ones and backquotes.
+# Apostrophes within words ("don't" is the same after both steps), or one apostrophe before a word
+# if the word before does not end in "s". Others, double quotes and backquotes are quotation marks.
 _PLAIN = re.compile(r"(?:[ !#-&(-_a-~]|(?<=[A-Za-z])'(?=[A-Za-z])|(?<=[^ s] )'(?=[A-Za-z]))*")
 _APART = re.compile(r"[^A-Za-z0-9 .,'-]|\.{2,}|(?<![0-9]),|,(?![0-9])")
 _CLOSING = re.compile(r" (?=(?:[,.?!:;\\%}\])]|\.{2,})(?: |$))")
@@ -103,7 +103,7 @@ _OPENING = re.compile(r"(?<![^ ])([(\[{$]) ")
 
 @lru_cache(maxsize=2**14)
 def natural_spacing(text: str) -> str:
-    """Return the text as Moses tokenizes and then detokenizes it."""
+    """Return the text after Moses tokenization and detokenization."""
     if not _is_plain(text):
         tokenizer, detokenizer = _moses()
         return str(detokenizer.detokenize(tokenizer.tokenize(text)))
@@ -112,11 +112,11 @@ def natural_spacing(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether the rules of this module are all there is to a text.
+    """Return whether the rules of this module suffice for a text.
 
-    Not where a comma follows another, which is then looked at once only, or begins the text; where
-    letters look like the library's sign for several full stops; or where several words begin with
-    an apostrophe, of which every second one would close a quotation.
+    They do not if a comma begins the text or follows another comma (a pair is checked only once),
+    if letters look like the library's mark for several full stops, or if several words begin with
+    an apostrophe, because the library reads every second one as a closing quotation mark.
     """
     return (
         _PLAIN.fullmatch(text) is not None
@@ -129,10 +129,10 @@ def _is_plain(text: str) -> bool:
 
 @cache
 def _moses() -> tuple[Any, Any]:
-    """Return the library's tokenizer, asking ready sets of characters, and its detokenizer.
+    """Return the library's tokenizer, with precomputed character sets, and its detokenizer.
 
-    The library builds a set of all lower-case letters of Unicode for every full stop it meets,
-    which takes as long as everything else together. Raises `DependencyError` without the library.
+    For every full stop, the library builds a set of all lower-case letters of Unicode, which takes
+    half of the run time. Raises `DependencyError` if the library is not installed.
     """
     library = required("sacremoses", None)
     lower = frozenset(library.MosesTokenizer.IsLower)
@@ -144,7 +144,7 @@ def _moses() -> tuple[Any, Any]:
 
 
 def canonical_response(response: str) -> str:
-    """Return a delexicalized response with canonical placeholders, spaced as it came."""
+    """Return a delexicalized response with canonical placeholders and unchanged spacing."""
     return placeholders_of(response).text
 
 

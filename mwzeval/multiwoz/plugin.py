@@ -82,25 +82,25 @@ class MultiWoz(Benchmark):
     }
 
     def recognises(self, raw: Any) -> bool:
-        """Return whether a JSON value has the shape of predictions, by its first turn."""
+        """Return whether a JSON value looks like predictions; only its first turn is checked."""
         turns = next(iter(raw.values()), None) if isinstance(raw, dict) else None
         first = turns[0] if isinstance(turns, list) and turns else None
         return isinstance(first, dict) and first.keys() >= _FIELDS
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add metrics, how predictions are read, and what they are compared with."""
+        """Add options for metrics, reading predictions, and comparison data."""
         from mwzeval.multiwoz.benchmark import add_arguments
 
         add_arguments(parser, verb)
 
     def scorer(self, arguments: Namespace) -> MultiWozScorer:
-        """Return what scores predictions and live dialogues. Raises `UsageError`."""
+        """Return the scorer of predictions and live dialogues. Raises `UsageError`."""
         from mwzeval.multiwoz.benchmark import scorer_of
 
         return scorer_of(arguments)
 
     def live(self, arguments: Namespace) -> RunSetting:
-        """Return a setting at the text or act level, on the database of a corpus."""
+        """Return a run setting at the text or act level that uses the database of a corpus."""
         from mwzeval.multiwoz.live.episodes import setting_of
 
         return setting_of(arguments)
@@ -112,7 +112,7 @@ class MultiWoz(Benchmark):
         return published_document(entry, arguments.table)
 
     def shelf(self, data: str | None) -> Shelf:
-        """Return the public files."""
+        """Return the shelf of public files."""
         from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
         from mwzeval.multiwoz.corpus import CORPORA, corpus_root, places
 

@@ -1,4 +1,4 @@
-"""The kinds of reason why a dialogue failed, and how a particular reason is reported."""
+"""The kinds of failure reasons, and functions that create a failure reason."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mwzeval.multiwoz.database import Database
 from mwzeval.scores.explanation import Reason
 
 SHOWN = 3
-"""So many values are named before the rest is left out."""
+"""Maximum number of values in a sentence; further values are omitted."""
 
 
 class Kind(NamedTuple):
-    """A line of `data/reasons.tsv`, which explains its columns."""
+    """A line of `data/reasons.tsv`; the file explains its columns."""
 
     evidence: str
     meaning: str
@@ -27,7 +27,7 @@ class Kind(NamedTuple):
 
 @lru_cache(maxsize=1)
 def kinds() -> Mapping[str, Kind]:
-    """Return the kinds of reason by the codes of these, in the order in which pages list them."""
+    """Return code → kind of failure reason, in the order of the documentation."""
     return {
         kind: Kind(*("" if cell == "-" else cell for cell in cells))
         for kind, *cells in table_rows(embedded("reasons.tsv"), 6)
@@ -43,7 +43,7 @@ def reason(
     slot: str | None = None,
     column: Literal["sentence", "live", "acts"] = "sentence",
 ) -> Reason:
-    """Return why an outcome of a domain failed; `words` fill the sentence of the kind."""
+    """Return why an outcome of a domain failed; `words` fill the placeholders of the sentence."""
     found = kinds()[kind]
     sentence: str = getattr(found, column)
     text = sentence.format(domain=domain, turn=turn, slot=slot, **words)
@@ -53,7 +53,7 @@ def reason(
 
 
 def listed(values: Sequence[str], otherwise: str = "unknown") -> str:
-    """Return the first of some values for a sentence."""
+    """Return the first values as text for a sentence."""
     return ", ".join((*values[:SHOWN], *(("…",) if len(values) > SHOWN else ()))) or otherwise
 
 
@@ -63,7 +63,7 @@ def unmet(
     database: Database,
     excludes: Callable[[Sequence[str]], bool],
 ) -> str:
-    """Return, for a sentence, the constraints where `excludes` is true of what satisfies them."""
+    """Return, as text, the constraints whose satisfying venues fulfill `excludes`."""
     without = [
         f"{slot}={value}"
         for slot, value in constraints.items()

@@ -1,4 +1,4 @@
-"""The ontology of MultiWOZ: domains, slots, bookings, days, times, values that say nothing."""
+"""The ontology of MultiWOZ: domains, slots, bookings, days, times, and "no value" spellings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 ALL_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
 FIVE_DOMAINS = ALL_DOMAINS[:5]
-"""The domains of which states are scored."""
+"""The domains whose states are scored."""
 DATABASE_DOMAINS = ("restaurant", "attraction", "hotel", "train")
 SERVICES = ("police", "hospital")
-"""Domains with a database of which nobody chooses a venue by constraints."""
+"""Domains with a database but without a choice of venues by constraints."""
 VENUE_DOMAINS = ("restaurant", "hotel", "attraction")
-"""In the order in which a value is taken for that of a venue."""
+"""Domains with venues; an ambiguous value is assigned to the first domain that has it."""
 PLACE_DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant")
-"""Domains that a taxi can go between."""
+"""Domains whose venues can be the departure or destination of a taxi."""
 
 SEARCH_SLOTS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("area", "food", "name", "pricerange"),
@@ -26,27 +26,27 @@ SEARCH_SLOTS: Mapping[str, tuple[str, ...]] = {
     "police": ("name",),
     "bus": ("arrive", "day", "departure", "destination", "leave"),
 }
-"""Domain → slots of its search in normalized states."""
+"""Domain → search slots in normalized states."""
 BOOKING_SLOTS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("people", "day", "time"),
     "hotel": ("people", "day", "stay"),
     "train": ("people",),
 }
-"""Domain → slots of its bookings in goals; a train's day is that of the train."""
+"""Domain → booking slots in goals; the day of a train is a search slot."""
 STATE_BOOKING_SLOTS: Mapping[str, tuple[str, ...]] = {
     domain: tuple(f"book{slot}" for slot in slots)
     for domain, slots in {**BOOKING_SLOTS, "bus": ("people",)}.items()
 }
-"""Domain → slots of its bookings in states."""
+"""Domain → booking slots in states."""
 ACT_BOOKING_SLOTS: Mapping[str, frozenset[str]] = {
     domain: frozenset(map(str.capitalize, slots)) for domain, slots in BOOKING_SLOTS.items()
 }
-"""Domain → slots of its bookings in dialogue acts."""
+"""Domain → booking slots in dialogue acts."""
 ALL_BOOKING_SLOTS = frozenset(slot for slots in BOOKING_SLOTS.values() for slot in slots)
 NAMED_BY = {"restaurant": "name", "hotel": "name", "attraction": "name", "train": "trainid"}
 """The slot that identifies a venue or train."""
 OFFERED_BY = {domain: slot.upper() for domain, slot in NAMED_BY.items()}
-"""The placeholder with which a turn offers a venue of the domain."""
+"""Domain → the placeholder with which a turn offers a venue."""
 PROVIDABLE = {
     "PHONE": "phone",
     "ADDRESS": "address",
@@ -54,12 +54,12 @@ PROVIDABLE = {
     "REFERENCE": "reference",
     "TRAINID": "trainid",
 }
-"""Placeholder of a slot that goals request and turns provide → the slot."""
+"""Placeholder of a slot that can be requested and provided → the slot."""
 BOOKED_BY = {domain: NAMED_BY[domain] for domain in BOOKING_SLOTS}
-"""The slot that identifies what is booked."""
+"""Domain → the slot that identifies the booked venue or train."""
 
 SHORT_SLOTS = {"leaveat": "leave", "arriveby": "arrive"}
-"""Slot as placeholders and states call it → as normalized states and columns do."""
+"""Slot in placeholders and states → slot in normalized states and database columns."""
 GOAL_SLOT_OF_ACT = {
     "addr": "address",
     "arrive": "arriveBy",
@@ -73,31 +73,31 @@ GOAL_SLOT_OF_ACT = {
     "price": "pricerange",
     "ticket": "price",
 }
-"""Slot of an act → slot of a goal, where they differ."""
+"""Slot of an act → slot of a goal, if they differ."""
 PLACEHOLDER_OF_ACT = {"open": "openhours"} | {
     slot: goal.lower().replace(" ", "")
     for slot, goal in GOAL_SLOT_OF_ACT.items()
     if slot not in ("car", "price")
 }
-"""Slot of an act → name of its placeholder; the others are so as they stand."""
+"""Slot of an act → name of its placeholder, if they differ."""
 LONG_SLOTS = {short: slot for slot, short in SHORT_SLOTS.items()}
 OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
-"""What a time of a train may be as well where no word tells."""
+"""Time slot of a train → the other slot that an ambiguous time may belong to."""
 NAME_SLOTS = frozenset({"name", "destination", "departure"})
 TIME_SLOTS = frozenset({"arrive", "leave", "arriveby", "leaveat", "time"})
 FLAG_SLOTS = frozenset({"parking", "internet"})
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-# Values that say nothing, apart by who writes them: scores depend on which are read as such.
+# "No value" spellings by source; scores depend on which spellings are read in this way.
 DONTCARE, NONE, NOT_MENTIONED = "dontcare", "none", "not mentioned"
 DONTCARE_SPELLINGS = frozenset({DONTCARE, "don't care", "dont care", "do n't care", "do not care"})
 NO_CONSTRAINT = DONTCARE_SPELLINGS | {NOT_MENTIONED}
-"""Values of states and goals that any venue satisfies."""
+"""Values of states and goals that all venues satisfy."""
 CONVLAB_NO_CONSTRAINT = NO_CONSTRAINT - {"do not care"} | {""}
-"""The same in ConvLab-2, whose list this is."""
+"""The values that all venues satisfy in ConvLab-2."""
 UNSTATED = frozenset({"", NOT_MENTIONED, NONE})
-"""What the annotation writes where the user has not stated a value."""
+"""The annotation of slots for which the user has not stated a value."""
 UNFILLED = frozenset(
     {
         *("", "-", "?", NONE, "null", "nil", "nan", "n/a", "empty", "missing", "undefined"),
@@ -105,30 +105,30 @@ UNFILLED = frozenset(
         *("not known", "not specified", "not provided", "not stated", "not set", "not filled"),
     }
 )
-"""What systems write for a slot that is not filled, in lower case: no slot can have such a value.
+"""Spellings, in lower case, with which systems mark unfilled slots. No slot has such a value.
 
-The unified format always lists all slots; there they are read so without being told.
+The unified format always lists all slots, so they are read as unfilled there by default.
 """
 UNKNOWN = "?"
 """A value of the database that satisfies any constraint."""
 UNKNOWN_VALUES = frozenset({UNKNOWN, ""})
 NO_VALUES = UNKNOWN_VALUES | {"None"}
-"""What stands in the database, and in results of tools, where a value is not known."""
+"""Spellings of unknown values in the database and in results of tools."""
 UNINFORMATIVE = frozenset({"", "?", NONE, "unknown", DONTCARE, "not available", "n/a"})
-"""Values, in lower case, with which an agent informs of nothing."""
+"""Values, in lower case, that give the user no information."""
 UNANSWERED = "?"
 UNANSWERED_VALUES = frozenset({UNANSWERED, DONTCARE, NONE, "no"})
-"""What `reqt` and `booked` of a goal hold as long as the user waits for an answer."""
+"""Values in `reqt` and `booked` of a goal for which the user still waits for an answer."""
 
 ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "police": {"postcode": "cb11jg"},
     "hospital": {"address": "hills rd , cambridge", "postcode": "cb20qq"},
 }
-"""What goals ask for although the records of the corpus lack it."""
+"""Slots that goals request although the records of the corpus lack them."""
 
 
 def id_column(domain: str) -> str:
-    """Return the key of a row's id in the files of the database."""
+    """Return the key of the id in the rows of a domain's database file."""
     return "trainID" if domain == "train" else "id"
 
 
@@ -141,7 +141,7 @@ def minutes(time: str) -> int:
 def time_fits(slot: str, value: object, wanted: str) -> bool | None:
     """Return whether a time is early or late enough, or cannot be read; None for other slots.
 
-    Hours and minutes may have any number of digits, and more may follow them, as in ConvLab-2.
+    As in ConvLab-2, hours and minutes may have any number of digits and any characters after them.
     """
     if slot not in ("leaveAt", "arriveBy"):
         return None
