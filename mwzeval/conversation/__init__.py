@@ -1,4 +1,4 @@
-"""Conversations of users and agents: held turn by turn, kept as trajectories, and resumed.
+"""Conversations between users and agents: the turn loop, trajectories, and resumable runs.
 
-Nothing here knows a benchmark, which brings goals, users, tools and the judgement.
+This package is independent of any benchmark. A benchmark provides goals, users, tools and a judge.
 """

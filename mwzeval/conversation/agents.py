@@ -1,18 +1,18 @@
-"""Agents and users that are somebody's own code, as they take part in dialogues in words.
+"""Custom agents and users (Python code outside this package), and people at the terminal.
 
-They are found by name: `package.module:Name`, or `path/to/file.py:Name`. An agent is a function
+Custom code is named `package.module:Name` or `path/to/file.py:Name`. An agent is a function
 `respond(messages)` or `respond(messages, tools)` that returns text, a message or a list of
-messages; or a class, of which an object is made for each dialogue, that is called with the
-messages, or has a method `respond(utterance)` that returns text; each of these may be asynchronous.
-A user is a class with `begin()`, `answer(turn)` and `is_done`. Both get what they name among
-`tools` (the schema), `goal` (users only), `seed` (a number of 31 bits) and `dialogue` (its name).
-Where tools are served, an agent that has a client of its own also gets their address, `tools_url`,
-and what it calls there is recorded as if it had asked for it in a message.
+messages. It can also be a class, which is instantiated for each dialogue; the object is either
+callable with the messages or has a method `respond(utterance)` that returns text. All of these may
+be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Both may declare
+the parameters `tools` (the schema; agents only), `goal` (users only), `seed` (an integer of 31
+bits) and `dialogue` (its name), and receive those that they declare. If a tool server runs, an
+agent may also declare `tools_url`, the address of the server. Calls to the server are recorded as
+if the agent had requested them in a message.
 
-They get copies: what they change of a message does not change the record.
+Agents and users receive copies of messages, so they cannot change the record.
 
-People take part at the terminal. What they are shown goes to standard error: standard output has
-the result of the run.
+For people, the dialogue is shown on standard error; standard output has the result of the run.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ if TYPE_CHECKING:
     from mwzeval.conversation.mcp import AgentServer
 
 MakeAgent = Callable[[Planned, Tools | None, Record], ToolSession]
-"""Returns the agent's side of a dialogue, whose messages go to the record."""
+"""Returns the agent's side of a dialogue and writes the agent's messages to the record."""
 MakeUser = Callable[[Planned, Record], User]
-"""Returns the user of a dialogue; messages that no agent hears go to the record."""
+"""Returns the user of a dialogue; messages that the agent does not see go to the record."""
 
 SUFFIX = ".py"
 NOTICE_SECONDS = 5.0
-"""After so long an import is reported."""
+"""The number of seconds after which a notice about a slow import is printed."""
 IMPORT_LIMIT = "MWZEVAL_IMPORT_SECONDS"
-"""The environment variable with the seconds after which an import is ended (default: never)."""
+"""The environment variable that limits the seconds of an import (default: no limit)."""
 LONGEST_LIMIT = 1e6
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 RESPOND, BOOKINGS = "respond", "bookings"
@@ -79,19 +79,19 @@ A_USER = "a user must be a class whose objects have begin(), answer(turn) and is
 
 
 class NotAUserError(ConversationError):
-    """What a user says is nothing that can be said."""
+    """A user returned something other than valid text."""
 
 
 def is_own_code(name: str) -> bool:
-    """Return whether a name means somebody's own code."""
+    """Return whether a name refers to custom code."""
     return ":" in name
 
 
 def imported(name: str) -> Callable[..., Any]:
-    """Return the class or function that a name means.
+    """Import and return the class or function with this name.
 
-    As with `python -m`, modules of the current folder are found; as with `python file.py`, so are
-    those next to the file. Raises `UsageError` when it cannot be imported or called.
+    Modules in the current folder are found, as with `python -m`; so are those next to a file, as
+    with `python file.py`. Raises `UsageError` if this fails or the object is not callable.
     """
     place, _, attribute = name.rpartition(":")
     with _watched(place), failing_as_usage(name, "imported"):
@@ -103,9 +103,9 @@ def imported(name: str) -> Callable[..., Any]:
 
 @contextmanager
 def _watched(place: str) -> Iterator[None]:
-    """Report an import that takes long, and end it after the seconds of `IMPORT_LIMIT`.
+    """Report a slow import, and stop it after the number of seconds in `IMPORT_LIMIT`.
 
-    Raises `UsageError` then. Only an import in the main thread can be ended.
+    Raises `UsageError` if the import is stopped. Only imports in the main thread can be stopped.
     """
     given = os.environ.get(IMPORT_LIMIT, "").strip()
     try:
@@ -153,7 +153,7 @@ def _watched(place: str) -> Iterator[None]:
 
 @contextmanager
 def failing_as_usage(name: str, done: str) -> Iterator[None]:
-    """Turn whatever somebody's own code raises, and its end, into a `UsageError`."""
+    """Convert any exception or exit of custom code into a `UsageError`."""
     try:
         yield
     except (UsageError, KeyboardInterrupt):
@@ -163,10 +163,10 @@ def failing_as_usage(name: str, done: str) -> Iterator[None]:
 
 
 def given(called: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a class or function names among its parameters of what is offered."""
+    """Return those items of `offered` that a class or function declares as parameters."""
     try:
         parameters = signature(called).parameters
-    except (TypeError, ValueError):  # code that is not Python does not say
+    except (TypeError, ValueError):  # a callable that is not Python code may have no signature
         return {}
     return {
         name: value
@@ -178,9 +178,9 @@ def given(called: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, A
 def check_call(
     name: str, called: Callable[..., Any], positional: int, offered: Iterable[str], expected: str
 ) -> None:
-    """Raise `UsageError`, with what is `expected`, when a call of it would fail.
+    """Raise `UsageError` with the text `expected` if `called` does not accept its arguments.
 
-    It has so many `positional` arguments, and those among the `offered` that it names.
+    The arguments are `positional` positional ones and those in `offered` that it declares.
     """
     try:
         signed = signature(called)
@@ -200,7 +200,7 @@ def _module(place: str) -> Any:
     if not place.endswith(SUFFIX):
         return import_module(place)
     spec = spec_from_file_location(path.stem, path)
-    assert spec is not None  # as its name ends like a module's
+    assert spec is not None  # because the name ends in .py
     assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[path.stem] = module
@@ -214,10 +214,10 @@ def own_agent(
     tool_rounds: int = TOOL_ROUNDS,
     server: AgentServer | None = None,
 ) -> MakeAgent:
-    """Return what makes an agent of one's own: a function, or a class.
+    """Return a factory for a custom agent `made`, which is a function or a class.
 
-    `name` is what messages call it; `server` has the tools for agents with a client of their own.
-    Raises `UsageError` for what cannot be called like that.
+    Error messages use `name`; `server` provides the tools for agents with their own client.
+    Raises `UsageError` if the agent cannot be called as described in this module.
     """
     is_class = isclass(made)
     offered = ["tools"] + ["seed", "dialogue"] * is_class + ["tools_url"] * (server is not None)
@@ -243,7 +243,7 @@ def own_agent(
         def text(messages: list[Message]) -> str:
             return _text_answer(agent, messages[-1]["content"], record)
 
-        # An agent that says only text calls no tools in messages.
+        # An agent that returns only text does not call tools through messages.
         is_textual = is_class and hasattr(agent, RESPOND)
         session = ToolSession(
             text if is_textual else answer,
@@ -259,7 +259,7 @@ def own_agent(
 
 
 def _text_answer(agent: Any, utterance: str, record: Record) -> str:
-    """Return what an agent with its own tools says, and keep its bookings."""
+    """Return the response of an agent with its own tools, and record the agent's bookings."""
     answer = _awaited(agent.respond(utterance))
     bookings = getattr(agent, BOOKINGS, None)
     if bookings is not None:
@@ -287,14 +287,14 @@ def _awaited(answer: Any) -> Any:
 
 @cache
 def _event_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop of this process: what an agent has opened in one turn serves the next."""
+    """Return the event loop of this process, so an agent can keep connections between turns."""
     return asyncio.new_event_loop()
 
 
 def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
-    """Return what makes a user of one's own, a class, which messages call by the `name`.
+    """Return a factory for a custom user class; error messages use `name`.
 
-    Raises `UsageError` for what cannot be called like that.
+    Raises `UsageError` if the class cannot be called as described in this module.
     """
     check_call(name, made, 0, ("goal", "seed", "dialogue"), A_USER)
     missing = [method for method in ("begin", "answer") if not hasattr(made, method)]
@@ -310,28 +310,28 @@ def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
 
 
 class CheckedUser:
-    """A user whose turns are checked to be text, and who cannot change those of the agent."""
+    """A wrapper that checks that a user returns text, and gives it copies of the agent's turns."""
 
     def __init__(self, user: Any) -> None:
         self._user = user
 
     def begin(self) -> str:
-        """Return what the user says first. Raises `NotAUserError` for what is no text."""
+        """Return the user's first utterance. Raises `NotAUserError` if it is not text."""
         return _checked_text(self._user.begin())
 
     def answer(self, heard: AgentTurn, /) -> str:
-        """Return what the user says. Raises `NotAUserError` for what is no text."""
+        """Return the user's next utterance. Raises `NotAUserError` if it is not text."""
         return _checked_text(self._user.answer(deepcopy(heard)))
 
     @property
     def is_done(self) -> bool:
-        """Whether the user has said its last."""
+        """Whether the user has finished."""
         return bool(self._user.is_done)
 
     def report(self) -> Any:
-        """Return what the user holds in the end, None if it does not say.
+        """Return the user's report at the end, None if the user has no method `report`.
 
-        Raises whatever it raises, and `AnswerError` for what is no JSON.
+        Raises the exceptions of that method, and `AnswerError` if the report is not JSON.
         """
         report = getattr(self._user, "report", None)
         return None if report is None else plain_json(report(), "report")
@@ -346,9 +346,9 @@ def _checked_text(said: Any) -> str:
 COMMAND, QUIT = "/", "/quit"
 PROMPT = "you> "
 MANY = 1_000
-"""Calls in one turn, and calls that are wrong: a person is not stopped for these."""
+"""The limits on tool rounds and tool errors for a person, which are never reached in practice."""
 LONGEST_RESULT = 2_000
-"""Characters of a tool's result that are shown."""
+"""The maximum number of characters shown of a tool's result."""
 USER_HELP = """\
 Type your messages to the agent. Commands:
   /goal        show the goal again
@@ -362,23 +362,23 @@ Type your messages to the user. Commands:
 
 
 class LeftError(KeyboardInterrupt):
-    """The person has left: the dialogue does not count, and no other one begins."""
+    """The person has left: the dialogue is not counted, and the run stops."""
 
 
 class Terminal:
-    """Reads lines from one stream, and shows text on another."""
+    """An input stream for lines, and an output stream for text."""
 
     def __init__(self, read: TextIO, show: TextIO) -> None:
         self._read = read
         self._show = show
 
     def show(self, text: str = "") -> None:
-        """Show a line or several; signs that would steer a terminal are made visible."""
+        """Print text of one or more lines; control characters are made visible."""
         self._show.write(printable(f"{text}\n", keep="\n"))
         self._show.flush()
 
     def ask(self) -> str:
-        """Return a line that is not empty. Raises `LeftError` for `/quit` and at the end."""
+        """Return the next nonempty line. Raises `LeftError` on `/quit` and at the end of input."""
         while True:
             self._show.write(PROMPT)
             self._show.flush()
@@ -391,14 +391,14 @@ class Terminal:
                 return line.strip()
 
     def explain(self, command: str, known: Sequence[str], text: str) -> None:
-        """Show what can be typed, and what an unknown command may mean."""
+        """Explain the available commands, and suggest a correction for an unknown one."""
         if command != "/help":
             self.show(f'unknown command "{shorten(command)}"{did_you_mean(command, known)}')
         self.show(text)
 
 
 class HumanUser:
-    """A person who is shown a goal, a line a wish, and talks to an agent in words."""
+    """A person who is shown a goal, with one line per wish, and writes to an agent."""
 
     def __init__(self, goal: Sequence[str], terminal: Terminal) -> None:
         self._goal = "\n".join(["Your goal:", *(f"  {line}" for line in goal)])
@@ -406,13 +406,13 @@ class HumanUser:
         self.is_done = False
 
     def begin(self) -> str:
-        """Return what the person says first."""
+        """Return the person's first message."""
         self._terminal.show(self._goal)
         self._terminal.show("Type `/bye` to end the dialogue, `/help` for help.")
         return self._asked()
 
     def answer(self, heard: AgentTurn, /) -> str:
-        """Return what the person says to a turn of the agent."""
+        """Return the person's reply to a turn of the agent."""
         self._terminal.show(f"\nagent> {heard.text}\n")
         return self._asked()
 
@@ -432,9 +432,9 @@ class HumanUser:
 
 
 class HumanAgent:
-    """A person who answers a user and calls functions for that: an agent as `ToolSession` asks it.
+    """A person who answers a user and can call functions; a `respond` function for `ToolSession`.
 
-    `schema` has the functions.
+    `schema` lists the functions.
     """
 
     def __init__(self, schema: Sequence[Mapping[str, Any]], terminal: Terminal) -> None:
@@ -443,7 +443,7 @@ class HumanAgent:
         self._has_begun = False
 
     def __call__(self, messages: list[Message]) -> Any:
-        """Return what the person says, or the call that is typed."""
+        """Return the text or the function call that the person types."""
         terminal = self._terminal
         if not self._has_begun:
             self._has_begun = True
@@ -475,7 +475,7 @@ class HumanAgent:
 
 
 def _arguments(line: str) -> dict[str, str]:
-    """Return the arguments of a typed call. Raises `ValueError` when they cannot be read."""
+    """Return the arguments of a typed call. Raises `ValueError` if they cannot be parsed."""
     try:
         words = shlex.split(line)[1:]
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""One dialogue: a user and an agent take turns until the user stops, a limit is met, or one fails.
+"""The turn loop: user and agent alternate until the user stops, a limit is reached, or one fails.
 
-The loop does not look into turns. `converse` drives both sides; in an `Episode` a harness asks the
-agent in a way of its own. Limits, ends and the record are the same in both. `ToolSession`
-is an agent that talks in words and may call tools.
+The loop does not inspect the content of turns. `converse` calls both sides. In an `Episode`, an
+external harness calls the agent. Both have the same limits, endings and record. A `ToolSession` is
+an agent that exchanges messages and may call tools.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import UsageError, shorten
 
 USER_TURNS = 21
-"""Turns of the user, the farewell among them, by default. Source: the calls after which ConvLab-2's
-agenda user has said goodbye."""
+"""The default limit on user turns, including the goodbye. Source: ConvLab-2's agenda user says
+goodbye after this number of calls."""
 TOOL_ROUNDS = 8
-"""How often an agent may call tools before it answers the user."""
+"""The number of tool rounds that an agent may use before it answers the user."""
 TOOL_ERRORS = 10
-"""How many calls of a dialogue may end in an error."""
+"""The number of calls in a dialogue that may end in an error."""
 USER = "user"
-"""The key of a line under which a user's report is kept."""
+"""The key of a trajectory line that contains the user's report."""
 
 Note = Callable[[Ending], object]
-"""Is called before each call of a side with the ending if that call never returns."""
+"""Is called before each call of a side, with the ending that applies if that call never returns."""
 Respond = Callable[[list[Message]], Any]
-"""Returns an agent's answer to the messages so far, its own and those of tools among them."""
+"""Returns an agent's answer to the messages so far, which include its own and those of tools."""
 
 
 class _StoppedError(Exception):
-    """Ends a dialogue from outside: its arguments are an end and a problem."""
+    """Ends a dialogue from outside; the arguments are an end and a problem."""
 
 
 def user_turns_of(
@@ -73,9 +73,10 @@ def user_turns_of(
     note: Note | None = None,
     failures: tuple[type[BaseException], ...] = FAILURES,
 ) -> Generator[Any, Any, Ending]:
-    """Yield None when the user is made, and then what it says; return how the dialogue has ended.
+    """Yield None when the user has been created, then each user turn; return the ending.
 
-    What the agent answers is sent, and what it raises is thrown. Parameters are as in `converse`.
+    The caller sends the agent's turns and throws its errors. The parameters are those of
+    `converse`.
     """
     note = note if record is None else record.note
     user: User | None = None
@@ -89,13 +90,13 @@ def user_turns_of(
 
     def before_call(end: End) -> None:
         if record is not None and record.is_watched and end != USER_ERROR:
-            with suppress(*failures):  # this is noticed at the end
+            with suppress(*failures):  # such an error is reported at the end
                 keep_report()
         if note is not None:
             note(Ending(end, turns))
 
     def ended(ending: Ending) -> Ending:
-        """Keep the user's report; one that fails is an error of the user."""
+        """Record the user's report; an error in the report is an error of the user."""
         try:
             keep_report()
         except failures as error:
@@ -116,7 +117,7 @@ def user_turns_of(
             end, problem = stopped.args
             return ended(Ending(end, turns, problem))
         except failures as error:
-            # Whether an agent fails after the user's end does not matter.
+            # An error of the agent is ignored after the user has finished.
             if not is_done:
                 return ended(failed(AGENT_ERROR, turns, error))
         if is_done:
@@ -144,12 +145,12 @@ def converse(
     note: Note | None = None,
     failures: tuple[type[BaseException], ...] = FAILURES,
 ) -> Ending:
-    """Hold a dialogue of a user with an agent; return how it has ended.
+    """Run a dialogue between a user and an agent; return how it has ended.
 
-    A dialogue in which one of them raises one of the `failures` ends with that and says so. The
-    last message of a user is answered, too, because an agent may still do something then; but
-    whether that fails does not matter any more. To leave without a word is no turn. The `record`
-    gets what the user reports at the end, and before each turn of an agent that may not return;
+    If a side raises one of the `failures`, the dialogue ends, and the ending reports the error. The
+    agent also receives the user's last message, because it may still act on it, but its errors are
+    then ignored. If the user leaves without a message, no turn is counted. The user's report is
+    written to the `record` at the end, and before each agent turn if another process may kill it.
     `note` is called before each call of a side.
     """
     user = user_turns_of(
@@ -179,7 +180,7 @@ def converse(
 
 
 def result_of(tools: Tools, name: str, arguments: str) -> Any:
-    """Return the result of a call, whose arguments are JSON text; an error is a result too."""
+    """Return the result of a call with arguments as JSON text; errors are returned as results."""
     try:
         parsed = json.loads(arguments) if arguments.strip() else {}
     except (ValueError, RecursionError) as error:
@@ -190,12 +191,12 @@ def result_of(tools: Tools, name: str, arguments: str) -> Any:
 
 
 class ToolSession:
-    """An agent in words that may call tools, as the partner of a user: one dialogue long.
+    """An agent that exchanges messages and may call tools, as a `Partner` for a single dialogue.
 
-    `respond` is asked until it has an answer for the user, and tools are called for it meanwhile;
-    it is None where somebody else asks the agent (`hear`, `take`). `record` gets each message at
-    once, those of a turn that fails among them. While it is asked, an agent may also call tools by
-    itself, by `execute`, from any thread.
+    `respond` is called, and requested tools are executed, until it returns an answer for the user.
+    It is None if an external harness calls the agent (see `hear` and `take`). Each message is
+    passed to `record` immediately, even if its turn fails later. During its turn, an agent may also
+    call tools directly with `execute`, from any thread.
     """
 
     def __init__(
@@ -218,12 +219,12 @@ class ToolSession:
         self._is_asked = False
         self._failure: AnswerError | None = None
         self.messages: list[Message] = []
-        """All messages so far, as the agent sees them."""
+        """All messages so far, in the form that the agent sees."""
 
     def answer(self, said: Utterance, /) -> AgentTurn:
         """Return the agent's turn after a message of the user.
 
-        Raises whatever the agent raises, and `AnswerError` as `take` does.
+        Raises the agent's exceptions, and `AnswerError` under the conditions of `take`.
         """
         assert self._respond is not None
         self.hear(said)
@@ -236,26 +237,27 @@ class ToolSession:
             finally:
                 with self._lock:
                     self._is_asked = False
-            if self._failure is not None:  # its own calls were too much
+            if self._failure is not None:  # the agent's direct calls exceeded a limit
                 raise self._failure
             turn = self.take(answer)
         return turn
 
     def hear(self, said: Utterance) -> None:
-        """Begin a turn of the agent, with the message of the user that it answers."""
+        """Begin an agent turn with the user's message."""
         message = user_message(said) if isinstance(said, str) else said
-        # What a message has cost the user is nothing for the agent.
+        # The agent must not see the token usage of the user.
         self.messages.append(user_message(message["content"]))
         self._begin, self._rounds = len(self.messages), 0
         self._executed.clear()
         self._record(message)
 
     def take(self, answer: Any) -> AgentTurn | None:
-        """Return the turn of the agent, None when it has called tools and gets their results.
+        """Return the agent's turn, or None if the agent called tools and now receives their
+        results.
 
         `answer` is text, a message, or a list of messages; calls without a result are executed.
-        Raises `AnswerError` for what is no answer, when the agent goes on calling tools, and when
-        it calls them wrongly too often.
+        Raises `AnswerError` if the answer is invalid, or if there are too many tool rounds or wrong
+        calls.
         """
         messages = answer_messages(answer, self._calls)
         waiting: dict[str, ToolCall] = {}
@@ -289,11 +291,11 @@ class ToolSession:
         return None
 
     def remember(self, text: str) -> None:
-        """Let the agent see this in place of all that it did in its last turn."""
+        """Replace all messages of the agent's last turn by this text in the agent's history."""
         self.messages[self._begin :] = [{"role": ASSISTANT_ROLE, "content": text}]
 
     def count(self, result: Any) -> None:
-        """Count the result of a call. Raises `AnswerError` after too many errors."""
+        """Count a call if its result is an error. Raises `AnswerError` after too many errors."""
         self._errors += is_error(result)
         if is_error(result) and self._errors > self._tool_errors:
             raise AnswerError(
@@ -302,10 +304,10 @@ class ToolSession:
             )
 
     def execute(self, name: str, arguments: str) -> Any:
-        """Return the result of a call that the agent makes while it is asked for its turn.
+        """Execute a call that the agent makes directly during its turn, and return the result.
 
-        `arguments` are JSON text. Call and result are recorded, as messages of the turn. Where the
-        dialogue cannot go on, or nothing is asked of the agent, the result is an error.
+        `arguments` is JSON text. Call and result are recorded as messages of the turn. The result
+        is an error if the dialogue cannot continue, or if it is not the agent's turn.
         """
         with self._lock:
             if not self._is_asked:
@@ -338,16 +340,17 @@ class ToolSession:
 
 
 class Episode:
-    """A user, and functions on a database, for an agent that is asked by somebody else.
+    """A user and database functions for an agent that an external harness calls.
 
-    `begin()` returns the first message of the user. `answer(…)` takes what the agent says or calls,
-    and returns the messages that it gets then: the results of its calls, or the next message of the
-    user; nothing when the dialogue `is_over`. A harness that executes calls itself asks `call(…)`
-    for each result, and gives the results to `answer` with the message that has the calls.
-    Messages have the form of OpenAI's chat completions; a system message is up to the harness.
+    `begin()` returns the user's first message. `answer(…)` takes an answer or tool calls of the
+    agent, and returns the messages that the agent receives next: the results of its calls, or the
+    user's next message. The list is empty if the dialogue `is_over`. A harness that executes calls
+    itself gets each result with `call(…)`, and passes the results to `answer` together with the
+    message that contains the calls. Messages have the form of OpenAI's chat completions; the
+    harness adds any system message.
 
-    `make_user` and `tools` are those of this dialogue; the limits are as in `mwzeval live`. What
-    happens is kept in the `record`, for users that keep something there, too.
+    `make_user` and `tools` belong to this dialogue; the limits are those of `mwzeval live`. The
+    dialogue is written to `record`, which some users also write to.
     """
 
     def __init__(
@@ -362,9 +365,9 @@ class Episode:
         record: Record | None = None,
     ) -> None:
         self.planned = planned
-        """Which dialogue it is."""
+        """The name, goal and trial of this dialogue."""
         self.ending: Ending | None = None
-        """How the dialogue has ended, None as long as it goes on."""
+        """How the dialogue has ended, None while it continues."""
         self._tools = tools
         self._record = Record() if record is None else record
         self._user = user_turns_of(make_user, user_turns=user_turns, record=self._record)
@@ -375,7 +378,7 @@ class Episode:
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
-        """The functions that the agent may call, as `mwzeval tools-schema` prints them."""
+        """The functions that the agent may call, in the format of `mwzeval tools-schema`."""
         return self._tools.schema
 
     @property
@@ -385,13 +388,13 @@ class Episode:
 
     @property
     def messages(self) -> list[Message]:
-        """All messages so far, as they are kept."""
+        """All messages recorded so far."""
         return deepcopy(self._record.messages)
 
     def begin(self) -> list[Message]:
-        """Return the first message of the user, in a list that is empty if the user fails.
+        """Return a list with the user's first message; the list is empty if the user fails.
 
-        Raises `UsageError` when the dialogue has begun.
+        Raises `UsageError` if the dialogue has already begun.
         """
         if self._has_begun:
             raise UsageError("a dialogue can begin only once: create a new episode")
@@ -400,13 +403,14 @@ class Episode:
         return self._heard(None)
 
     def answer(self, answer: Any) -> list[Message]:
-        """Return what the agent gets for an answer: results of its calls, or the user's message.
+        """Process an answer of the agent; return the results of its calls, or the user's next
+        message.
 
-        `answer` is text, a message, or a list of messages, in which results of calls follow the
-        message that has them; calls without a result are executed, and their results have the ids
-        that the agent has given to its calls. What is no answer, or breaks a limit, ends the
-        dialogue. The list is empty when the dialogue is over, or when all results were in the
-        answer and the agent is to go on.
+        `answer` is text, a message, or a list of messages, in which the results of calls follow the
+        message with the calls. Calls without a result are executed, and their results have the
+        agent's call ids. An invalid answer, or one that exceeds a limit, ends the dialogue. The
+        list is empty if the dialogue is over, or if the answer contained all results and the agent
+        has to continue.
         """
         self._check_begun()
         if self.is_over:
@@ -429,9 +433,9 @@ class Episode:
         return [{**result, "tool_call_id": ids[result["tool_call_id"]]} for result in results]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Return the result of a function, a JSON value; an error is `{"error": …}`.
+        """Call a function and return the result, a JSON value; errors are `{"error": …}`.
 
-        For harnesses that execute calls themselves. Too many errors end the dialogue.
+        Harnesses that execute calls themselves use this. Too many errors end the dialogue.
         """
         self._check_begun()
         result = self._tools.call(name, arguments)
@@ -443,15 +447,15 @@ class Episode:
         return result
 
     def stop(self, problem: str, end: End = LIMIT) -> None:
-        """End a dialogue that goes on: a limit of the harness is met, or it cannot go on."""
+        """End the dialogue if it is not over, because the harness has reached a limit or failed."""
         if not self.is_over:
             self._check_begun()
             self._go_on(self._user.throw, _StoppedError(end, problem))
 
     def trajectory(self) -> Trajectory:
-        """Return the dialogue, as a line of the file of a run.
+        """Return the dialogue as a line for the output file of a run.
 
-        Raises `UsageError` when it goes on.
+        Raises `UsageError` if the dialogue is not over.
         """
         if self.ending is None:
             raise UsageError("the dialogue is not over: answer until it is over, or stop it")
@@ -462,7 +466,7 @@ class Episode:
             raise UsageError("the user takes the first turn: call begin() first")
 
     def _go_on(self, send: Callable[[Any], Any], value: Any) -> Any:
-        """Return what the user says then; None when the dialogue is over."""
+        """Resume the user generator and return its next turn; None if the dialogue is over."""
         try:
             return send(value)
         except StopIteration as stop:

@@ -1,8 +1,8 @@
-"""Messages between a user, an agent and its tools: the only reader of what others have written.
+"""Messages between user, agent and tools. Only this module reads the messages of other programs.
 
-`read_message` reads messages of any program: calls as OpenAI's chat completions have them, as the
-older `function_call`, and as parts of the content (Anthropic's). `answer_messages` checks what an
-agent returns, whatever it is, and brings it into the form of chat completions.
+`read_message` reads three forms of calls: OpenAI's chat completions, the older `function_call`, and
+Anthropic's content blocks. `answer_messages` checks an agent's answer, which can be any object, and
+converts it into chat completions.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from mwzeval.errors import Problem, did_you_mean, shorten
 from mwzeval.scores.findings import LIST, OBJECT, Findings, Place, check_repeated, expect
 
 Message = dict[str, Any]
-"""`role` (user, assistant or tool) and `content`; an assistant's may have `tool_calls`, the one of
-a tool has the `tool_call_id` that it answers."""
+"""A dictionary with `role` (user, assistant or tool) and `content`. An assistant message may have
+`tool_calls`; a tool message has the `tool_call_id` of its call."""
 Utterance = str | Message
-"""What a user says: text, or the message with it, and with what it has cost."""
+"""An utterance of the user: text, or a message that also has the token usage."""
 USER_ROLE, ASSISTANT_ROLE, TOOL_ROLE = "user", "assistant", "tool"
 RESULT_ROLES = (TOOL_ROLE, "function")
 INSTRUCTIONS = ("system", "developer")
 ROLES = (USER_ROLE, ASSISTANT_ROLE, *RESULT_ROLES, *INSTRUCTIONS)
-"""Who messages are of; instructions are not part of the talk."""
+"""The known roles; messages with instructions are not part of the dialogue."""
 TEXTS = {"text": "text", "output_text": "text", "input_text": "text", "refusal": "refusal"}
-"""Type of a part with text → the key of the text."""
+"""Maps the type of a content block to the key of its text."""
 CALL_PART, RESULT_PART = "tool_use", "tool_result"
 UNSAID = ("thinking", "redacted_thinking", "reasoning")
-"""Parts that the user does not see."""
+"""Types of content blocks that the user does not see."""
 ERROR = "error"
-"""The key of a result that says what is wrong with a call."""
+"""The key of a result with the error message for a call."""
 MOST_CHARACTERS = 100_000
-"""Longer messages of an agent are an error of it: nobody reads on, and files stay small."""
+"""The maximum length of an agent's message; a longer message is an error of the agent."""
 
 KEPT = ("acts", "usage", "ms", "finish_reason")
-"""What is kept of an agent's message besides its text and calls: dialogue acts, tokens, time."""
+"""Keys of an agent's message that are recorded besides text and calls: acts, tokens, time."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTurn:
-    """All that an agent does between two messages of the user.
+    """All actions of an agent between two messages of the user.
 
-    `messages` are its own and those of the tools that it calls, in order; `text` is what the user
-    hears.
+    `messages` are the messages of the agent and its tools, in order; `text` is the response that
+    the user receives.
     """
 
     messages: tuple[Message, ...]
@@ -53,10 +53,10 @@ class AgentTurn:
 
 
 class ToolCall(NamedTuple):
-    """A call in a message, and where its parts stand there.
+    """A call in a message, with the paths of its parts in that message.
 
-    `arguments` is the JSON text of an object where `answer_messages` has checked it; in messages of
-    other programs every field may be anything.
+    If `answer_messages` has checked the call, `arguments` is the JSON text of an object. In
+    messages of other programs, every field can have any value.
     """
 
     id: Any
@@ -68,7 +68,7 @@ class ToolCall(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a call returned: text in most programs; `call_id` is None where it is not named."""
+    """The result of a call, usually text; `call_id` is None if the result has no call id."""
 
     call_id: Any
     value: Any
@@ -79,8 +79,8 @@ class Result(NamedTuple):
 class ChatMessage(NamedTuple):
     """A message of any program.
 
-    `text` is empty when there is none or only white space. `has_other` says that the content has
-    parts of other kinds. `raw` is the message as it was written.
+    `text` is empty if there is only white space or no text. `has_other` is true if the content has
+    blocks of other types. `raw` is the original message.
     """
 
     role: str
@@ -92,20 +92,20 @@ class ChatMessage(NamedTuple):
 
     @property
     def is_user(self) -> bool:
-        """Whether the user speaks: some programs send results in that role, too."""
+        """Whether the user is the author; some programs also send results with the role `user`."""
         return self.role == USER_ROLE and not (self.results and not self.text)
 
 
 class _Unnoted(Findings):
     def extend(self, problems: Iterable[Problem]) -> None:
-        """Leave out problems that nobody asks for."""
+        """Ignore the problems."""
 
 
 NOWHERE = Place(_Unnoted(), "", 0)
 
 
 def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
-    """Note what of role, content and calls has a wrong shape; return whether the role is known."""
+    """Report problems of role, content and calls; return whether the role is known."""
     role: Any = raw.get("role")
     content, calls = raw.get("content"), raw.get("tool_calls")
     if expect(role, str, "a role must be a string", place, f"{path}.role") and role not in ROLES:
@@ -121,16 +121,16 @@ def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
 
 
 def read_messages(messages: Iterable[Mapping[str, Any]]) -> tuple[ChatMessage, ...]:
-    """Return messages of any program; those of an unknown role are left out."""
+    """Return messages of any program; messages with an unknown role are left out."""
     return tuple(filter(None, map(read_message, messages)))
 
 
 def read_message(
     raw: Mapping[str, Any], place: Place = NOWHERE, path: str = ""
 ) -> ChatMessage | None:
-    """Return a message of any program; None where its role is unknown.
+    """Return a message of any program; None if its role is unknown.
 
-    What is wrong with it is noted at its `place`, and left out.
+    Problems are reported at the `place` of the message; malformed parts are left out.
     """
     check_repeated(raw, place)
     role: Any = raw.get("role")
@@ -163,7 +163,7 @@ def read_message(
 def _read_parts(
     parts: Sequence[Any], calls: list[ToolCall], results: list[Result], place: Place, path: str
 ) -> tuple[str, bool]:
-    """Return the text of parts, and whether there are any that are not read."""
+    """Return the text of content blocks, and whether some blocks are of other types."""
     texts: list[str] = []
     has_other = False
     for index, part in enumerate(parts):
@@ -215,7 +215,7 @@ def _read_calls(raw: Mapping[str, Any], place: Place, path: str) -> Iterator[Too
 
 @dataclass(slots=True)
 class ExecutedCall:
-    """A call as it was written, and the text that it returned, "" for none.
+    """A call in its original form and the text of its result ("" without a result).
 
     `name` is None for a result without a call.
     """
@@ -228,9 +228,9 @@ class ExecutedCall:
 
 @dataclass(slots=True)
 class Turn:
-    """What the user says, and what the agent does and answers; None where it does not answer.
+    """A message of the user and the actions of the agent; `agent` is None without an answer.
 
-    `remarks` are what the agent says before its answer.
+    `remarks` are messages of the agent before its answer.
     """
 
     user: str = ""
@@ -240,10 +240,10 @@ class Turn:
 
 
 def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
-    """Return the turns of messages: each message of the user begins one.
+    """Group messages into turns: each message of the user begins a turn.
 
-    An agent that speaks first has a turn of its own. Results are of the calls before them that have
-    none, in the order of these.
+    If the agent speaks first, this is a turn without a user message. Results that do not name their
+    call are assigned to earlier calls without a result, in order.
     """
     turns: list[Turn] = []
     for message in messages:
@@ -265,7 +265,7 @@ def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
         if message.role != ASSISTANT_ROLE:
             continue
         turn = turns[-1]
-        if turn.agent is not None:  # it goes on: what it has said was not its answer
+        if turn.agent is not None:  # the agent continues: its previous text was not the answer
             turn.remarks.append(turn.agent)
             turn.agent = None
         if message.text and message.calls:
@@ -281,7 +281,7 @@ def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
 
 
 def is_error(result: Any) -> bool:
-    """Return whether the result of a call says that the call was wrong."""
+    """Return whether the result of a call is an error."""
     return isinstance(result, Mapping) and ERROR in result
 
 
@@ -295,12 +295,12 @@ def _is_error_text(result: str) -> bool:
 
 
 def user_message(text: str) -> Message:
-    """Return a message of the user."""
+    """Return a user message with this text."""
     return {"role": USER_ROLE, "content": text}
 
 
 def tool_message(call: ToolCall, result: Any) -> Message:
-    """Return the message with what a call gave, as JSON text."""
+    """Return the tool message with the result of a call as JSON text."""
     return {
         "role": TOOL_ROLE,
         "tool_call_id": call.id,
@@ -309,7 +309,7 @@ def tool_message(call: ToolCall, result: Any) -> Message:
 
 
 def calls_in(message: Message) -> list[ToolCall]:
-    """Return the calls of a message that `answer_messages` has checked."""
+    """Return the calls in a message that `answer_messages` has checked."""
     return [
         ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
         for call in message.get("tool_calls", ())
@@ -317,11 +317,11 @@ def calls_in(message: Message) -> list[ToolCall]:
 
 
 def answer_messages(answer: Any, calls_before: int) -> list[Message]:
-    """Return what an agent has answered as messages in one form.
+    """Check an agent's answer and return it as messages in one form.
 
-    That is text, a message, or a list of messages, of which the results of an agent that calls
-    functions itself are part. Calls are numbered on from `calls_before`, because not all agents
-    give them ids, or different ones. Raises `AnswerError` for anything else.
+    The answer is text, a message, or a list of messages, which includes results if the agent
+    executes calls itself. Calls are renumbered from `calls_before`, because the ids of some agents
+    are missing or not unique. Raises `AnswerError` for any other answer.
     """
     if isinstance(answer, str):
         answer = {"content": answer}
@@ -379,7 +379,7 @@ def _called(call: Any) -> dict[str, str]:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message: a string, nothing, or a list of parts of which some have it."""
+    """Return the text of a content: a string, None, or a list of blocks."""
     if content is None:
         return ""
     if isinstance(content, Iterable) and not isinstance(content, str | bytes | Mapping):
@@ -393,10 +393,10 @@ def _text(content: Any) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return what somebody's own code says as text that can be kept. Raises `AnswerError`.
+    """Return text from custom code as a plain string that can be recorded. Raises `AnswerError`.
 
-    Halves of surrogate pairs cannot be written to a file, and objects of a class of one's own,
-    such as an enumeration of names, cannot be read in a process that does not know it.
+    Lone surrogates cannot be written to a file, and another process cannot load instances of custom
+    string classes, such as enumerations.
     """
     _check_length(text)
     return str.encode(text, errors="replace").decode()
@@ -409,7 +409,7 @@ def _check_length(text: str) -> None:
 
 
 def plain_json(value: Any, key: str) -> Any:
-    """Return a copy of a JSON value. Raises `AnswerError`."""
+    """Return a copy of a JSON value. Raises `AnswerError` for other values."""
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,8 +1,8 @@
-"""Models behind an endpoint that speaks OpenAI's chat completions, as agents and users in words.
+"""Models behind an endpoint with the API of OpenAI's chat completions, as agents and users.
 
-A model that plays a user has its goal in the system message. Then it sees what is said and nothing
-else, with the roles changed: its own messages are those of an assistant, the agent's those of a
-user. What the agent calls, and what tools return, it does not see.
+The system message of a model that plays a user contains the goal. The model then sees only the
+utterances, with exchanged roles: its own have the role `assistant`, the agent's the role `user`.
+It does not see the agent's tool calls and their results.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.files.reading import read_text
 
 GOAL = "goal"
-"""What is filled into the prompt of a user: a goal in words."""
+"""The placeholder for the goal, as text, in the prompt of a user."""
 OPENING = "The assistant is listening. Write your first message."
-"""Takes the place of a message of the agent before there is one: templates of many models insist
-that a user speaks first, and then in turn."""
+"""Replaces the agent's message before the user's first turn, because the templates of many models
+require that roles alternate and start with a user."""
 DONE, GIVES_UP = "[DONE]", "[GIVE UP]"
-"""What a user reports at the end: that it has everything, or that it does not go on."""
+"""The tokens with which a model user ends a dialogue: it has everything, or it gives up."""
 _LINE = r"^[ \t*_`>#]*{}[ \t*_`]*$\n?"
 _TOKEN = re.compile(_LINE.format(r"(\[DONE\]|\[GIVE UP\])"), re.MULTILINE)
 _OTHER_SIDE = re.compile(
@@ -56,35 +56,35 @@ _OTHER_SIDE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _THOUGHT = re.compile(r"\A(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)", re.DOTALL)
-"""Some templates begin the thought before the model does; one that does not end was cut off."""
+"""Some templates write the opening tag before the model does; an unclosed thought was cut off."""
 _OWN_LABEL = re.compile(
     r"\A[\s*_`>#]*(?:user|visitor|customer|human)[ \t*_`]*:[ \t*_`]*", re.IGNORECASE
 )
 
 Complete = Callable[[Sequence[Message]], Completion]
 Faults = Callable[[Sequence[Message], str | None], Sequence[Any]]
-"""Returns the faults, as JSON, of a user that has said these things and ended with that token."""
+"""Returns the user's errors as JSON, given its messages and the token with which it ended."""
 
 
 def is_endpoint(name: str) -> bool:
-    """Return whether a name means a model behind an endpoint."""
+    """Return whether a name refers to a model behind an endpoint."""
     return name.startswith(PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The system message of a model; `name` is that of its file, without ending."""
+    """The system message of a model; `name` is the file name without its extension."""
 
     name: str
     text: str
 
     @property
     def about(self) -> Mapping[str, str]:
-        """What the header of a run says: `agent-1`, and a checksum of eight digits."""
+        """Return the entry in the header of a run: the name, and a checksum of eight digits."""
         return {"name": self.name, "sha": sha256(self.text.encode()).hexdigest()[:8]}
 
     def filled(self, **values: str) -> str:
-        """Return the text, with a value for each `{name}`; other braces stay as they are."""
+        """Return the text with each `{name}` replaced by its value; other braces are unchanged."""
         text = self.text
         for name, value in values.items():
             text = text.replace(f"{{{name}}}", value)
@@ -92,9 +92,9 @@ class Prompt:
 
 
 def read_prompt(path: str | Path, *filled: str) -> Prompt:
-    """Return the prompt of a file, which has a place for each of what is `filled` into it.
+    """Read a prompt from a file, which must contain a placeholder for each name in `filled`.
 
-    Raises `InputError` for a file that cannot be read, `UsageError` where a place is missing.
+    Raises `InputError` if the file cannot be read, `UsageError` if a placeholder is missing.
     """
     prompt = Prompt(Path(path).stem, read_text(path).strip())
     for name in filled:
@@ -105,9 +105,9 @@ def read_prompt(path: str | Path, *filled: str) -> Prompt:
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How the model of one side is asked; `side` is `agent` or `user`.
+    """The settings of the model for one side; `side` is `agent` or `user`.
 
-    `prompt` is a file, None for the built-in one. `cache` is a folder.
+    `prompt` is a file, or None for the built-in prompt. `cache` is a folder.
     """
 
     side: str = "agent"
@@ -120,12 +120,12 @@ class ModelOptions:
     dialogue_seconds: float | None = DIALOGUE_SECONDS
 
     def endpoint(self, name: str) -> Endpoint:
-        """Return the endpoint that a name means. Raises `UsageError`."""
+        """Return the endpoint with this name. Raises `UsageError` if the name is invalid."""
         model = name[len(PREFIX) :]
         return Endpoint.of_side(self.side, model, self.base_url, self.arguments)
 
     def client(self, name: str) -> Client:
-        """Return a client. Raises `UsageError`, `MwzevalError` for a cache that cannot be."""
+        """Return a client. Raises `UsageError`, `MwzevalError` if the cache cannot be created."""
         endpoint = self.endpoint(name)
         cache = None if self.cache is None else FolderCache(self.cache, endpoint.base_url)
         return Client(
@@ -137,14 +137,14 @@ class ModelOptions:
         )
 
     def prompt_or(self, own: Path, *filled: str) -> Prompt:
-        """Return the prompt that was chosen, or the built-in one.
+        """Return the chosen prompt, or the built-in prompt `own`.
 
-        Raises `UsageError` where it has no place for what is `filled` into it.
+        Raises `UsageError` if the prompt lacks a placeholder for one of the names in `filled`.
         """
         return read_prompt(own if self.prompt is None else self.prompt, *filled)
 
     def about(self, name: str, prompt: Prompt) -> dict[str, Any]:
-        """Return what the header of a run says of this side."""
+        """Return the entries for this side in the header of a run."""
         return {
             "spec": name,
             **self.endpoint(name).about,
@@ -157,7 +157,7 @@ class ModelOptions:
 def add_model_options(
     parser: _ActionsContainer, side: str = "agent", *, named_by: str | None = None
 ) -> None:
-    """Add the options of the model of a side, which the option `named_by` names (`--SIDE`)."""
+    """Add the options for the model of one side, which the option `named_by` selects (`--SIDE`)."""
     option = named_by or f"--{side}"
     add = parser.add_argument_group(
         f"{side}: model behind an endpoint",
@@ -180,7 +180,7 @@ def add_model_options(
 
 
 def add_request_options(parser: _ActionsContainer) -> None:
-    """Add the options of requests to whatever model."""
+    """Add the options for requests, which are the same for all models."""
     add = parser.add_argument
     cache = (
         "folder that stores the answers of models; an identical request of the same trial "
@@ -196,7 +196,7 @@ def add_request_options(parser: _ActionsContainer) -> None:
 
 
 def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
-    """Return what the options say of a side. Raises `UsageError`."""
+    """Return the settings for one side from the command line. Raises `UsageError`."""
     if not arguments.request_seconds > 0:
         raise UsageError(f"--request-seconds must be above 0, not {arguments.request_seconds:g}")
     return ModelOptions(
@@ -212,7 +212,7 @@ def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
 
 
 def refuse_without_model(arguments: Namespace, side: str) -> None:
-    """Raise `UsageError` where there are options of a model, and this side is none."""
+    """Raise `UsageError` if model options are given for a side that is not a model."""
     if is_endpoint(getattr(arguments, side)):
         return
     for name in ("base_url", "args", "prompt"):
@@ -226,7 +226,7 @@ def _json_object(text: str | None, option: str) -> Mapping[str, Any]:
         return {}
     try:
         value = json.loads(text)
-        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+        json.dumps(value, ensure_ascii=False).encode()  # fails for lone surrogates
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
@@ -237,7 +237,7 @@ def _json_object(text: str | None, option: str) -> Mapping[str, Any]:
 
 
 def endpoint_agent(client: Client, prompt: str, tool_rounds: int = TOOL_ROUNDS) -> MakeAgent:
-    """Return what makes a model the agent of a dialogue; `prompt` is its system message."""
+    """Return a factory for agents that are a model; `prompt` is the system message."""
     system: list[Message] = [{"role": "system", "content": prompt}] if prompt else []
 
     def partner(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
@@ -253,10 +253,10 @@ def endpoint_agent(client: Client, prompt: str, tool_rounds: int = TOOL_ROUNDS) 
 
 
 class ModelUser:
-    """A user of the conversation loop, one dialogue long, whose turns `complete` writes.
+    """A simulated user for one dialogue; the function `complete` writes its turns.
 
-    It raises what `complete` raises, and `NotAUserError` for a turn in which nothing is said.
-    Messages that no agent hears go to `unheard`: they were paid for, too.
+    Exceptions of `complete` propagate; a turn without text raises `NotAUserError`. Messages that
+    the agent does not see are passed to `unheard`, because their cost counts too.
     """
 
     def __init__(
@@ -275,26 +275,26 @@ class ModelUser:
 
     @property
     def is_done(self) -> bool:
-        """Whether the user has said its last."""
+        """Whether the user has finished."""
         return self._token is not None
 
     def begin(self) -> Message:
-        """Return what the user says first. Raises `NotAUserError` when that is nothing."""
+        """Return the user's first message. Raises `NotAUserError` if it is empty."""
         message = self._turn()
         if message is None:
             raise NotAUserError(f"the user only says {self._token}")
         return message
 
     def answer(self, heard: AgentTurn, /) -> Message | None:
-        """Return what the user says to a turn of the agent; None where it leaves without a word."""
+        """Return the user's reply to an agent turn; None if the user leaves without a reply."""
         self._messages += heard.messages
         self._request.append(user_message(heard.text))
         return self._turn()
 
     def report(self) -> dict[str, Any]:
-        """Return the `token` with which the user has ended, None as long as it has not.
+        """Return the `token` with which the user has ended (None if it has not), and its `faults`.
 
-        It is `complete` when it says so, which decides nothing. `faults` are told by code.
+        `complete` is the user's own claim, which does not affect scores; code detects the `faults`.
         """
         return {
             "complete": self._token == DONE,
@@ -335,18 +335,18 @@ class ModelUser:
 
 
 class Written(NamedTuple):
-    """A turn: the text for the agent, and the token with which the user ends, None without one."""
+    """A turn: the text for the agent, and the token that ends the dialogue (None without one)."""
 
     text: str
     token: str | None
 
 
 def written_turn(content: str) -> Written:
-    """Return what a model that plays a user says in a message; the text may be empty.
+    """Return the turn in a message of a model that plays a user; the text may be empty.
 
-    A token on a line of its own says that it is done; within a line it is text like any other.
-    Models are made to be assistants, and some go on with what the agent might answer: from there on
-    nothing is the user's. Thoughts that a server leaves in the content are not said either.
+    A token on a line of its own ends the dialogue; inside a line it is ordinary text. Models are
+    trained as assistants, and some continue with the agent's possible reply: text from there on is
+    removed. Thoughts that a server leaves in the content are removed too.
     """
     content = content.replace("\r\n", "\n").replace("\r", "\n")
     content = _THOUGHT.sub("", content)

@@ -1,10 +1,10 @@
-"""Many dialogues in parallel: n processes with m threads each, or m threads of this process.
+"""Parallel dialogues: n processes with m threads each, or m threads of this process.
 
-A thread cannot be killed, and what an agent waits for or computes outside Python receives no
-signal; a process always ends. So somebody's own code runs in processes that hold one dialogue at a
-time and report what it comes to before each call: one that is killed keeps what was said. Threads
-are for settings without own code (`trusts`) that wait for a server; in several processes where
-they also compute, because threads of one process compute one at a time.
+A thread cannot be killed, and an agent that waits or computes outside Python does not receive
+signals; a process can always be killed. Custom code therefore runs in processes with one dialogue
+at a time, which report every change before each call, so that a killed dialogue is still recorded.
+Threads are used for settings without custom code (`trusts`) that wait for a server. If such a
+setting also computes, several processes are used, because only one thread of a process computes.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ TURN_SECONDS = 60.0
 DIALOGUE_SECONDS = 600.0
 MOST_THREADS = 256
 SWITCH_SECONDS = 0.05
-"""How long a thread may compute before another one gets its turn. Each of those that wait for it
-wakes up as often, which with 64 threads and the usual 5 ms costs a fifth of the computing."""
+"""The interval after which Python switches to another thread. Waiting threads wake up at the same
+interval: with 64 threads and the default of 5 ms, this costs 20 % of the computing time."""
 SECONDS_TO_END = 5.0
-"""How long threads may take to notice that the run has ended."""
+"""The maximum time that threads may need to end after the run has ended."""
 SPARE = 1
-"""Dialogues that a process is given before it has a thread for them: it never waits for more."""
+"""Dialogues that a process receives in advance, so that its threads are never idle."""
 _NEVER = float("inf")
 
 
 class RunSetting(Protocol):
-    """Who talks to whom, about what, and what is kept of it.
+    """The participants and goals of a run.
 
-    In another process it is a copy: what it loads in `begin` belongs to that process alone. One
-    that asks a server may have `waits` (True), and `stop()`, which ends all waiting; `unhurried`
-    are the ends that are noted before calls without a limit of turns, because they wait for a
-    server and end by themselves.
+    Each process has its own copy, and loads its own data in `begin`. A setting that uses a server
+    may have `waits` (True) and `stop()`, which ends all waiting. `unhurried` lists the endings
+    noted before calls that have no turn limit, because they wait for a server and end by
+    themselves.
     """
 
     @property
@@ -65,30 +65,30 @@ class RunSetting(Protocol):
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What the header says: agent, user, goals, limits, database."""
+        """The settings for the header: agent, user, goals, limits, database."""
 
     @property
     def trusts(self) -> bool:
-        """Whether nobody's own code takes part: then nothing hangs, and no process is needed."""
+        """Whether there is no custom code, so that no separate process is needed."""
 
     def begin(self) -> None:
-        """Make ready what dialogues need, once a process, and check it. Raises `MwzevalError`."""
+        """Load and check what the dialogues need, once per process. Raises `MwzevalError`."""
 
     def hold(self, planned: Planned, record: Record) -> Ending:
-        """Hold a dialogue; return how it ended. All that is to be kept goes to the record.
+        """Run a dialogue, write it to the record, and return the ending.
 
-        `record.note` is called before each call of user and agent with how the dialogue stands.
+        `record.note` is called before each call of user and agent with the expected ending.
         """
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return whether the goal of the user was met; None where nobody can tell."""
+        """Return whether the user's goal was met; None if this cannot be determined."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Seconds that one turn of a side may take, and a whole dialogue; None for any time.
+    """Time limits in seconds for one turn of a side and for a whole dialogue; None for no limit.
 
-    Raises `UsageError` for a limit that is not above 0.
+    Raises `UsageError` if a limit is not positive.
     """
 
     turn: float | None = TURN_SECONDS
@@ -106,7 +106,7 @@ NO_LIMITS = TimeLimits(None, None)
 
 
 def add_pool_options(parser: _ActionsContainer) -> None:
-    """Add processes, threads, and how long sides may take."""
+    """Add the options for processes, threads and time limits."""
     parser.add_argument(
         "-j",
         "--jobs",
@@ -144,11 +144,12 @@ def add_pool_options(parser: _ActionsContainer) -> None:
 
 
 class Threads:
-    """Holds dialogues in threads of this process, without any for a count of 1; a context.
+    """A context manager that runs dialogues in threads, or in the main thread if `count` is 1.
 
-    Entering raises what `RunSetting.begin` raises. There are never more dialogues than threads of
-    which the trajectory was not taken yet. `on_event` gets all that happens in dialogues of
-    somebody's own code. At the end `RunSetting.stop` is called, and threads that hang are left.
+    Entering it raises the exceptions of `RunSetting.begin`. The number of dialogues that are
+    running or not yet returned never exceeds the number of threads. `on_event` receives the changes
+    of dialogues with custom code. On exit, `RunSetting.stop` is called, and threads that hang are
+    abandoned.
     """
 
     def __init__(
@@ -176,13 +177,13 @@ class Threads:
         for _ in self._threads:
             self._waiting.put(None)
         getattr(self._setting, "stop", lambda: None)()
-        end = time.monotonic() + SECONDS_TO_END  # of all of them, which may be many
+        end = time.monotonic() + SECONDS_TO_END  # for all threads together
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
         self._threads.clear()
 
     def held(self, waiting: Iterator[Planned]) -> Iterator[Trajectory]:
-        """Yield dialogues as they end, in any order. Raises what the setting raises."""
+        """Yield dialogues when they end, in any order. Raises the exceptions of the setting."""
         if self._count == 1:
             yield from map(self._hold, waiting)
             return
@@ -193,7 +194,7 @@ class Threads:
                 busy -= 1
             elif busy == len(self._threads):
                 name = f"dialogue-{busy + 1}"
-                # What waits for a name server receives no signal; the program ends none the less.
+                # Daemon threads, because a thread in a DNS lookup cannot be interrupted.
                 self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
                 self._threads[-1].start()
             self._waiting.put(planned)
@@ -202,7 +203,7 @@ class Threads:
             yield self._next()
 
     def finished(self) -> Iterator[Trajectory]:
-        """Yield the dialogues that have ended and were not taken yet."""
+        """Yield the dialogues that have ended since the last call."""
         with suppress(Empty):
             while True:
                 held = self._held.get_nowait()
@@ -238,11 +239,11 @@ class Threads:
 
 
 class Processes:
-    """Processes that hold dialogues in `threads`, all in all; a context that kills them at its end.
+    """A context manager that runs dialogues in processes, and kills these on exit.
 
-    Where processes are copies (fork), the setting may be anything; elsewhere it is pickled. What
-    an agent prints goes to standard error: standard output has the result of the run. Entering
-    waits until one process is ready, and raises what `RunSetting.begin` raises there.
+    `threads` is the total for all processes. With fork, the setting can be any object; otherwise it
+    is pickled. Output of agents goes to standard error. Entering the context waits until one
+    process is ready, and raises the exceptions of `RunSetting.begin` in that process.
     """
 
     def __init__(
@@ -270,10 +271,11 @@ class Processes:
         self._workers.clear()
 
     def held(self, waiting: Iterator[Planned]) -> Iterator[Trajectory]:
-        """Yield dialogues as they end, in any order.
+        """Yield dialogues when they end, in any order.
 
-        One whose process is killed for taking too long, or dies, ends as the setting has noted.
-        Raises what the setting raises, and `MwzevalError` when a process cannot be started again.
+        If a process dies or is killed because of a time limit, its dialogue has the ending that was
+        noted. Raises the exceptions of the setting, and `MwzevalError` if a process cannot be
+        restarted.
         """
         from multiprocessing.connection import wait
 
@@ -293,14 +295,14 @@ class Processes:
                     yield held
 
     def finished(self) -> Iterator[Trajectory]:
-        """Yield the dialogues that have ended and were not taken yet."""
+        """Yield the dialogues that have ended since the last call."""
         for worker in self._workers:
             while worker.busy and worker.is_alive and worker.connection.poll():
                 if (held := worker.receive()) is not None:
                     yield held
 
     def _give(self, waiting: Iterator[Planned]) -> None:
-        """Give dialogues to those that have the fewest; start anew those that were killed."""
+        """Assign dialogues to the processes with the fewest, and restart killed processes."""
         while not self._is_given_all:
             number, worker = max(enumerate(self._workers), key=lambda item: item[1].free)
             if not worker.free:
@@ -317,9 +319,9 @@ class Processes:
 
 
 class _Worker:
-    """A process as its parent sees it; `busy` is how many dialogues it was given.
+    """The parent's view of a process; `busy` is the number of dialogues assigned to it.
 
-    `deadline` is when the process is to be killed.
+    The process is killed at `deadline`.
     """
 
     def __init__(
@@ -356,12 +358,12 @@ class _Worker:
         self._begin_dialogue()
 
     def send(self, planned: Planned | None) -> None:
-        """Send a dialogue, or None after the last; a process that has died is noticed later."""
+        """Send a dialogue, or None after the last; the death of a process is detected later."""
         with suppress(OSError):
             self.connection.send(planned)
 
     def receive(self) -> Trajectory | None:
-        """Read one message; return the dialogue if it has ended, by the process' end or not."""
+        """Read one message; return the dialogue if it has ended or the process has died."""
         try:
             kind, value = self.connection.recv()
         except (EOFError, OSError):
@@ -387,7 +389,7 @@ class _Worker:
         return None
 
     def timed_out(self) -> Trajectory | None:
-        """Kill the process if it takes too long; return its dialogue then."""
+        """If the process has exceeded its time limit, kill it and return its dialogue."""
         if not self.busy or time.monotonic() < self.deadline or self.connection.poll():
             return None
         noted = self._record.ending
@@ -422,7 +424,7 @@ class _Worker:
         return self._record.broken_off(self._planned, ending)
 
     def _died(self) -> Ending:
-        self._process.join(1)  # an agent may have closed the connection, and go on
+        self._process.join(1)  # an agent may have closed the connection but still run
         code = self._process.exitcode
         how = "closed its connection" if code is None else f"ended with exit code {code}"
         if code is not None and code < 0:
@@ -442,25 +444,25 @@ class _Worker:
 def _started(
     setting: RunSetting, threads: int, is_one_of_many: bool
 ) -> tuple[BaseProcess, Connection]:
-    """Return a process that serves a setting, and the connection to it.
+    """Start a process that serves a setting; return it and its connection.
 
-    A copy of this one (fork) is ready at once, has the databases that are loaded, and needs no
-    agent that can be pickled. Of threads it knows nothing; but there are none that matter, since
-    agents are imported in the other processes only. Where copies are not safe it is as usual.
+    A forked process is ready immediately, shares the loaded databases, and does not need to pickle
+    the agent. It does not inherit threads, but the parent has no relevant threads, because only the
+    child processes import agents. Where fork is not safe, the default start method is used.
     """
     import multiprocessing
 
     is_safe = sys.platform not in ("darwin", "win32")
     context: Any = multiprocessing.get_context("fork" if is_safe else None)
     connection, inner = context.Pipe()
-    # What is in the buffers would be written by each copy.
+    # Otherwise each fork would write the buffered output again.
     sys.stdout.flush()
     sys.stderr.flush()
     process: BaseProcess = context.Process(target=_serve, args=(setting, threads, inner))
     with one_thread_each() if is_one_of_many else nullcontext(), warnings.catch_warnings():
-        # Threads of NumPy's, which know that they are not copied.
+        # NumPy's threads handle forks correctly.
         warnings.simplefilter("ignore", DeprecationWarning)
-        with interrupts_held():  # the parent alone hears Ctrl-C, from the first moment on
+        with interrupts_held():  # only the parent handles Ctrl-C, even during the start
             process.start()
     inner.close()
     return process, connection
@@ -468,18 +470,18 @@ def _started(
 
 def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
     end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     if hasattr(os, "setpgrp"):
-        os.setpgrp()  # with all that an agent starts, so that it is killed with it
+        os.setpgrp()  # processes that an agent starts are killed together with this one
     with suppress(OSError):
-        os.dup2(2, 1)  # standard output is not for this process
+        os.dup2(2, 1)  # this process must not write to standard output
     sys.stdout = sys.stderr
     process = os.getpid()
-    lock = threading.Lock()  # calls of a server of tools are recorded by the server's thread
+    lock = threading.Lock()  # the thread of a tool server also records its calls
 
     def send(event: Event) -> None:
         if os.getpid() != process:
-            os._exit(1)  # a copy that the agent has made of this process, and not ended
+            os._exit(1)  # a child process that the agent has forked and not ended
         with lock:
             connection.send(("event", event))
 
@@ -488,13 +490,13 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
             connection.send(("ready", None))
             for held in pool.held(iter(connection.recv, None)):
                 connection.send(("ended", held))
-            connection.recv()  # until the parent has all of them, and kills this process
+            connection.recv()  # until the parent has received all messages and kills this process
     except (KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionError):
         pass
     except MwzevalError as error:
         connection.send(("refused", error))
     except Exception:
-        # What user and agent raise is theirs, and noted; this is a mistake of the setting.
-        with suppress(OSError):  # an agent has closed the connection: that is its end
+        # Errors of user and agent are already recorded; this is an error of the setting.
+        with suppress(OSError):  # an agent may have closed the connection
             connection.send(("raised", traceback.format_exc()))
-    os._exit(1)  # threads that wait for something are not waited for
+    os._exit(1)  # does not wait for threads that hang

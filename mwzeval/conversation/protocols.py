@@ -1,8 +1,8 @@
-"""Who takes part in a conversation: users, agents, and the tools that agents call; how it ends.
+"""Protocols for users, agents and tools, and the ways in which a conversation ends.
 
-Any class with these methods will do; it need not inherit from anything here. A new user, a new
-partner and new tools are made for every dialogue. What turns are made of is open: utterances in
-words, acts in benchmarks that talk in acts.
+Any class with these methods can be used; inheritance is not required. Each dialogue has a new user,
+a new partner and new tools. The type of a turn depends on the benchmark: utterances, or dialogue
+acts.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ AGENT_ERROR: End = "agent_error"
 USER_ERROR: End = "user_error"
 INFRASTRUCTURE: End = "infrastructure"
 ENDS: tuple[End, ...] = (USER_STOP, LIMIT, AGENT_ERROR, USER_ERROR, INFRASTRUCTURE)
-"""How a dialogue ends: the user has finished, a limit was met, or a side failed.
+"""How a dialogue ends: the user has finished, a limit was reached, or one side failed.
 
-An infrastructure error (`infrastructure`: a server that cannot be reached) is not scored.
+Dialogues with an infrastructure error (such as an unreachable server) are not scored.
 """
 FAILURES = (Exception, SystemExit)
-"""What may end a dialogue, and nothing else: a user or agent is somebody's research."""
+"""The exceptions of a user or agent that end only its dialogue; others stop the run."""
 MOST_CHARACTERS_OF_PROBLEM = 500
-"""What a server answers may be a whole page."""
+"""The limit for an error message, because a server may answer with a whole web page."""
 
 
 class ConversationError(Exception):
-    """What ends a dialogue, in a sentence that needs no name of an exception before it."""
+    """An error that ends a dialogue; its text is shown without the class name."""
 
 
 class InfrastructureError(ConversationError):
-    """What is the fault of neither user nor agent. Such a dialogue can be held again."""
+    """An error that neither user nor agent has caused. Such a dialogue can be repeated."""
 
 
 class LimitError(ConversationError):
-    """A dialogue has taken as long as it may."""
+    """A dialogue has reached its time limit."""
 
 
 class AnswerError(ConversationError):
-    """What an agent does is no answer."""
+    """The answer of an agent is invalid."""
 
 
 class Ending(NamedTuple):
-    """How a dialogue has ended, after how many turns of the user, and what was wrong."""
+    """How a dialogue has ended, the number of user turns, and the problem."""
 
     end: End
     user_turns: int
@@ -54,7 +54,7 @@ class Ending(NamedTuple):
 
 
 def failed(side: End, turns: int, error: BaseException) -> Ending:
-    """Return how a dialogue ends when something is raised by one side."""
+    """Return the ending of a dialogue in which one side raised an error."""
     if isinstance(error, InfrastructureError):
         side = INFRASTRUCTURE
     elif isinstance(error, LimitError):
@@ -63,7 +63,7 @@ def failed(side: End, turns: int, error: BaseException) -> Ending:
 
 
 def described(error: BaseException) -> str:
-    """Return what was raised in one line, with its class unless it is a sentence without it."""
+    """Return an error as one line; the class name is omitted for `ConversationError`."""
     try:
         text = str(error)
     except FAILURES:
@@ -74,16 +74,16 @@ def described(error: BaseException) -> str:
 
 
 class User(Protocol):
-    """A user with a goal, one dialogue long.
+    """A user with a goal, for a single dialogue.
 
-    It may have a method `report()` that returns its state at the end, as a JSON object.
+    It may have a method `report()` that returns its final state as a JSON object.
     """
 
     def begin(self) -> Any:
         """Return the first utterance."""
 
     def answer(self, heard: Any, /) -> Any:
-        """Return the utterance after a turn of the agent; None to leave without a word."""
+        """Return the reply to a turn of the agent; None if the user leaves without a reply."""
 
     @property
     def is_done(self) -> bool:
@@ -91,7 +91,7 @@ class User(Protocol):
 
 
 class Partner(Protocol):
-    """The agent's side of one dialogue."""
+    """The agent's side of a dialogue."""
 
     def answer(self, said: Any, /) -> Any:
         """Return the agent's turn."""
@@ -102,7 +102,7 @@ class Tools(Protocol):
 
     @property
     def schema(self) -> Sequence[Mapping[str, Any]]:
-        """One JSON Schema a function, in the form of `tools` of OpenAI's chat completions."""
+        """One JSON Schema per function, in the form of `tools` in OpenAI's chat completions."""
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Return the result of a call, a JSON value. It never raises: `{"error": "…"}`."""
+        """Return the result of a call as JSON. Errors are `{"error": "…"}`, not exceptions."""

@@ -1,7 +1,7 @@
-"""Many dialogues: about each goal, as often as requested, in parallel, and resumed.
+"""Runs: several trials per goal, in parallel, and resumable.
 
-Everything random in a dialogue follows from the seed, the goal and the number of the trial, so that
-neither parallel processes nor an interruption change anything.
+All random choices in a dialogue depend on the seed, the goal and the trial number only. Results
+are therefore the same with parallel processes and after interruptions.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from mwzeval.statistics.intervals import wilson
 from mwzeval.version import __version__
 
 MOST_INFRASTRUCTURE = 0.05
-"""The share of dialogues that may be lost to infrastructure errors."""
+"""The maximum share of dialogues that may end with an infrastructure error."""
 FAILED_ENDS: tuple[End, ...] = (AGENT_ERROR, USER_ERROR, INFRASTRUCTURE)
 SHOWN = 3
-"""The number of problems that are printed for each end."""
+"""The number of problems that are printed for each type of ending."""
 MOST_IN_A_ROW = 10
-"""Dialogues in a row that may fail, besides those in progress, before a run stops."""
+"""A run stops after this number of consecutive failures, plus one for each parallel dialogue."""
 CONCURRENCY = 4
-"""Dialogues at a time where a model is asked; a small server has as many slots, or fewer."""
+"""The default number of parallel dialogues with a model, which suits small servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """How the dialogues of a run have ended.
+    """The endings of the dialogues in a run.
 
-    `problems` are what was wrong where a side failed, by end: the words, in how many dialogues,
-    and the first of these; the most frequent first. `earlier` is how many dialogues had been in the
-    file before; `is_stopped` says that so many in a row were lost that the others were not held.
+    `problems` maps an ending to (message, number of dialogues, name of the first dialogue), most
+    frequent first. `earlier` is the number of dialogues that were already in the file. `is_stopped`
+    is true if the run stopped early because of consecutive infrastructure errors.
     """
 
     ends: Mapping[End, int]
@@ -56,17 +56,17 @@ class RunSummary:
 
     @property
     def dialogues(self) -> int:
-        """How many there are."""
+        """The number of dialogues."""
         return sum(self.ends.values())
 
     @property
     def scored(self) -> int:
-        """How many of them say something of agent and user."""
+        """The number of dialogues that are scored: those without an infrastructure error."""
         return self.dialogues - self.ends.get(INFRASTRUCTURE, 0)
 
     @property
     def problem(self) -> str | None:
-        """What makes scores of the run worthless; None where nothing does."""
+        """The reason why scores of the run would be invalid; None if they are valid."""
         lost = self.dialogues - self.scored
         words = shorten(self.problems.get(INFRASTRUCTURE, [("", 0, "")])[0][0], 400)
         if self.is_stopped:
@@ -86,7 +86,7 @@ class RunSummary:
         counts = (f"{self.ends[end]:,} {end}" for end in ENDS if self.ends.get(end))
         lines = [f"{self.dialogues:,} dialogues: {', '.join(counts)}"]
         if self.earlier:
-            # Who has changed an agent and kept its name has to see that it was not asked.
+            # A user who changed an agent but not its name must see that it was not called.
             held = self.dialogues - self.earlier
             lines.append(f"  {self.earlier:,} were already in the file, {held:,} are new")
         for end, problems in self.problems.items():
@@ -110,20 +110,21 @@ def run(
     limits: TimeLimits | None = None,
     progress: bool | None = None,
 ) -> RunSummary:
-    """Hold all dialogues of a `setting` and write them to `output`; return how they have ended.
+    """Run all dialogues of a `setting`, write them to `output`, and return a summary of the
+    endings.
 
-    `output` is a file of JSON Lines, whole at any time, that is resumed if it exists. Each
-    goal is talked about `trials` times; `seed` decides everything random. `jobs` dialogues are held
-    in parallel in processes, or `concurrency` in the threads of these, for those that wait
-    for a server and have nobody's own code (None: 4 for these, else 1). When dialogue after
-    dialogue is lost to infrastructure errors, the run stops.
+    `output` is a JSON Lines file that is valid at any time; an existing file is resumed. Each goal
+    is used in `trials` dialogues; all random choices depend on `seed`. `jobs` is the number of
+    processes. `concurrency` is the number of parallel dialogues in threads, for settings that wait
+    for a server and have no custom code (None: 4 for such settings, otherwise 1). The run stops
+    after many consecutive infrastructure errors.
 
-    Somebody's own agent or user is held in processes of its own, which are killed when it takes
-    longer than `limits`, unless these say that it may take any time and there is one job.
-    `progress` shows a bar on standard error, None only on a terminal.
+    Custom agents and users run in separate processes, which are killed if they exceed `limits`.
+    They run in this process if `limits` is unlimited and `jobs` is 1. `progress` shows a progress
+    bar on standard error; None shows it only on a terminal.
 
-    Raises `UsageError` for numbers that make no sense, an output of another run, and an agent that
-    cannot be imported; `MwzevalError` when the output cannot be written.
+    Raises `UsageError` for invalid numbers, if `output` belongs to another run, or if an agent
+    cannot be imported; `MwzevalError` if `output` cannot be written.
     """
     for name, value in (("trials", trials), ("jobs", jobs)):
         if value < 1:
@@ -156,10 +157,10 @@ def run(
                     log.add(trajectory)
                     show(trajectory)
                     in_a_row = in_a_row + 1 if trajectory.end == INFRASTRUCTURE else 0
-                    if in_a_row >= most:  # there is no use in going on
+                    if in_a_row >= most:  # the error is probably permanent
                         is_stopped = True
                         break
-            finally:  # an interruption, too: what has ended is kept
+            finally:  # finished dialogues are saved even after an interruption
                 with suppress(MwzevalError):
                     for trajectory in pool.finished():
                         log.add(trajectory)
@@ -186,7 +187,7 @@ def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:
 def run_header(
     setting: RunSetting, *, seed: int, trials: int, limits: TimeLimits
 ) -> Mapping[str, Any]:
-    """Return the header of the file of a run: all that its dialogues depend on."""
+    """Return the header of a run's file, with all settings that determine the dialogues."""
     about = {**setting.about, "seed": seed, "trials": trials}
     if not setting.trusts:
         seconds = {"turn_seconds": limits.turn, "dialogue_seconds": limits.dialogue}
@@ -195,7 +196,7 @@ def run_header(
 
 
 def _concurrency(concurrency: int | None, jobs: int, setting: RunSetting) -> int:
-    """Return how many dialogues there are at a time in threads. Raises `UsageError`."""
+    """Return the number of parallel dialogues in threads. Raises `UsageError`."""
     if concurrency is None:
         waits = setting.trusts and getattr(setting, "waits", False)
         return max(CONCURRENCY, jobs) if waits else 1
@@ -212,10 +213,10 @@ def _concurrency(concurrency: int | None, jobs: int, setting: RunSetting) -> int
 
 
 def run_as_asked(arguments: Namespace, setting: RunSetting, output: str) -> RunSummary:
-    """Hold the dialogues of a setting as the options of a verb say; return how they have ended.
+    """Run the dialogues of a setting with command-line options; return a summary of the endings.
 
-    These are `add_pool_options`, `seed`, `quiet` and, where there is such, `trials`. Raises
-    `UsageError`, `MwzevalError` as `run` does.
+    The options are those of `add_pool_options`, `seed`, `quiet` and, if it exists, `trials`. Raises
+    `UsageError` and `MwzevalError` under the conditions of `run`.
     """
     return run(
         setting,
@@ -237,10 +238,10 @@ def _progress(
     is_shown: bool | None,
     trials: int,
 ) -> Callable[[Trajectory], None]:
-    """Show a bar with the rate of success so far; return what counts a dialogue that has ended."""
+    """Show a bar with the success rate so far; return a function that adds a finished dialogue."""
     from tqdm import tqdm
 
-    # Its thread that looks after bars would be there when processes are copied.
+    # The monitor thread of tqdm must not run when processes are forked.
     tqdm.monitor_interval = 0
     disable = None if is_shown is None else not is_shown
     bar = stack.enter_context(
@@ -256,7 +257,7 @@ def _progress(
             return
         successes, judged = successes + bool(verdict), judged + 1
         shown = f"success {100 * successes / judged:.1f} %"
-        if trials == 1:  # dialogues about one goal are not independent
+        if trials == 1:  # several dialogues with one goal are not independent
             sure = wilson(successes, judged).scaled(100)
             shown += f" ({interval_text(sure, '.1f')})"
         bar.set_postfix_str(shown, refresh=False)

@@ -1,12 +1,12 @@
-"""Trajectories: what happened in dialogues, a line of JSON each, with a header line before them.
+"""Trajectories: a file with one dialogue per line, as JSON, after a header line.
 
-Whoever scores, explains or compares dialogues reads these and needs no agent. Keys that nobody
-knows are left alone. A file has no times and no order of its own: the same run has the same bytes,
-however many dialogues were held in parallel. Lines of other programs may lack the header, and all
-of a line but the name of the dialogue and its messages or acts; every problem is noted with its
-place, whichever program wrote the file.
+Trajectories can be scored, explained and compared without the agent. Unknown keys are ignored. A
+file contains no timestamps, and its order is fixed: a run always produces the same bytes,
+regardless of how many dialogues run in parallel. In files of other programs, the header may be
+missing, and a line only needs the dialogue name and its messages or acts. Each problem is reported
+with its location in the file.
 
-A `Record` collects a dialogue while it is held, and a `TrajectoryLog` the dialogues of a run.
+A `Record` collects a dialogue while it runs, a `TrajectoryLog` collects the dialogues of a run.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ from mwzeval.statistics.trials import item_and_trial, trial_name
 fcntl: Any
 try:
     import fcntl
-except ImportError:  # where there are no such locks, two runs on one file are not noticed
+except ImportError:  # on such systems, two runs that write to one file are not detected
     fcntl = None
 
 FORMAT = "mwzeval_live"
-"""The key of a header that says that it is one, and the version of the format."""
+"""The key that identifies a header; its value is the version of the format."""
 FORMAT_VERSION = 1
 DIALOGUE, GOAL, MESSAGES, ACTS, END = "dialogue", "goal", "messages", "acts", "end"
 EXPECTED = f'expected {{"{DIALOGUE}": id, "{GOAL}": …, "{MESSAGES}": […]}}'
 _KNOWN = (DIALOGUE, "trial", GOAL, MESSAGES, ACTS, END, "problem", "turns")
 MOST = 1_000_000
-"""Of turns and trials: more is no number of them."""
+"""The upper limit for the number of turns and for trial numbers."""
 
 
 def _is_count(value: Any) -> bool:
@@ -78,17 +78,17 @@ _SHAPES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (ACTS, lambda value: isinstance(value, LIST), "a list of turns"),
     (MESSAGES, _is_messages, "a list of objects"),
 )
-"""Which values the keys of a line have: key, check, and what is expected."""
+"""The checked keys of a line: key, check of the value, and expected value for error messages."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One dialogue: its goal, its messages and calls, and how it ended.
+    """One dialogue: its goal, messages and calls, and ending.
 
-    `item` names the goal, which several `trial`s (from 1) may have in common; `messages` are those
-    of dialogues in words, as they were written, and `talk` the same as they were read; `acts` are
-    the exchanges of dialogues in acts, `[user's, agent's]` each. `turns` counts the user's. `more`
-    has the other keys of the line.
+    `item` names the goal, which several `trial`s (from 1) may share. `messages` has the original
+    messages of a text-level dialogue, `talk` the same messages parsed. `acts` has the turns of an
+    act-level dialogue as `[user acts, agent acts]`. `turns` is the number of user turns. `more` has
+    the other keys of the line.
     """
 
     item: str
@@ -104,17 +104,17 @@ class Trajectory:
 
     @property
     def name(self) -> str:
-        """The name of the dialogue: its goal, with the number of the trial if there are more."""
+        """The name of the dialogue: the item, with the number of the trial if there are several."""
         return trial_name(self.item, self.trial if self.is_numbered else None)
 
     @cached_property
     def talk(self) -> tuple[ChatMessage, ...]:
-        """The messages as they were read."""
+        """The parsed messages."""
         return read_messages(self.messages)
 
     @property
     def report(self) -> Mapping[str, Any]:
-        """What the user reports at the end; empty where it does not."""
+        """The report of the user at the end; empty if there is none."""
         report = self.more.get("user")
         return report if isinstance(report, Mapping) else {}
 
@@ -133,27 +133,27 @@ class Trajectory:
         }
 
     def line(self) -> str:
-        """Return the line, with its end."""
+        """Return the line, including the newline."""
         return json_line(self.to_json())
 
 
 def json_line(plain: Mapping[str, Any]) -> str:
-    """Return a JSON object as a line of a file, with its end."""
+    """Return a JSON object as a line of a file, including the newline."""
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def is_header(raw: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Return whether a JSON value is the header of a file of trajectories."""
+    """Return whether a JSON value is the header of a trajectory file."""
     return isinstance(raw, Mapping) and FORMAT in raw
 
 
 def header(benchmark: str, version: str, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the header of a file: `about` is all that its dialogues depend on."""
+    """Return the header of a file; `about` has all settings that determine the dialogues."""
     return {FORMAT: FORMAT_VERSION, "benchmark": benchmark, "version": version, **about}
 
 
 def is_dialogue(raw: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Return whether a JSON value looks like the line of a dialogue of such a file."""
+    """Return whether a JSON value has the form of a dialogue line."""
     return (
         isinstance(raw, Mapping)
         and isinstance(raw.get(DIALOGUE), str)
@@ -162,10 +162,10 @@ def is_dialogue(raw: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def trajectory_of(raw: Mapping[str, Any]) -> Trajectory:
-    """Return the dialogue of a line that `is_dialogue`.
+    """Return the dialogue of a line for which `is_dialogue` is true.
 
-    A line of another program may lack all but its name and its messages or acts. Raises
-    `ValueError` for values that no such line has.
+    A line of another program only needs a name and messages or acts. Raises `ValueError` if a value
+    is invalid.
     """
     for key, is_right, expected in _SHAPES:
         if key in raw and not is_right(raw[key]):
@@ -189,9 +189,9 @@ def trajectory_of(raw: Mapping[str, Any]) -> Trajectory:
 
 @dataclass(frozen=True, slots=True)
 class LiveFile:
-    """The dialogues of a file, in its order, and the header: empty where there is none.
+    """The header of a file (empty if there is none), and the dialogues in file order.
 
-    `dialogues` has them by name: `sng0073#2` for the second trial of `sng0073`.
+    `dialogues` maps names to dialogues; `sng0073#2` is the second trial of `sng0073`.
     """
 
     header: Mapping[str, Any] = field(default_factory=dict)
@@ -199,9 +199,9 @@ class LiveFile:
 
 
 def live_text(raw: bytes, name: str) -> str:
-    """Return the text of a file, of which the last line may end within a character.
+    """Return the text of a file; the last line may end within a character.
 
-    Raises `InputError` when it is empty, or not UTF-8.
+    Raises `InputError` if the file is empty or not UTF-8.
     """
     end = raw.rfind(b"\n") + 1
     if not end:
@@ -210,10 +210,10 @@ def live_text(raw: bytes, name: str) -> str:
 
 
 def is_live(raw: bytes) -> bool:
-    """Return whether the content of a file, or its first line, is that of a file of trajectories.
+    """Return whether the content of a file, or its first line, has the form of a trajectory file.
 
-    That is a header, or a dialogue in acts, or one in messages with a goal or an end, which
-    predictions in messages do not have.
+    The first line must be a header, a dialogue in acts, or a dialogue in messages with a goal or an
+    end. Predictions in the form of messages have neither goal nor end.
     """
     first = raw[:SENSIBLE_LINE].removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0]
     if f'"{FORMAT}"'.encode() not in first and f'"{DIALOGUE}"'.encode() not in first:
@@ -226,9 +226,9 @@ def is_live(raw: bytes) -> bool:
 
 
 def check_live(text: str, findings: Findings) -> LiveFile:
-    """Return the trajectories of a text; problems go to `findings`.
+    """Return the trajectories of a text; problems are added to `findings`.
 
-    A last line that ends too early is left out with a warning, because the run goes on from there.
+    An incomplete last line is skipped with a warning, because a resumed run repeats its dialogue.
     """
     first: Mapping[str, Any] = {}
     dialogues: dict[str, Trajectory] = {}
@@ -290,7 +290,7 @@ def check_live(text: str, findings: Findings) -> LiveFile:
 
 
 def _checked(number: int, raw: Mapping[str, Any], findings: Findings) -> Trajectory | None:
-    """Return the dialogue of a line, None where it has none; problems go to `findings`."""
+    """Return the dialogue of a line, or None if it is invalid; problems are added to `findings`."""
     name = raw[DIALOGUE]
 
     def error(kind: str, message: str, key: str | None = None) -> None:
@@ -320,9 +320,9 @@ def _checked(number: int, raw: Mapping[str, Any], findings: Findings) -> Traject
 
 
 class Planned(NamedTuple):
-    """A dialogue that is to be held: about which goal, which trial of it, in a run of which seed.
+    """A dialogue that will be run: its goal, its trial, and the seed of the run.
 
-    `is_numbered` says whether its name has the number of the trial, which begins with 1.
+    `is_numbered` is true if the name includes the number of the trial, which starts at 1.
     """
 
     item: str
@@ -338,16 +338,16 @@ class Planned(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What everything random in the dialogue is seeded with."""
+        """The string that seeds all random choices in the dialogue."""
         return f"{self.seed}/{self.item}/{self.trial}"
 
     @property
     def number(self) -> int:
-        """The same as a number of 31 bits, as many generators and servers want it."""
+        """A seed of 31 bits, the range that many generators and servers require."""
         return _number(self.key)
 
     def number_of(self, side: str) -> int:
-        """Return a number for a side that is not to draw the same as the other one."""
+        """Return a different seed for each side, so that their random choices differ."""
         return _number(f"{self.key}/{side}")
 
 
@@ -356,19 +356,19 @@ def _number(key: str) -> int:
 
 
 MOST_MESSAGES = 10_000
-"""In a dialogue; an agent that floods it with more fails."""
+"""The maximum number of messages in a dialogue; more are an error of the agent."""
 MOST_CHARACTERS = 10_000_000
-"""In the messages of a dialogue."""
+"""The maximum number of characters in all messages of a dialogue."""
 _TALK = frozenset(("role", "content", "tool_call_id"))
 Event = tuple[str, Any]
-"""The name of a method of `Record`, and its argument."""
+"""The name of a method of `Record`, and the argument of the call."""
 
 
 class Record:
-    """Messages or exchanges of acts, other keys of the line, and how the dialogue stands.
+    """A dialogue in progress: messages or act-level turns, other keys, and the expected ending.
 
-    `on_event` is called with everything that is kept, at once: `Record.add(event)` of another
-    process keeps the same.
+    `on_event` is called immediately with each change. `Record.add(event)` repeats the change in
+    another process.
     """
 
     def __init__(self, on_event: Callable[[Event], object] | None = None) -> None:
@@ -381,11 +381,11 @@ class Record:
 
     @property
     def is_watched(self) -> bool:
-        """Whether another process follows, which may end the dialogue at any time."""
+        """Whether another process receives the changes; it may stop the dialogue at any time."""
         return self._on_event is not None
 
     def message(self, message: Message) -> None:
-        """Keep a message. Raises `AnswerError` when there are too many, or too long ones."""
+        """Record a message. Raises `AnswerError` if there are too many messages or characters."""
         is_talk = _TALK.issuperset(message)
         self._characters += len(message.get("content") or "" if is_talk else json.dumps(message))
         if len(self.messages) >= MOST_MESSAGES or self._characters > MOST_CHARACTERS:
@@ -397,43 +397,43 @@ class Record:
         self._notify("message", message)
 
     def said(self, acts: Any) -> None:
-        """Keep the acts of a turn of the user, with which an exchange begins."""
+        """Record the acts of a user turn, which begins a new turn."""
         self.exchange([acts, []])
 
     def heard(self, acts: Any) -> None:
-        """Keep the acts with which the agent answers the user's last ones."""
+        """Record the acts of the agent's answer to the last user turn."""
         self.acts[-1][1] = acts
         self._notify("heard", acts)
 
     def exchange(self, exchange: Any) -> None:
-        """Keep an exchange of user and agent, in the form that the benchmark has for it."""
+        """Record a turn of user and agent, in the format of the benchmark."""
         self.acts.append(exchange)
         self._notify("exchange", exchange)
 
     def note(self, ending: Ending) -> None:
-        """Keep how the dialogue ends if the call that begins now never returns."""
+        """Record the ending that applies if the call that begins now never returns."""
         self.ending = ending
         self._notify("note", ending)
 
     def keep(self, more: Mapping[str, Any]) -> None:
-        """Keep other keys of the line; a key that comes again replaces its former value."""
+        """Record other keys of the line; a repeated key replaces the previous value."""
         self.more.update(more)
         self._notify("keep", more)
 
     def add(self, event: Event) -> None:
-        """Keep what the record of another process has kept."""
+        """Apply a change that the record of another process has reported."""
         method, value = event
         getattr(self, method)(value)
 
     def trajectory(self, planned: Planned, ending: Ending) -> Trajectory:
-        """Return the dialogue that has ended so."""
+        """Return the dialogue with this ending."""
         item, goal, trial, is_numbered, _ = planned
         messages, acts, more = tuple(self.messages), tuple(self.acts), dict(self.more)
         end, turns, problem = ending
         return Trajectory(item, goal, messages, acts, end, problem, turns, trial, is_numbered, more)
 
     def broken_off(self, planned: Planned, ending: Ending) -> Trajectory:
-        """Return the dialogue that was broken off, which no longer matters after the user's end."""
+        """Return the dialogue with this ending, or as complete if the user had already finished."""
         is_over = self.ending.end == USER_STOP
         return self.trajectory(planned, self.ending if is_over else ending)
 
@@ -444,24 +444,23 @@ class Record:
 
 ENDING = ".jsonl"
 NOT_COMPARED = frozenset({"comment"})
-"""Keys of a header that a dialogue does not depend on: somebody has written them there."""
+"""Keys of a header that do not affect the dialogues: people add these by hand."""
 
 
 class TrajectoryLog:
-    """The file of a run while it grows: dialogues as they finish, so that none is lost.
+    """The output file of a run, to which dialogues are appended when they end; a context manager.
 
-    Each dialogue is written as a line as soon as it has ended, in whatever order. At the end the
-    lines are put in the order of `names` in one step. If a run was killed, its file is read even
-    if it ends within a line, and is completed as if the run had not been interrupted. The log is a
-    context manager that closes the file.
+    Each line is passed to the operating system as soon as its dialogue has ended. At the end of the
+    run, the lines are sorted and the file is replaced atomically. The file of an interrupted run
+    can be resumed, even if it ends within a line; the result equals that of an uninterrupted run.
 
-    `header` is that of the run, `names` are its dialogues in order; `ends` has how the dialogues in
-    the file have ended, by name. A file that exists is resumed: it has to have the same header.
-    A dialogue that ended because of infrastructure errors is held again. Nothing is written before
-    `begin`.
+    `header` and `names` are the header and the ordered dialogue names of the run; `ends` maps the
+    names of dialogues in the file to their endings. An existing file is resumed, and must have the
+    same header. Dialogues that ended with an infrastructure error are repeated. Nothing is written
+    before `begin`.
 
-    Raises `UsageError` for a file of something else, or one that another run writes; `MwzevalError`
-    when it cannot be written, `InputError` when it is too large.
+    Raises `UsageError` if the file has other content or another run writes it, `MwzevalError` if it
+    cannot be written, `InputError` if it is too large.
     """
 
     def __init__(self, path: str | Path, header: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -484,7 +483,7 @@ class TrajectoryLog:
             self._open()
 
     def begin(self) -> None:
-        """Write the header, unless it is there."""
+        """Write the header if the file has none."""
         if self._stream is None:
             with named_where_unwritable(self._name):
                 try:
@@ -496,20 +495,20 @@ class TrajectoryLog:
             self._append(self._first_line)
 
     def add(self, trajectory: Trajectory) -> None:
-        """Add a dialogue; it is with the system when this returns."""
-        # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
+        """Append a dialogue; the line is passed to the operating system before this returns."""
+        # UTF-8 cannot encode lone surrogates; they are written as JSON escapes.
         line = trajectory.line().encode("utf-8", "backslashreplace")
         self._places[trajectory.name] = self._size, len(line)
         self.ends[trajectory.name] = trajectory.end
         self._append(line)
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """Yield the dialogues that are in the file."""
+        """Yield the dialogues in the file."""
         for name in list(self._places):
             yield trajectory_of(json.loads(self._line(name)))
 
     def put_in_order(self) -> None:
-        """Put the dialogues in the order of the run."""
+        """Sort the dialogues by the order of the run."""
         names = sorted(self._places, key=self._order.__getitem__)
         if names != list(self._places):
             self._replace(names)
@@ -531,20 +530,20 @@ class TrajectoryLog:
         stream = self._lock_anew()
         with named_where_unwritable(self._name):
             self._size = self._read(stream)
-            # The line that was being written when a run was killed.
+            # Remove the incomplete line of an interrupted run.
             stream.seek(self._size)
             stream.truncate()
         kept = [name for name in self._places if name in self.ends]
         size = len(self._first_line) + sum(self._places[name][1] for name in kept)
-        if self._size not in (0, size):  # lines to be held again, lines twice, empty lines
+        if self._size not in (0, size):  # dialogues to repeat, duplicate lines, empty lines
             self._replace(kept)
 
     def _lock_anew(self) -> BinaryIO:
-        """Open the file that has the name now. Raises `UsageError` when another run has it."""
+        """Open and lock the file. Raises `UsageError` if another run has locked it."""
         with named_where_unwritable(self._name):
             stream = self._path.open("r+b")
-        # Locks of this kind do not pass on to the processes of agents. They are gone as soon as any
-        # stream to the file is closed: there is only this one.
+        # Child processes do not inherit locks of this kind. A process loses the lock when it closes
+        # any stream to the file, so this is the only stream.
         if fcntl is not None:
             try:
                 fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -558,7 +557,7 @@ class TrajectoryLog:
         return stream
 
     def _read(self, stream: BinaryIO) -> int:
-        """Read the dialogues; return how many bytes are whole lines."""
+        """Read the dialogues; return the number of bytes in complete lines."""
         first = stream.readline()
         is_line = first.endswith(b"\n")
         if not is_line and self._first_line.startswith(first):
@@ -612,7 +611,7 @@ class TrajectoryLog:
         assert self._stream is not None
         with named_where_unwritable(self._name):
             self._stream.seek(self._size)
-            self._stream.truncate()  # a line during which the run was interrupted
+            self._stream.truncate()  # removes the line of an interrupted write
             self._stream.write(line)
             self._stream.flush()
         self._size += len(line)
@@ -624,7 +623,7 @@ class TrajectoryLog:
         return self._stream.read(length)
 
     def _replace(self, names: Iterable[str]) -> None:
-        """Replace the file by one with the lines of some dialogues in this order, in one step."""
+        """Atomically replace the file by the lines of these dialogues, in this order."""
         places = {}
         size = len(self._first_line)
         with written_atomically(self._path) as new:
@@ -646,7 +645,7 @@ def _value(line: bytes) -> Any:
 
 
 def differences(there: Any, now: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield (dotted key, value there, value now), as JSON, of all in which two values differ."""
+    """Yield the differences of two values as (dotted key, value there, value now), in JSON."""
     if isinstance(there, Mapping) and isinstance(now, Mapping):
         for name in {**there, **now}:
             inner = f"{key}.{name}" if key else str(name)
