@@ -191,9 +191,7 @@ def check_ranking(
 def _lengths(
     ids: Collection[str], candidates: Collection[str] | None, track: Track
 ) -> tuple[int, int]:
-    """Return the least and the largest length of a ranking: the best 100 of a pool, all of a
-    list.
-    """
+    """Return the minimum and maximum length of a ranking: 100 for a pool, else all candidates."""
     listed = RANKED if candidates is None else len(candidates)
     with_none = track.has_none and NONE in ids
     if track.has_pool:

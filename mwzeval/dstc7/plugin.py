@@ -1,4 +1,4 @@
-"""DSTC7 as a benchmark: the class that the entry point names."""
+"""The benchmark class of DSTC7, which the entry point names."""
 
 from __future__ import annotations
 
@@ -43,37 +43,37 @@ class SentenceSelection(Benchmark):
 
     @property
     def names(self) -> Sequence[str]:
-        """The tracks, and the cases of those on advising."""
+        """The names of the tracks, also with the test sets of Advising."""
         from mwzeval.dstc7.tracks import CASES, TRACK_NAMES
 
         advising = [name for name in TRACK_NAMES if "advising" in name]
         return NAME, *TRACK_NAMES, *(f"{name}-{case}" for name in advising for case in CASES)
 
     def recognises(self, raw: Any) -> bool:
-        """Return whether a JSON value is a submission, by its first example."""
+        """Return whether a JSON value is a submission, judged by its first example."""
         first = raw[0] if isinstance(raw, list) and raw else None
         return isinstance(first, dict) and not _FIELDS.isdisjoint(first)
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add where the right answers are, and the options of scoring."""
+        """Add the options for gold data and for scoring."""
         from mwzeval.dstc7.benchmark import add_arguments
 
         add_arguments(parser)
 
     def scorer(self, arguments: Namespace) -> SubmissionScorer:
-        """Return what scores submissions."""
+        """Return the scorer of submissions."""
         from mwzeval.dstc7.benchmark import SubmissionScorer
 
         return SubmissionScorer(arguments)
 
     def live(self, arguments: Namespace) -> NoReturn:
-        """Raise `UsageError`: there is nobody to talk to."""
+        """Raise `UsageError`: this benchmark has no live dialogues."""
         raise UsageError(
             "DSTC7 has no live dialogues: its systems select a response to a given dialogue"
         )
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
-        """Return the published results. Raises `UsageError` for a system scored on other data."""
+        """Return the published results. Raises `UsageError` for other data."""
         from mwzeval.dstc7.benchmark import published
 
         return published(entry, arguments)

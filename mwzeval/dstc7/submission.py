@@ -1,7 +1,7 @@
-"""Submissions, read as people write them and written in the official form.
+"""Reads submissions in all accepted forms, and writes them in the official form.
 
-The track collected those of several subtasks in one zip; such a zip is read, too. Whether a
-submission fits targets and candidates is the business of `checks.py`.
+A zip archive with submissions to several subtasks, as the track collected them, can also be read.
+`checks.py` checks whether a submission agrees with targets and candidates.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from mwzeval.files.writing import write_atomically
 from mwzeval.scores.findings import Findings, found
 
 LONGEST_RANKING = 200_000
-"""More than the largest pool has candidates; of these the first hundred count."""
+"""The maximum length of a ranking, above the size of the largest pool; the first 100 ids count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The ranking of one example, in the order of the file and with its repeats.
+    """The ranking of one example, in file order and with repeats.
 
-    `ids` are canonical; a confidence that is missing is None, one that is no number NaN.
-    `has_repeats` says whether an id comes again.
+    `ids` are canonical. A missing confidence is None, and a confidence that is not a number is NaN.
+    `has_repeats` says whether an id occurs twice.
     """
 
     ids: tuple[str, ...]
@@ -39,39 +39,37 @@ class Ranking:
 
 
 MALFORMED = Ranking((), ())
-"""Stands for a ranking that is no list; whoever reads it has found an error."""
+"""Replaces a ranking that is not a list; an error has been reported for it."""
 
 UNREADABLE = "\0"
-"""Begins what stands for an id that cannot be read, so that the places of the others are right."""
+"""The first character of the replacement of an unreadable id, which preserves the other
+positions."""
 
 Submission = Mapping[str, Ranking]
-"""Canonical example id → ranking, in the order of the file."""
+"""Canonical example id → ranking, in file order."""
 
 Scored = Sequence[tuple[int | str, float]]
-"""Candidates with their confidences, the most confident first."""
+"""Pairs of candidate id and confidence, in falling order."""
 
 
 class Ranked(NamedTuple):
-    """An example's id, and its candidates."""
+    """The id of an example, and its ranked candidates."""
 
     example: str
     entries: Sequence[tuple[str, float]]
 
 
 def write_submission(path: str | Path, rankings: Iterable[tuple[str, Scored]]) -> None:
-    """Write a submission, one example a line: (example id, [(candidate id, confidence), …]), ….
+    """Write a submission from pairs (example id, [(candidate id, confidence), …]), one per line.
 
-    Candidates are written in the order given; ids that are numbers are written as numbers, like
-    the files of the track have them. Raises `ValueError` for a confidence that is not finite.
+    Candidates are written in the given order. Numeric ids are written as numbers, as in the files
+    of the track. Raises `ValueError` for a confidence that is not finite.
     """
     write_atomically(path, submission_text(rankings))
 
 
 def submission_text(rankings: Iterable[tuple[str, Scored]]) -> str:
-    """Return the text of a submission, the same for the same rankings.
-
-    Raises `ValueError` for a confidence that is not finite.
-    """
+    """Return the text of a submission; equal rankings give equal text."""
     return "[\n" + ",\n".join(_lines(rankings)) + "\n]\n"
 
 
@@ -91,11 +89,11 @@ def _lines(rankings: Iterable[tuple[str, Scored]]) -> Iterator[str]:
 def read_submission(
     path: str | Path, findings: Findings | None = None, track: Track | None = None
 ) -> Submission:
-    """Return the submission in a file, also compressed or `-`, or a zip with an official name.
+    """Return the submission in a file: JSON (also compressed, or `-`), or a zip archive.
 
-    `track` chooses among several files of a zip. Problems of examples and entries go to
-    `findings`; without these, errors raise `InputError`, as do a file that cannot be read, is no
-    JSON array or is too large.
+    `track` selects a file of the archive, whose files have official names. Problems of examples and
+    entries are added to `findings`; without it, errors raise `InputError`. `InputError` is also
+    raised for a file that cannot be read, is not a JSON array or is too large.
     """
     name = str(path)
     notes = Findings(file=name) if findings is None else findings.of_file(name)
@@ -107,13 +105,13 @@ def read_submission(
 
 
 def tracks_in(path: str | Path) -> Mapping[Track, list[str]]:
-    """Return the tracks of a zip's files with official names, and these files.
+    """Return the tracks of an archive, each with its files (by their official names).
 
-    Raises `InputError` when it is damaged.
+    Raises `InputError` if the archive is damaged.
     """
     tracks: dict[Track, list[str]] = {}
     for name in zip_names(path):
-        # Some programs write folders with backslashes.
+        # Some programs write backslashes between folders.
         track = track_of_file(name.replace("\\", "/"))
         if track is not None and "__MACOSX" not in name:
             tracks.setdefault(track, []).append(name)
@@ -121,7 +119,7 @@ def tracks_in(path: str | Path) -> Mapping[Track, list[str]]:
 
 
 def _read_member(path: str | Path, track: Track | None) -> str:
-    """Return the text of the file of a track; without a track there must be one only."""
+    """Return the text of a track's file; if `track` is None, there must be only one file."""
     known = tracks_in(path)
     fitting = [
         name
@@ -139,8 +137,8 @@ def _read_member(path: str | Path, track: Track | None) -> str:
 def _parsed(text: str, name: str) -> Any:
     check_values(text, name)
     try:
-        # Python's extensions NaN and Infinity come as floats, so that they can be reported with
-        # their place.
+        # NaN and Infinity, Python's extensions of JSON, become floats, so that they are reported
+        # with their location.
         return json.loads(text)
     except json.JSONDecodeError as error:
         message = f"line {error.lineno}, column {error.colno}: {error.msg}"
@@ -157,10 +155,10 @@ def _parsed(text: str, name: str) -> Any:
 
 
 def check_submission(raw: Any, findings: Findings) -> Submission:
-    """Return the typed rankings of a parsed submission; problems go to `findings`.
+    """Return the typed rankings of a parsed submission, and add problems to `findings`.
 
-    Of an example that comes twice the last one is kept. What is malformed has a stand-in
-    (`MALFORMED`, `UNREADABLE`): it is an error, so that nothing of it is scored.
+    If an example occurs twice, the last one counts. Malformed parts are errors, and are replaced by
+    `MALFORMED` or `UNREADABLE`, which are never scored.
     """
     if type(raw) is not list:
         shape = '[{"example-id": …, "candidate-ranking": […]}, …]'
@@ -218,11 +216,11 @@ def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranki
 
 
 Entries = tuple[Sequence[str], Sequence[float | None]]
-"""Canonical ids, and their confidences."""
+"""Canonical ids and confidences."""
 
 
 def _well_formed(entries: list[Any]) -> Entries | None:
-    """Return the entries of a list without any problem, as nearly all are; much faster."""
+    """Return the entries of a list in the usual, valid case; None if any entry has a problem."""
     try:
         raw_ids = [entry["candidate-id"] for entry in entries]
         raw_confidences = [entry["confidence"] for entry in entries]
@@ -264,7 +262,7 @@ def _checked(entries: list[Any], example: str, findings: Findings) -> Entries:
 def _confidence(
     entry: Mapping[str, Any], findings: Findings, place: Mapping[str, Any]
 ) -> float | None:
-    """Return a confidence; None where there is none, NaN with a finding where it is no number."""
+    """Return a confidence: None if it is missing, NaN (and a problem) if it is not a number."""
     if "confidence" not in entry:
         return None
     raw = entry["confidence"]

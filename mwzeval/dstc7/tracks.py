@@ -1,7 +1,7 @@
-"""The tracks: pairs of dataset and subtask, how they and their files are called, what they allow.
+"""The tracks (dataset and subtask): their names, file names, ids and options.
 
-The ids of all files of a track are compared in one form, whatever type and case a file has them in
-(`example_id`, `candidate_id`). Importing this is cheap: the command line needs it at once.
+Ids are compared in a canonical form, independent of their type and case in a file (`example_id`,
+`candidate_id`). This module imports quickly, because the command line imports it at startup.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ COVERAGE = 0.9
 class Options:
     """How submissions are checked and scored.
 
-    `metric` is `ranking` (the official scores) or `fscore` (F over the choices that cover
-    `coverage` of the probability, from the task description). `strict` makes errors of what is
-    otherwise scored with a warning. `order` says what ranks: the `list`, as the official scorer
-    has it, or the `confidence`. `compat="2018"` reproduces three faults of the organizers' script:
-    Recall@100 counts any place, MAP depends on the order of the targets, and repeats count.
+    `metric` is `ranking` (the official scores) or `fscore` (from the task description: F1 of the
+    choices that cover the share `coverage` of the probability). With `strict`, problems that
+    usually cause a warning are errors. `order` selects the ranking order: the `list`, as in the
+    official scorer, or the `confidence`. `compat="2018"` reproduces three errors of the organizers'
+    script: Recall@100 counts any rank, MAP depends on the order of the targets, and repeats count.
 
-    Raises `UsageError` for anything else.
+    Raises `UsageError` for other values.
     """
 
     metric: Metric = "ranking"
@@ -59,14 +59,14 @@ class Options:
 
 
 NONE = "NONE"
-"""The id that stands for "none of the candidates is correct" (subtask 4)."""
+"""The id that means "none of the candidates is correct" (subtask 4)."""
 
 
 def candidate_id(raw: Any) -> str | None:
-    """Return the canonical form of a candidate's id; None for what cannot be one.
+    """Return the canonical form of a candidate's id; None if it is not a valid id.
 
-    That is the decimal string of an integer (Advising), else the text without outer blanks in
-    upper case (Ubuntu has 12 of A–Z and 0–9, later editions lower-case hexadecimal).
+    The canonical form is the decimal string of an integer (Advising), or the stripped text in upper
+    case. Ubuntu's ids have 12 characters of A–Z and 0–9, in later editions lower-case hexadecimal.
     """
     if type(raw) is str:
         return raw.strip().upper() or None
@@ -74,9 +74,9 @@ def candidate_id(raw: Any) -> str | None:
 
 
 def example_id(raw: Any) -> str | None:
-    """Return the canonical form of an example's id; None for what cannot be one.
+    """Return the canonical form of an example's id, a number or text; None if it is not a valid id.
 
-    That is the decimal string of a number, written as a number or as text.
+    The canonical form of a number is its decimal string.
     """
     if type(raw) is str:
         text = raw.strip()
@@ -89,19 +89,19 @@ def example_id(raw: Any) -> str | None:
 def _decimal(number: int) -> str | None:
     try:
         return str(number)
-    except ValueError:  # more digits than Python converts
+    except ValueError:  # more digits than Python can convert
         return None
 
 
 def plain_id(identity: str) -> int | str:
-    """Return an id as files have it: a number where it is one, else the text."""
+    """Return an id in the form of the files: a number if it is numeric, otherwise the text."""
     is_number = identity.isascii() and identity.isdigit() and len(identity) < 19
     return int(identity) if is_number and str(int(identity)) == identity else identity
 
 
 Dataset = Literal["ubuntu", "advising"]
 SUBTASKS: dict[Dataset, tuple[int, ...]] = {"ubuntu": (1, 2, 4, 5), "advising": (1, 3, 4, 5)}
-"""Which subtasks are evaluated on a dataset."""
+"""Dataset → its subtasks."""
 CASES = ("case1", "case2")
 """The test sets of Advising, scored separately."""
 SPEAKERS: dict[Dataset, frozenset[str]] = {
@@ -109,9 +109,9 @@ SPEAKERS: dict[Dataset, frozenset[str]] = {
     "advising": frozenset({"student", "advisor"}),
 }
 RANKED = 100
-"""How many candidates a ranking has: the whole list, or the best of the pool."""
+"""The number of candidates of a ranking: the whole list, or the best ones of the pool."""
 CHOICES = 10
-"""How many choices the task description's metric takes."""
+"""The number of choices for the metric of the task description."""
 PREFIX = "dstc7"
 TRACK_NAMES = tuple(f"{PREFIX}-{dataset}-{n}" for dataset in SUBTASKS for n in SUBTASKS[dataset])
 _FILE = re.compile(r"(ubuntu|advising)_subtask_([0-9]+)(?:_(case[12]))?\.json", re.IGNORECASE)
@@ -119,7 +119,7 @@ _FILE = re.compile(r"(ubuntu|advising)_subtask_([0-9]+)(?:_(case[12]))?\.json", 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A dataset and subtask, and for Advising the test set if it is known."""
+    """A dataset and a subtask, and for Advising the test set (`case`) if it is known."""
 
     dataset: Dataset
     subtask: int
@@ -136,36 +136,33 @@ class Track:
 
     @property
     def name(self) -> str:
-        """What the track is called here: `dstc7-ubuntu-1`, without the test set."""
+        """The name of the track without the test set, such as `dstc7-ubuntu-1`."""
         return f"{PREFIX}-{self.dataset}-{self.subtask}"
 
     @property
     def file_name(self) -> str:
-        """What a submission is to be called."""
+        """The official name of a submission."""
         case = "" if self.case is None else f"_{self.case}"
         return f"{self.dataset.capitalize()}_subtask_{self.subtask}{case}.json"
 
     @property
     def has_none(self) -> bool:
-        """Whether "none of these" may be the answer."""
+        """Whether NONE may be the answer."""
         return self.subtask == 4
 
     @property
     def has_pool(self) -> bool:
-        """Whether candidates come from one pool, not from a list of each example."""
+        """Whether all examples share a pool of candidates, instead of a list for each example."""
         return self.subtask == 2
 
     @property
     def scenarios(self) -> tuple[int, ...]:
-        """Which subtask the dialogue files of this track name: those of 5 are the files of 1."""
+        """The subtasks that its dialogue files may name: subtask 5 uses the files of subtask 1."""
         return (1, 5) if self.subtask in (1, 5) else (self.subtask,)
 
 
 def track_of(name: str, case: str | None = None) -> Track:
-    """Return the track called `dstc7-ubuntu-1` or `ubuntu-1`, perhaps with `-case1` behind it.
-
-    Raises `UsageError` for any other name.
-    """
+    """Return the track named `dstc7-ubuntu-1` or `ubuntu-1`, optionally followed by `-case1`."""
     parts = name.lower().removeprefix(f"{PREFIX}-").split("-")
     if len(parts) == 3 and parts[2] in CASES:
         case = parts.pop()
@@ -176,10 +173,10 @@ def track_of(name: str, case: str | None = None) -> Track:
 
 
 def track_of_file(file: str) -> Track | None:
-    """Return the track that a submission's official name says; None for any other name.
+    """Return the track in a submission's official name; None for any other name.
 
-    Official is `Ubuntu_subtask_1.json` or `Advising_subtask_3.json`, the latter perhaps with
-    `_case1` or `_case2`; `.gz`, `.xz` or `.zst` may follow.
+    Official names are `Ubuntu_subtask_1.json` and `Advising_subtask_3.json`, the latter optionally
+    with `_case1` or `_case2`; `.gz`, `.xz` or `.zst` may follow.
     """
     match = _FILE.fullmatch(plain_name(PurePath(file).name))
     if match is None:
@@ -192,9 +189,9 @@ def track_of_file(file: str) -> Track | None:
 
 
 def track_from(name: str | None, file: str) -> Track:
-    """Return the track that was asked for, else the one that the submission's name says.
+    """Return the track called `name` or, without it, the track in the submission's file name.
 
-    Raises `UsageError` when neither says it, `InputError` when there is no such file.
+    Raises `UsageError` if neither names a track, `InputError` if the file does not exist.
     """
     named = track_of_file(file)
     if name is not None:

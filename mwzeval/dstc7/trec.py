@@ -1,10 +1,9 @@
-"""Submissions and targets in the formats of TREC tools, and back.
+"""Converts submissions and targets to and from the formats of TREC tools.
 
-A run has six columns (query, Q0, document, rank, score, tag), qrels four (query, 0, document,
-relevance). Queries are examples, documents candidates. As these tools sort by score themselves,
-mostly in 32 bits, and break ties in their own ways, the score is minus the rank: the order stays.
-
-Source: trec_eval (NIST).
+A run has six columns (query, Q0, document, rank, score, tag), qrels have four (query, 0, document,
+relevance). A query is an example, a document is a candidate. The tools sort by score, mostly in 32
+bits, and break ties in different ways. Therefore the score is the negative rank, which preserves
+the order.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ TAG = "mwzeval"
 
 
 def to_run(submission: Submission, options: Options | None = None, tag: str = TAG) -> str:
-    """Return a submission as a run, repeats left out, ranked as `options` say.
+    """Return a submission as a run, without repeats, in the order that `options` select.
 
-    Raises `UsageError` for a tag, or an id, with a blank in it: columns end at blanks.
+    Raises `UsageError` for a tag or id that contains a blank, because blanks separate columns.
     """
     _check_blank("tag", tag)
     lines = []
@@ -41,9 +40,9 @@ def to_run(submission: Submission, options: Options | None = None, tag: str = TA
 
 
 def to_qrels(targets: Targets) -> str:
-    """Return targets as qrels, each correct candidate with relevance 1.
+    """Return targets as qrels; each correct candidate has relevance 1.
 
-    Raises `UsageError` for an id with a blank in it.
+    Raises `UsageError` for an id that contains a blank.
     """
     lines = []
     for example, correct in targets.items():
@@ -55,10 +54,10 @@ def to_qrels(targets: Targets) -> str:
 
 
 def read_run(path: str | Path) -> list[Ranked]:
-    """Return a run as rankings for `write_submission`, confidences being the scores.
+    """Return a run as rankings for `write_submission`; the confidences are the scores.
 
-    Candidates come by falling score, equal ones in the order of the file; the rank column is not
-    read, as tools do. Raises `InputError` with every problem.
+    Candidates are sorted by falling score; candidates with equal scores are in file order. Like the
+    tools, this ignores the rank column. Raises `InputError` with all problems.
     """
     findings = Findings(file=str(path))
     scored: dict[str, dict[str, float]] = {}
@@ -78,8 +77,8 @@ def read_run(path: str | Path) -> list[Ranked]:
 def read_qrels(path: str | Path) -> Targets:
     """Return qrels as targets: the candidates with a relevance above 0.
 
-    Raises `InputError` with every problem, also for examples without a relevant candidate: write
-    NONE as a relevant document for these.
+    Raises `InputError` with all problems, including examples without a relevant candidate. For such
+    an example, the qrels must have NONE as a relevant document.
     """
     findings = Findings(file=str(path))
     correct: dict[str, dict[str, None]] = {}
@@ -98,7 +97,7 @@ def read_qrels(path: str | Path) -> Targets:
 def _rows(
     path: str | Path, count: int, column: int, what: str, findings: Findings
 ) -> Iterator[tuple[int, str, str, float]]:
-    """Yield line number, example, candidate and the number in a column of each sound line."""
+    """Yield line number, example, candidate and the number in `column` for each valid line."""
     for line_number, line in lines_of(read_text(path)):
         columns = line.split()
         if len(columns) != count:

@@ -1,8 +1,9 @@
-"""A dual encoder: context and candidate become vectors apart, and their dot product is the score.
+"""A dual encoder: the score is the dot product of a context vector and a candidate vector.
 
-Trained with the other answers of the batch as wrong ones. A vector has two parts: a sparse one, a
-learned weight for every word (so that exact matches are kept), and a dense one, a weighted sum of
-learned word vectors (so that different words of one topic meet). Both begin at what TF-IDF knows.
+In training, the answers of the other examples in a batch are the wrong candidates. A vector has two
+parts: a sparse part with a learned weight for every word, which represents exact matches, and a
+dense part, a weighted sum of learned word vectors, which represents similar words. Training starts
+from TF-IDF weights.
 """
 
 from __future__ import annotations
@@ -48,38 +49,38 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Settings(TrainingSettings):
-    """Choices of model and training. Raises `UsageError` for values that make no sense."""
+    """Settings of model and training. Raises `UsageError` for invalid values."""
 
     shared: bool = True
-    """One encoder for contexts and candidates, or two that begin alike."""
+    """Whether contexts and candidates share one encoder."""
     dimensions: int = 64
     """Length of the word vectors."""
     minimum_count: int = 2
-    """Words seen less often in the training file have no entry of their own."""
+    """Words that occur less often in the training file have no entry of their own."""
     largest_vocabulary: int = 100_000
-    """The most frequent words only."""
+    """The maximum number of words; the most frequent ones are used."""
     buckets: int = 16_384
-    """Entries that all other words share, chosen by a hash of the word."""
+    """The number of entries for all other words, which are assigned by a hash."""
     context_words: int = 160
-    """The most recent words of a context; earlier ones are cut off."""
+    """The number of words of a context that are read, from its end."""
     candidate_words: int = 80
-    """The first words of a candidate."""
+    """The number of words of a candidate that are read, from its beginning."""
     ages: int = 8
-    """Weights for words of the last message, the one before, …, and all earlier ones."""
+    """The number of message ages (last message, the one before, …) that have different weights."""
     batch_size: int = 256
-    """Examples of a step; each has the answers of the others as wrong candidates."""
+    """The number of examples in a step; the other examples' answers are the wrong candidates."""
     learning_rate: float = 0.003
-    """Of Adam, for all parameters."""
+    """The learning rate of Adam, for all parameters."""
     dropout: float = 0.3
-    """Share of the words left out of the dense sums, drawn anew for each batch."""
+    """The share of words that are left out of the dense sums, drawn for each batch."""
     epochs: int = 20
-    """The most passes over the training examples."""
+    """The maximum number of passes over the training examples."""
     evaluate_every: int = 100
-    """Steps between two evaluations on dev, each followed by a checkpoint."""
+    """The number of steps between two evaluations on dev; each evaluation writes a checkpoint."""
     patience: int = 6
-    """Evaluations without a better final score on dev, after which training stops."""
+    """The number of evaluations without a better final score on dev after which training stops."""
     dev_examples: int = 1_000
-    """Examples of the dev file that are scored, from its beginning."""
+    """The number of examples of the dev file that are scored, from its beginning."""
 
     def __post_init__(self) -> None:
         TrainingSettings.__post_init__(self)
@@ -90,7 +91,7 @@ class Settings(TrainingSettings):
 
 
 class Vocabulary:
-    """Numbers of words: known ones from 0, all others share `buckets` numbers after them."""
+    """Numbers words: known words from 0; other words share `buckets` numbers after these."""
 
     def __init__(self, words: Sequence[str], buckets: int) -> None:
         self.words = tuple(words)
@@ -101,10 +102,10 @@ class Vocabulary:
         return len(self.words) + self.buckets
 
     def number(self, word: str) -> int:
-        """Return the number of a word, known or not."""
+        """Return the number of a known or unknown word."""
         number = self._numbers.get(word)
         if number is None:
-            # Not Python's hash, which differs from run to run.
+            # Python's own hash differs between runs.
             number = len(self.words) + crc32(word.encode("utf-8", "replace")) % self.buckets
         return number
 
@@ -114,7 +115,7 @@ class Vocabulary:
 
 
 def learned_vocabulary(counts: Mapping[str, int], settings: Settings) -> Vocabulary:
-    """Return the frequent words, by frequency, then A to Z."""
+    """Return the frequent words, sorted by frequency, then alphabetically."""
     frequent = (word for word, count in counts.items() if count >= settings.minimum_count)
     ordered = sorted(frequent, key=lambda word: (-counts[word], word))
     return Vocabulary(ordered[: settings.largest_vocabulary], settings.buckets)
@@ -122,10 +123,10 @@ def learned_vocabulary(counts: Mapping[str, int], settings: Settings) -> Vocabul
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bags:
-    """The words of n texts, one after the other.
+    """The words of n texts, concatenated.
 
-    `words` and `ages` are as long as all texts together; text i has those from `starts[i]` up to
-    `starts[i + 1]`. The age of a word is how many messages came after its own.
+    `words` and `ages` are as long as all texts together; text i is the range from `starts[i]` to
+    `starts[i + 1]`. The age of a word is the number of messages after its own message.
     """
 
     words: NDArray[np.int32]
@@ -136,7 +137,7 @@ class Bags:
         return len(self.starts) - 1
 
     def take(self, texts: Integers) -> Bags:
-        """Return the texts with these numbers, in this order."""
+        """Return the texts with these indices, in this order."""
         sizes = np.diff(self.starts)[texts]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[texts] - starts[:-1], sizes)
@@ -144,7 +145,7 @@ class Bags:
 
 
 def context_bags(contexts: Iterable[Sequence[Sequence[int]]], settings: Settings) -> Bags:
-    """Return the last words of each context, which is the words of each message, oldest first."""
+    """Return the last words of each context; a context has one list of numbers per message."""
     words, ages, starts = array("i"), array("i"), array("q", [0])
     for messages in contexts:
         room = settings.context_words
@@ -175,31 +176,28 @@ CONTEXT, CANDIDATE, SHARED = "context", "candidate", "shared"
 WORD_VECTORS = "word_vectors"
 DENSE, SPARSE = "dense", "sparse"
 LENGTH_OFFSET = 2.0
-"""Added to the number of words before sums are divided by a power of it."""
+"""This is added to the number of words; sums are divided by a power of the result."""
 FIRST_VECTOR_LENGTH = 0.3
-"""Short, so that chance products of different words are small next to exact matches."""
+"""The initial length of word vectors; it is small so that exact matches dominate."""
 FIRST_SCALE = 2.6
-"""Natural logarithm of what dot products are multiplied by, so that the softmax can be sure."""
+"""The logarithm of the initial factor of dot products, which makes the softmax confident."""
 
 
 def weight_shapes(settings: Settings, words: int) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each weight for a vocabulary of so many words."""
+    """Return the shape of each weight for a vocabulary of this number of words."""
     shapes: dict[str, tuple[int, ...]] = {}
     for side in (SHARED,) if settings.shared else (CONTEXT, CANDIDATE):
         shapes[f"{side}.{WORD_VECTORS}"] = (words, settings.dimensions)
         for kind in (DENSE, SPARSE):
             shapes |= {f"{side}.{kind}_words": (words,), f"{side}.{kind}_ages": (settings.ages,)}
     for kind in (DENSE, SPARSE):
-        # The discount of long texts may differ between the sides even of a shared encoder.
+        # The length discount may differ between the sides even if the encoder is shared.
         shapes |= {f"{kind}_lengths": (2,), f"{kind}_scale": ()}
     return shapes
 
 
 def first_weights(settings: Settings, rarity: NDArray[np.float64]) -> Weights:
-    """Return the weights before training: what TF-IDF knows, and random word vectors.
-
-    `rarity` is the inverse document frequency of each word, between 0 and 1.
-    """
+    """Return the weights before training: TF-IDF weights and random word vectors."""
     generator = np.random.Generator(np.random.PCG64(settings.seed))
     vectors = generator.standard_normal((len(rarity), settings.dimensions), dtype=np.float32)
     vectors *= FIRST_VECTOR_LENGTH / settings.dimensions**0.5
@@ -217,7 +215,7 @@ def first_weights(settings: Settings, rarity: NDArray[np.float64]) -> Weights:
 
 
 class DualEncoder(nn.Module):
-    """Turns contexts and candidates into vectors whose dot product is the score."""
+    """Maps contexts and candidates to vectors whose dot product is the score."""
 
     def __init__(self, settings: Settings, vocabulary: Vocabulary) -> None:
         super().__init__()
@@ -232,18 +230,18 @@ class DualEncoder(nn.Module):
 
     @property
     def network(self) -> DualEncoder:
-        """The module, as models that have others say it."""
+        """The module itself, for the interface of models that contain a module."""
         return self
 
     def forward(
         self, contexts: Bags, candidates: Bags, dropping: Generator | None = None
     ) -> Tensor:
-        """Return the scores, contexts × candidates; with `dropping`, words are left out at random.
+        """Return the scores, contexts × candidates; `dropping` leaves words out at random.
 
-        The same as the dot products of `encode`, without dropout to the last bits.
+        Without dropout, they equal the dot products of `encode` except for rounding.
         """
         dense = self._dense(contexts, 0, dropping) @ self._dense(candidates, 1, dropping).T
-        # Only words on both sides add to a product.
+        # Only words that occur on both sides contribute to a product.
         common = np.intersect1d(contexts.words, candidates.words)
         matrices = []
         for which, bags in enumerate((contexts, candidates)):
@@ -260,7 +258,7 @@ class DualEncoder(nn.Module):
 
     @torch.inference_mode()
     def encode(self, bags: Bags, which: int) -> Vectors:
-        """Return the vectors of contexts (0), scaled so that products are scores, or candidates."""
+        """Return the vectors of contexts (`which` = 0, scaled) or candidates."""
         from scipy import sparse
 
         dense = self._dense(bags, which)
@@ -310,7 +308,7 @@ class DualEncoder(nn.Module):
         size: int,
         kept: NDArray[np.bool_] | slice = slice(None),
     ) -> Tensor:
-        """Return the values of words in texts; `places` says where each kept word is added."""
+        """Return the values of words in texts; `places` has the position of each remaining word."""
         weights = self._word_weights(bags, SPARSE, which)
         if not isinstance(kept, slice):
             weights = weights[torch.from_numpy(kept)]
@@ -328,7 +326,7 @@ class DualEncoder(nn.Module):
         return (sizes + LENGTH_OFFSET).pow(-power)
 
     def save(self, folder: str | Path, about: Any = None) -> Path:
-        """Write the model into a folder and return the file; `about` is kept with it."""
+        """Write the model and the metadata `about` to a folder, and return the path of the file."""
         path = Path(folder, MODEL_FILE)
         words = np.frombuffer("\n".join(self.vocabulary.words).encode(), dtype=np.uint8)
         description = {"settings": asdict(self.settings), "training": about}
@@ -338,9 +336,9 @@ class DualEncoder(nn.Module):
 
     @classmethod
     def load(cls, path: str | Path) -> DualEncoder:
-        """Return the model of a file, or of a folder that `train` wrote.
+        """Return the model in a file, or in a folder that `train` wrote.
 
-        Raises `InputError` when it is damaged, not a model of this kind or not safetensors.
+        Raises `InputError` if it is damaged, not a model of this kind or not in safetensors format.
         """
 
         def made(about: Any, arrays: Arrays) -> DualEncoder:
@@ -351,7 +349,7 @@ class DualEncoder(nn.Module):
             words = arrays.pop(VOCABULARY).tobytes().decode()
             vocabulary = Vocabulary(words.split("\n") if words else (), settings.buckets)
             found = {name: w.shape for name, w in arrays.items() if w.dtype == np.float32}
-            # A network of another size may not fit into memory.
+            # A network with other sizes may not fit into memory.
             if found != weight_shapes(settings, len(vocabulary)):
                 raise ValueError("weights are missing, unknown or of another shape")
             return cls(settings, vocabulary)
@@ -360,20 +358,20 @@ class DualEncoder(nn.Module):
 
 
 def _texts_of(bags: Bags) -> Integers:
-    """Return the number of the text that each word belongs to."""
+    """Return, for each word, the index of its text."""
     return np.repeat(np.arange(len(bags)), np.diff(bags.starts))
 
 
 DEV_LIST = 100
-"""Candidates of a dev example whose own come from a pool: its answer and those of others."""
+"""The number of candidates of a dev example in subtask 2, including its answer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData:
-    """Pairs of a context and a right answer.
+    """Pairs of a context and a correct answer.
 
-    `rarity` is BM25's inverse document frequency of each word, over that of an unseen one.
-    `example[i]` is equal for pairs of one example, `same[i]` for answers of equal words.
+    `rarity` is BM25's inverse document frequency of each word, divided by that of an unseen word.
+    `example[i]` is equal for pairs of the same example, `same[i]` for answers with the same words.
     """
 
     vocabulary: Vocabulary
@@ -387,14 +385,14 @@ class TrainingData:
         return len(self.contexts)
 
     def twins(self, pairs: Integers) -> NDArray[np.bool_]:
-        """Return, pairs × pairs, which answers are right for the context of another pair too."""
+        """Return, pairs × pairs, whether an answer is also correct for another pair's context."""
         example, same = self.example[pairs], self.same[pairs]
         twins: NDArray[np.bool_] = (same[:, None] == same) | (example[:, None] == example)
         np.fill_diagonal(twins, False)
         return twins
 
     def fingerprint(self) -> str:
-        """Return a checksum of everything that training sees."""
+        """Return a checksum of all training data."""
         digest = blake2b("\n".join(self.vocabulary.words).encode(), digest_size=16)
         for bags in (self.contexts, self.answers):
             for numbers in (bags.words, bags.ages, bags.starts):
@@ -403,11 +401,11 @@ class TrainingData:
 
 
 def training_data(queries: Iterable[Query], settings: Settings) -> TrainingData:
-    """Return one pair for each right answer of each example, read once and not kept.
+    """Return one pair for each correct answer of each example; examples are read once.
 
-    Raises `InputError` when fewer than two examples have an answer.
+    Raises `InputError` if fewer than two examples have an answer.
     """
-    # Words are numbered as they come, and again once it is known how frequent they are.
+    # Words are numbered in order of occurrence, then again by frequency.
     first_numbers: dict[str, int] = {}
 
     def numbers_of(text: str) -> list[int]:
@@ -455,10 +453,10 @@ def training_data(queries: Iterable[Query], settings: Settings) -> TrainingData:
 
 
 def dev_lists(queries: Iterable[Query], settings: Settings) -> list[Query]:
-    """Return the first dev examples that have a right answer, each with its list of candidates.
+    """Return the first dev examples that have a correct answer, each with a list of candidates.
 
-    Without lists in the file (subtask 2) the wrong candidates are answers of other examples, drawn
-    with the seed of the settings. Raises `InputError` when there is no example to score.
+    If the file has no lists (subtask 2), the wrong candidates are answers of other examples, drawn
+    with the seed in `settings`. Raises `InputError` if there is no example to score.
     """
     chosen = list(islice((query for query in queries if query.answers), settings.dev_examples))
     if not chosen:
@@ -487,15 +485,15 @@ def train_dual_encoder(
     settings: Settings | None = None,
     watch: Watch | None = None,
 ) -> tuple[DualEncoder, Sequence[Point]]:
-    """Train in a folder and return the best model, also written there, with the learning curve.
+    """Train a model in a folder and return the best one with the learning curve.
 
-    The model with the highest final score on the dev lists is kept; training ends after
-    `patience` evaluations without a better one. With each evaluation the whole state is written:
-    called again with the same files and settings after it was killed, training resumes there and
-    ends with the same bytes. `watch` is called with each point of the curve as it comes.
+    The model with the highest final score on the dev lists is written. Training stops after
+    `patience` evaluations without a better score. Each evaluation writes a checkpoint: if training
+    was interrupted, the same call resumes it, and the result is identical. `watch` is called with
+    each new point of the curve.
 
-    Raises `InputError` for files without anything to learn from and for a damaged state,
-    `UsageError` when the folder holds something else.
+    Raises `InputError` for files without training examples and for a damaged checkpoint,
+    `UsageError` if the folder contains other files.
     """
     chosen = settings or Settings()
     learner = _DualEncoderLearner(training_data(training, chosen), dev_lists(dev, chosen), chosen)
@@ -504,9 +502,10 @@ def train_dual_encoder(
 
 
 def dev_scores(queries: Sequence[Query], scores: Sequence[Scores]) -> dict[str, float]:
-    """Return Recall@1, Recall@10 and MRR of scores of lists, between 0 and 1.
+    """Return Recall@1, Recall@10 and MRR of the scores of lists, between 0 and 1.
 
-    Of equal scores the right answer comes last: a model that likes all alike gains nothing.
+    Among equal scores, the correct answer is ranked last: a model with constant scores gains
+    nothing.
     """
     ranks = np.full(len(queries), np.inf)
     for index, (query, row) in enumerate(zip(queries, scores, strict=True)):
@@ -550,10 +549,9 @@ class _DualEncoderLearner(Learner):
         self._dev_candidates = candidate_bags(map(numbers_of, all_candidates(dev)), settings)
 
     def loss(self, chosen: Integers) -> Tensor:
-        """Return the mean negative log probability of the right answers, in nats.
+        """Return the mean negative log probability of the correct answers, in nats.
 
-        Each context is to choose its own answer among all of the batch but those that are right as
-        well.
+        Each context selects its answer from all answers in the batch, except other correct ones.
         """
         pairs = self._pairs
         contexts, answers = pairs.contexts.take(chosen), pairs.answers.take(chosen)

@@ -1,4 +1,4 @@
-"""External knowledge (subtask 5): Ubuntu's man pages and Advising's courses that a text names."""
+"""External knowledge (subtask 5): the man pages (Ubuntu) or courses (Advising) named in a text."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from mwzeval.files.reading import parse_json, parse_json_lines, read_text
 from mwzeval.scores.findings import Findings, found
 
 MOST_NAMED = 4
-"""Things that are looked up for one text, the first that it names."""
+"""The maximum number of entries for one text; the first ones that it names are used."""
 MOST_WORDS = 40
-"""Words that are taken of each description, from its beginning."""
+"""The number of words of each description that are used, from its beginning."""
 
 
 def read_knowledge(path: str | Path, track: Track) -> Knowledge:
-    """Return what subtask 5 may use: Ubuntu's man pages (a folder or JSON Lines), or the courses.
+    """Return the knowledge for subtask 5: Ubuntu's man pages (a folder or JSON Lines) or courses.
 
-    Raises `UsageError` for any other subtask, `InputError` or `DataError` for what cannot be read.
+    Raises `UsageError` for other subtasks, `InputError` or `DataError` for unreadable files.
     """
     if track.subtask != 5:
         raise UsageError(f"{track.name} has no external knowledge: only subtask 5 has it")
@@ -39,45 +39,47 @@ def _beginning(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ManPage:
-    """A page: the name of a command or file, its section (`1`, `5`, …) if known, and its text."""
+    """A man page: the name of a command or file, its section (`1`, `5`, …) if known, and the
+    text.
+    """
 
     name: str
     section: str | None
     text: str
 
 
-# Names of commands have dots, dashes and plus signs inside: apt-get, sources.list, g++.
+# Names of commands may contain dots, dashes and plus signs: apt-get, sources.list, g++.
 _COMMAND = re.compile(r"\w(?:[\w.+-]*[\w+])?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManPages:
-    """The beginnings of man pages by the name of their command in lower case."""
+    """The beginnings of man pages, by their names in lower case."""
 
     beginnings: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, pages: Iterable[ManPage]) -> ManPages:
-        """Return the pages, of each as much as is ever used."""
+        """Return the pages, shortened to the length that is used."""
         beginnings: dict[str, list[str]] = defaultdict(list)
         for page in pages:
             beginnings[page.name.lower()].append(_beginning(page.text))
         return cls(dict(beginnings))
 
     def about(self, text: str) -> str:
-        """Return the beginnings of the pages whose name is a token of the text, in its order."""
+        """Return the beginnings of the pages whose name is a token of the text, in text order."""
         names = dict.fromkeys(match[0].lower() for match in _COMMAND.finditer(text))
         found = [page for name in names for page in self.beginnings.get(name, ())]
         return " ".join(found[:MOST_NAMED])
 
 
 def read_man_pages(path: str | Path) -> tuple[ManPage, ...]:
-    """Return the pages of a folder with a text file each, or of a JSON Lines file.
+    """Return the pages in a folder of text files, or in a JSON Lines file.
 
-    In a folder `ls.1.txt`, `ls.1` and `ls.txt` are pages of `ls`; a line of a file is an object
-    with `name`, `text` and perhaps `section`. Pages come sorted by name and section. The layout of
-    the organizers' own files is not known. Raises `InputError` with every problem, `DataError` for
-    a folder without pages.
+    In a folder, `ls.1.txt`, `ls.1` and `ls.txt` are pages of `ls`. A line of a JSON Lines file is
+    an object with `name`, `text` and optionally `section`. Pages are sorted by name and section.
+    The format of the organizers' own files is unknown. Raises `InputError` with all problems,
+    `DataError` for a folder without pages.
     """
     place = Path(path)
     pages = _of_folder(place) if place.is_dir() else _of_lines(place)
@@ -121,7 +123,7 @@ def _of_lines(path: Path) -> list[ManPage]:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What the file says of an offered course; empty where it says nothing ("NA")."""
+    """A course offering in the file; a field is empty if it is missing or "NA"."""
 
     offering: str
     course: str
@@ -135,10 +137,10 @@ _COURSE = re.compile(r"\b([a-z]{2,8})[ -]?([0-9]{3})\b|\b([0-9]{3})\b", re.IGNOR
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Courses:
-    """What the course file says about the courses that a text names.
+    """Looks up descriptions of the courses that a text names.
 
-    `descriptions` is by code in lower case (eecs281); `codes` gives the code of a number (281)
-    that only one course has.
+    `descriptions` is by code in lower case (eecs281); `codes` has the code for each number (281)
+    that belongs to a single course.
     """
 
     descriptions: Mapping[str, str]
@@ -146,7 +148,7 @@ class Courses:
 
     @classmethod
     def of(cls, courses: Iterable[Course]) -> Courses:
-        """Return the courses by code; what several offerings of one say alike is taken once."""
+        """Return the courses by code; text that several offerings share is used once."""
         texts: dict[str, dict[str, None]] = defaultdict(dict)
         for course in courses:
             code = course.course or course.offering.partition("-")[0]
@@ -165,7 +167,7 @@ class Courses:
         named: dict[str, str] = {}
         for match in _COURSE.finditer(text.lower()):
             code = f"{match[1]}{match[2]}"
-            if code not in self.descriptions:  # in "take 281" the number alone is meant
+            if code not in self.descriptions:  # in "take 281", the number is the name
                 code = self.codes.get(match[2] or match[3], "")
             if code in self.descriptions:
                 named[code] = self.descriptions[code]
@@ -173,9 +175,9 @@ class Courses:
 
 
 def read_courses(path: str | Path) -> Mapping[str, Course]:
-    """Return offering → course of a course file, in its order.
+    """Return offering → course for a course file, in file order.
 
-    Raises `InputError` when it is not a JSON object of objects.
+    Raises `InputError` if it is not a JSON object of objects.
     """
     name = str(path)
     raw = parse_json(read_text(path), name)

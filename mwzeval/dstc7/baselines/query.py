@@ -1,4 +1,4 @@
-"""What a baseline sees of an example, and products of text vectors."""
+"""The input of baselines, and products of text vectors."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _WORD = re.compile(r"\w+")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the lower-case runs of letters, digits and underscores, in order."""
+    """Return the words of a text in lower case: runs of letters, digits and underscores."""
     return _WORD.findall(text.lower())
 
 
 class Knowledge(Protocol):
-    """Adds text from outside the dialogue to a text, or nothing."""
+    """External knowledge that can be added to a text."""
 
     def about(self, text: str) -> str:
-        """Return what is known about the things that a text names, empty when nothing is."""
+        """Return descriptions of the entities that a text names, "" if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a baseline sees of an example: the messages, oldest first, and the candidates.
+    """The input of a baseline: the messages of an example, oldest first, and its candidates.
 
-    `candidates` are the texts of `candidate_ids` (canonical, each once), in the order of the file;
-    both are empty when there is one pool for all. `answers` are the right ones; `correct` their
-    ids, NONE when there is none, nothing when the file does not say.
+    `candidates` are the texts of `candidate_ids` (canonical, without repeats), in file order; both
+    are empty if all examples share a pool. `answers` are the texts of the correct candidates, and
+    `correct` has their ids: NONE if no candidate is correct, empty if the file has no answers.
     """
 
     example: str
@@ -50,17 +50,17 @@ class Query:
 
     @property
     def context(self) -> str:
-        """All messages, as one text."""
+        """All messages, joined."""
         return " ".join(self.messages)
 
 
 def query_of(
     example: Example, *, last_message: bool = False, knowledge: Knowledge | None = None
 ) -> Query:
-    """Return what a baseline sees of an example: with `last_message`, only that of the context.
+    """Return the input of a baseline; with `last_message`, the context is only the last message.
 
-    With `knowledge` each candidate is followed by what is known about it, and what is known about
-    the context comes before it, like a message older than all others.
+    With `knowledge`, descriptions are added to the end of each candidate. The descriptions for the
+    context are added as its oldest message.
     """
     messages = [message.utterance for message in example.messages]
     messages = messages[-1:] if last_message else messages
@@ -85,13 +85,13 @@ def query_of(
 
 
 def with_knowledge(text: str, knowledge: Knowledge | None) -> str:
-    """Return a candidate's text, followed by the known facts about the entities that it names."""
+    """Return a candidate's text, followed by the descriptions of the entities that it names."""
     known = "" if knowledge is None else knowledge.about(text)
     return f"{text} {known}" if known else text
 
 
 def all_candidates(queries: Sequence[Query]) -> list[str]:
-    """Return the candidates of all queries, one list after the other."""
+    """Return the candidates of all queries, concatenated."""
     return [text for query in queries for text in query.candidates]
 
 
@@ -99,15 +99,12 @@ Scores = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
 BLOCK = 32
-"""Contexts scored against a pool at a time: 120,000 × 32 scores are 15 MB."""
+"""The number of contexts per matrix product with a pool: 120,000 × 32 scores need 15 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """One vector for each of n texts, in two parts that lie side by side.
-
-    `sparse` is a SciPy CSR matrix, n × words; `dense` an array, n × dimensions, or None.
-    """
+    """One vector for each of n texts, in two parts that are concatenated."""
 
     sparse: Any
     dense: Scores | None = None
@@ -136,14 +133,15 @@ def list_scores(contexts: Vectors, candidates: Vectors, sizes: Sequence[int]) ->
 
 
 def pool_best(contexts: Vectors, pool: Vectors, most: int) -> list[tuple[Indices, Scores]]:
-    """Return for each context the `most` candidates of a pool with the largest dot products.
+    """Return, for each context, the `most` candidates of a pool with the largest dot products.
 
-    Rows of the pool and their scores, best first; the earlier row goes first when scores are equal.
+    The result has the rows of the pool and their scores, best first; with equal scores, the earlier
+    row is first.
     """
     found = []
     for start in range(0, len(contexts), BLOCK):
         rows = slice(start, start + BLOCK)
-        # Columns of a block, as sparse × dense: a sparse product would be nearly full, and slower.
+        # The block is dense: a sparse product would be nearly full, and slower.
         block = np.ascontiguousarray(contexts.sparse[rows].toarray().T)
         products = np.ascontiguousarray((pool.sparse @ block).T)
         if contexts.dense is not None and pool.dense is not None:
@@ -153,14 +151,14 @@ def pool_best(contexts: Vectors, pool: Vectors, most: int) -> list[tuple[Indices
 
 
 def order(scores: Scores) -> Indices:
-    """Return the places of scores from the highest to the lowest; equal ones stay in order."""
+    """Return the indices of scores from the highest to the lowest; equal scores stay in order."""
     return np.argsort(-scores, kind="stable")
 
 
 def best(scores: Scores, most: int) -> tuple[Indices, Scores]:
-    """Return the places of the `most` highest scores in that order, and these scores.
+    """Return the indices of the `most` highest scores in that order, and these scores.
 
-    The same as the head of `order`, without sorting everything.
+    The result equals the head of `order`, but not all scores are sorted.
     """
     if most >= len(scores):
         places = order(scores)

@@ -1,9 +1,9 @@
-"""Baselines that rank candidates, from dialogue files to submissions.
+"""Baselines that rank the candidates of dialogue files and write submissions.
 
-Each ranks the candidates of an example, or a pool of them, by the dot product of a vector of the
-context and a vector of the candidate. Those that learn nothing are here: TF-IDF, BM25, and a random
-order to compare them with. In subtask 4 NONE gets the same score in every list: the one with the
-best final score on lists with answers.
+Candidates of an example or of a pool are ranked by the dot product of a context vector and a
+candidate vector. This module has the baselines without training: TF-IDF, BM25 and a random order.
+In subtask 4, NONE has the same score in every list: the score with the best final score on lists
+with answers.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ B = 0.75
 def bm25_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Vectors, Vectors]:
     """Return vectors of contexts and candidates whose dot product is BM25.
 
-    All candidates together are the collection that word frequencies and the mean length are taken
-    from; a word counts as often as the context has it. Lucene's variant, as in bm25s (Lù 2024).
-    Raises `DependencyError` when bm25s is not installed.
+    Document frequencies and the mean length are computed over all candidates. A word counts as
+    often as it occurs in the context. The variant is Lucene's, as in bm25s (Lù 2024). Raises
+    `DependencyError` if bm25s is not installed.
     """
     bm25s = required("bm25s", "retrieval")
     from scipy import sparse
@@ -79,12 +79,12 @@ def bm25_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Ve
 def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Vectors, Vectors]:
     """Return vectors of length 1 whose dot product is the cosine of context and candidate.
 
-    Weights are count × (1 + ln((1 + n) / (1 + df))) over the n candidates, scikit-learn's default;
-    words that no candidate has are left out. Raises `DependencyError` without scikit-learn.
+    Weights are count × (1 + ln((1 + n) / (1 + df))) over the n candidates, scikit-learn's default.
+    Words that occur in no candidate are ignored. Raises `DependencyError` without scikit-learn.
     """
     text = required("sklearn.feature_extraction.text", "retrieval")
     vectorizer = text.TfidfVectorizer(analyzer=words_of, dtype=np.float32)
-    # `analyzer` yields no word at all when all texts are empty, which scikit-learn refuses.
+    # If all texts are empty, `analyzer` yields no words, which scikit-learn rejects.
     if not any(map(words_of, candidates)):
         from scipy import sparse
 
@@ -95,10 +95,10 @@ def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[V
 
 
 def rank_at_random(queries: Sequence[Query], seed: int, extra: Sequence[str] = ()) -> list[Ranked]:
-    """Return the candidates of each query in random order, scores falling from 1 to above 0.
+    """Return the candidates of each query in random order, with falling scores from 1 to above 0.
 
-    `extra` ids (NONE) are in every list. The order of an example depends on `seed` and its id
-    only, not on the examples around it.
+    `extra` ids (NONE) are added to every list. The order depends only on `seed` and the id of the
+    example.
     """
     return [_shuffled(q.example, (*q.candidate_ids, *extra), None, seed) for q in queries]
 
@@ -106,7 +106,7 @@ def rank_at_random(queries: Sequence[Query], seed: int, extra: Sequence[str] = (
 def draw_from_pool(
     queries: Sequence[Query], pool_ids: Sequence[str], most: int, seed: int
 ) -> list[Ranked]:
-    """Return for each query `most` different ids out of the pool, in random order."""
+    """Return, for each query, `most` different ids of the pool in random order."""
     return [_shuffled(query.example, pool_ids, most, seed) for query in queries]
 
 
@@ -121,18 +121,18 @@ def _shuffled(example: str, ids: Sequence[str], most: int | None, seed: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """NONE's score, and the final score (0 to 1) that it gives on the examples it was tuned on."""
+    """The score of NONE, and the final score (0 to 1) on the examples with which it was tuned."""
 
     score: float
     final_score: float
 
 
 def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> Threshold:
-    """Return the score for NONE with the highest final score on these examples.
+    """Return the score of NONE with the highest final score on these examples.
 
-    `correct` holds the right ids of each ranking, or NONE alone. Of all scores that do equally
-    well the middle of the lowest range is taken. Exact: the final score changes only at scores of
-    candidates, and each of them is tried.
+    `correct` has the correct ids of each ranking, or only NONE. If several scores are best, the
+    result is the middle of the lowest range of such scores. The result is exact: the final score
+    changes only at the scores of candidates, and all of them are tried.
     """
     base = 0.0
     places: list[NDArray[np.float64]] = []
@@ -144,14 +144,14 @@ def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> Thresh
         changes.append(by)
     at_all, which = np.unique(np.concatenate(places), return_inverse=True)
     by_all = np.bincount(which, weights=np.concatenate(changes), minlength=len(at_all))
-    # totals[i]: what is gained with at_all[i - 1] < threshold <= at_all[i].
+    # totals[i] is the sum of final scores with at_all[i - 1] < threshold <= at_all[i].
     totals = np.concatenate([[base], base + np.cumsum(by_all)])
     winner = int(np.flatnonzero(totals >= totals.max() - 1e-9)[0])
     return Threshold(_between(at_all.tolist(), winner), float(totals[winner]) / len(rankings))
 
 
 def insert_none(ranking: Ranked, score: float) -> Ranked:
-    """Return the ranking with NONE among the others, below those with just its score."""
+    """Return the ranking with NONE inserted, after the candidates with the same score."""
     above = sum(other >= score for _, other in ranking.entries)
     entries = (*ranking.entries[:above], (NONE, score), *ranking.entries[above:])
     return Ranked(ranking.example, entries)
@@ -160,9 +160,10 @@ def insert_none(ranking: Ranked, score: float) -> Ranked:
 def _steps(
     ranking: Ranked, right: frozenset[str]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return what an example gains with NONE at the bottom, and by how much that changes.
+    """Return an example's final score with NONE in last place, and the changes of this score.
 
-    NONE rises above a candidate as soon as its score is higher: places are these scores.
+    NONE moves above a candidate when its score exceeds that of the candidate; the positions of the
+    changes are the candidates' scores.
     """
 
     def gain(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -192,10 +193,11 @@ def _between(places: Sequence[float], winner: int) -> float:
 
 
 def as_choices(ranking: Ranked, *, are_logarithms: bool) -> Ranked:
-    """Return the ten best of a ranking with probabilities that add to 1.
+    """Return the ten best candidates of a ranking with probabilities that add up to 1.
 
-    Scores that are logarithms of odds (a dual encoder's) go through a softmax; others count in
-    proportion, negative ones as 0, and all ten alike when none is above 0.
+    If the scores are logarithms of odds (dual encoder), the probabilities are their softmax.
+    Otherwise they are proportional to the scores, where negative scores count as 0; if no score is
+    above 0, they are equal.
     """
     choices = ranking.entries[:CHOICES]
     scores = [score for _, score in choices]
@@ -214,12 +216,12 @@ BASELINES = (RANDOM, TFIDF, BM25, DUAL_ENCODER)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
-    """Which baseline is to rank, and what it is to look at.
+    """A baseline and its input.
 
-    `model` is the folder or file of a trained dual encoder, and needed just for that; `seed`
-    matters for `random` only. With `last_message` contexts are their last message. `knowledge` is
-    looked up for contexts and candidates (subtask 5). Raises `UsageError` when the name is unknown,
-    or a model is missing or useless.
+    `model` is the folder or file of a trained dual encoder, required only for that baseline. `seed`
+    is used by `random` only. With `last_message`, a context is its last message. `knowledge` is
+    looked up for contexts and candidates (subtask 5). Raises `UsageError` if the name is unknown,
+    or if a model is missing or not applicable.
     """
 
     name: str
@@ -236,7 +238,7 @@ class Baseline:
             raise UsageError(f"{self.name} {what} a trained model")
 
     def queries(self, dialogues: str | Path) -> Iterator[Query]:
-        """Yield the examples of a dialogue file as this baseline sees them. Raises `InputError`."""
+        """Yield this baseline's inputs for a dialogue file. Raises `InputError`."""
         for example in stream_examples(dialogues):
             yield query_of(example, last_message=self.last_message, knowledge=self.knowledge)
 
@@ -283,7 +285,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """What was written: how many examples, and the threshold for NONE if one was tuned."""
+    """The number of written examples, and the threshold for NONE if it was tuned."""
 
     examples: int
     threshold: Threshold | None = None
@@ -302,13 +304,14 @@ def predict(
 ) -> Predicted:
     """Rank the candidates of a dialogue file and write the submission.
 
-    Subtask 2 needs its `pool`. In subtask 4 NONE joins every list with a fixed score: `none_score`,
-    or the one that is best on `dev`, a dialogue file with answers; with neither it joins none. The
-    random baseline draws its place. Confidences are the baseline's scores; with `choices` the
-    submission has the ten best with probabilities instead, for the task description's F-score.
+    Subtask 2 requires the `pool`. In subtask 4, NONE is added to every list with a fixed score:
+    `none_score`, or the best score on `dev`, a dialogue file with answers. Without both, NONE is
+    not added. The random baseline gives NONE a random rank. Confidences are the baseline's scores.
+    With `choices`, the submission has the ten best candidates with probabilities, for the F-score
+    of the task description.
 
-    Raises `UsageError` for options that do not go together, `InputError` for files that cannot be
-    used, `DependencyError` when a library of an extra is missing.
+    Raises `UsageError` for options that cannot be combined, `InputError` for invalid files,
+    `DependencyError` if a library of an extra is not installed.
     """
     if track.has_pool != (pool is not None):
         what = "needs its pool of candidates" if track.has_pool else "has no pool of candidates"
@@ -363,9 +366,9 @@ def train(
 ) -> Sequence[Point]:
     """Train a dual encoder on dialogue files with answers and return its learning curve.
 
-    The best model is in `folder` (`model.safetensors`), with a checkpoint from which training
-    resumes when this is called again. Examples are streamed. Errors: see `train_dual_encoder`,
-    `InputError` for the files, and `DependencyError` without PyTorch.
+    The best model (`model.safetensors`) and a checkpoint are in `folder`; the same call resumes an
+    interrupted training. Examples are streamed. Raises the errors of `train_dual_encoder`,
+    `InputError` for invalid files, and `DependencyError` without PyTorch.
     """
     required("torch", "neural")
     from mwzeval.dstc7.baselines.dual_encoder import train_dual_encoder
