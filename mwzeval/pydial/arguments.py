@@ -1,4 +1,4 @@
-"""Arguments that several verbs of PyDial have."""
+"""Arguments that several PyDial commands share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mwzeval.errors import shorten
 from mwzeval.pydial.tasks import GOODBYES
 
 MOST_SEEDS = 10_000
-"""In a run or a range, which is mistyped otherwise."""
+"""Maximum number of seeds in a run or a range; larger numbers are typing errors."""
 LONGEST_NUMBER = 100
-"""In digits; of much longer ones Python makes no number."""
+"""Maximum number of digits; Python refuses to convert much longer numbers."""
 POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo"
 
 
@@ -24,7 +24,7 @@ PLAN = (
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
-    """Add what a run trains and tests."""
+    """Add the arguments that select the training and tests of a run."""
     parser.add_argument(
         "--tasks",
         type=names,
@@ -76,7 +76,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 
 
 def add_domain(parser: argparse.ArgumentParser) -> None:
-    """Add where the files of domains are, and those of a domain of one's own."""
+    """Add the arguments for the files of published and custom domains."""
     parser.add_argument(
         "--data", metavar="DIR", help="folder with PyDial's files (default: MWZEVAL_DATA)"
     )
@@ -84,7 +84,7 @@ def add_domain(parser: argparse.ArgumentParser) -> None:
 
 
 def add_own(parser: argparse.ArgumentParser) -> None:
-    """Add the files of a domain of one's own."""
+    """Add the arguments for the files of a custom domain."""
     own = "ontology of your own domain; its tasks are Own-NAME-1 to Own-NAME-6"
     parser.add_argument(
         "--ontology", type=InputFile, metavar="FILE", help=f"NAME.json or NAME-rules.json, {own}"
@@ -98,12 +98,12 @@ def add_own(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> list[str]:
-    """Return names with commas between."""
+    """Split a comma-separated list of names."""
     return text.split(",")
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Return numbers with commas between. Raises `ArgumentTypeError` for anything else."""
+    """Parse a comma-separated list of numbers. Raises `ArgumentTypeError` for anything else."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -113,7 +113,7 @@ def numbers(text: str) -> tuple[int, ...]:
 
 
 def seeds_named(text: str) -> int | tuple[int, ...]:
-    """Return how many seeds, or which: 10, 101-110, or both and single ones with commas between.
+    """Parse a number of seeds (10), or ranges and single seeds separated by commas (101-110,7).
 
     Raises `ArgumentTypeError` for anything else.
     """
@@ -136,6 +136,6 @@ def seeds_named(text: str) -> int | tuple[int, ...]:
 
 
 def plan_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what a run trains and tests, as arguments of `run.planned`, where it is given."""
+    """Return the given arguments of a command as arguments of `run.planned`."""
     given = {key: getattr(arguments, key, None) for key in PLAN}
     return {key: value for key, value in given.items() if value is not None}

@@ -1,7 +1,7 @@
-"""Learned policies as safetensors files: weights, and what the policy learned from.
+"""Trained policies as safetensors files, with weights and training samples.
 
-A file names its policy, task and hyperparameters, so that none is taken for another. Reading it
-runs no code.
+A file names its policy, task and hyperparameters, so that files cannot be confused. Reading a file
+does not execute code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ADVICE = "Use another file, or train the policy again (`mwzeval pydial run`)"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a policy was trained with; `settings` are the hyperparameters as plain values."""
+    """The training settings of a policy; `settings` are the hyperparameters as plain values."""
 
     policy: str
     task: str
@@ -32,7 +32,7 @@ class Origin:
 
 
 def checkpoint_content(origin: Origin, dialogues: int, weights: Arrays) -> bytes:
-    """Return the content of the file of a policy after `dialogues` of training.
+    """Return the file content of a policy after a number of training dialogues.
 
     Raises `DependencyError` without safetensors.
     """
@@ -40,10 +40,10 @@ def checkpoint_content(origin: Origin, dialogues: int, weights: Arrays) -> bytes
 
 
 def read_checkpoint(path: str | Path, expected: Origin | None = None) -> tuple[Origin, Arrays]:
-    """Return what a policy was trained with, and its weights.
+    """Return the training settings and the weights of a policy.
 
-    Raises `InputError` for another file, and with every difference to an `expected` origin;
-    `DependencyError` without safetensors.
+    Raises `InputError` for an invalid file and, with `expected`, for different training settings
+    (all differences are listed); `DependencyError` without safetensors.
     """
     weights, about = read_arrays(path, KIND)
     try:
@@ -80,7 +80,7 @@ def load_weights(path: str | Path, policy: Learner, weights: Arrays) -> None:
 
 @contextmanager
 def diverging(path: str | Path) -> Iterator[None]:
-    """Raise `InputError` if the weights of a file turn out to be those of a diverged policy."""
+    """Raise `InputError` if the weights of a file belong to a diverged policy."""
     try:
         yield
     except DivergedError as error:

@@ -37,7 +37,7 @@ FORMER = {
     "estimate": "removed: use scikit-learn to calibrate and score estimates (sklearn.calibration, "
     "brier_score_loss)",
 }
-"""Former names of actions, and what is there instead."""
+"""Former names of actions and their replacements."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run an action; return the exit code. Raises `UsageError` for a name that it no longer has."""
+    """Run an action; return the exit code. Raises `UsageError` for a former name."""
     if arguments.action in FORMER:
         raise UsageError(f"`pydial {arguments.action}` is {FORMER[arguments.action]}")
     return ACTIONS[arguments.action][3](arguments)
@@ -103,7 +103,7 @@ def _play(arguments: argparse.Namespace) -> int:
         arguments.policy, domain, task, legacy=arguments.legacy, confusion_seed=seed
     )
     if isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(errors="backslashreplace")  # what cannot be read is a slip, too
+        sys.stdin.reconfigure(errors="backslashreplace")  # undecodable input is invalid, too
     played = play_with_human(
         system,
         seed,
@@ -482,4 +482,4 @@ ACTIONS: Mapping[str, tuple[str, str, Add, Run]] = {
         _record,
     ),
 }
-"""Action → what it does, in short and in full, how its arguments are added, and how it is run."""
+"""Maps each action to its short and full description, its arguments and its function."""

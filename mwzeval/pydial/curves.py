@@ -1,4 +1,4 @@
-"""Pictures of runs: learning curves with bands, and tests at error rates."""
+"""Figures of runs: learning curves with bands, and tests at several error rates."""
 
 from __future__ import annotations
 
@@ -47,20 +47,19 @@ NOTE_ON_FEW = (
     "highest seed"
 )
 WINDOW, LEAST_WINDOW, POINTS = 100, 10, 10
-"""Training dialogues that one point of a curve is the mean of; fewer in short runs, for 10 points.
-"""
+"""The number of training dialogues per point; short runs use fewer, for about `POINTS` points."""
 AXIS: Mapping[Figure, str] = {"success": "success (%)", "reward": "reward (points)"}
 COLUMNS: Mapping[Panels, int] = {"tasks": 3, "means": 2}
 WIDTH, HEIGHT = 2.3, 1.7
-"""Inches of a panel."""
+"""The size of a panel in inches."""
 ROOM = {1: 1.0, 2: 0.6, 3: 0.4}
-"""Inches for the legend, by the number of its columns."""
+"""The height of the legend in inches, by its number of columns."""
 ERRORS_OF_TRAINING: Mapping[str, Any] = {"color": COLOURS[-1], "linewidth": 0.6, "linestyle": ":"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A policy while it learns: mean, low and high at each of `dialogues`; one seed has no band."""
+    """The learning curve of a policy: mean, low and high at each number in `dialogues`."""
 
     panel: str
     policy: str
@@ -81,16 +80,16 @@ def read_curves(
     window: int = WINDOW,
     findings: Findings | None = None,
 ) -> tuple[Curve, ...]:
-    """Return the curves of training, as far as all seeds are. Training explores, tests do not.
+    """Return the training curves up to the last dialogue of all seeds. Training explores.
 
-    `output` is the folder of the run of which `results` were read; `figure` is what is drawn, and a
+    `results` has the tests of the run in the folder `output`; `figure` is the plotted score; each
     point is the mean of `window` dialogues.
 
-    With `means` they are of the domains and of all tasks, over the seeds that have them all; then
-    `aggregate` may be their interquartile mean. The band is the 95 % interval over seeds, or
-    reaches from the lowest seed to the highest (a warning, where there are too few seeds). Raises
-    `InputError` with every error in the files; warnings go to `findings`.
-    Raises `UsageError` when there are no panels.
+    With `panels` "means", curves are means over each domain and over all tasks, for seeds with all
+    tasks; `aggregate` may then be the interquartile mean. The band is the 95 % interval over seeds,
+    or the range from the lowest to the highest seed (with a warning if there are too few seeds).
+    Warnings are added to `findings`. Raises `InputError` with all errors in the files, and
+    `UsageError` without panels.
     """
     findings = Findings() if findings is None else findings
     settings = replace(run_settings(Path(output)), tests=None)
@@ -118,7 +117,7 @@ def read_curves(
 
 
 def _panels_of(results: Results, panels: Panels) -> Groups:
-    """Return the panels of a picture with their tasks. Raises `UsageError` when there are none."""
+    """Return the panels of a figure with their tasks. Raises `UsageError` without panels."""
     groups = [group for group in results.groups() if (len(group[1]) > 1) == (panels == "means")]
     if not groups:
         raise UsageError("means need several tasks, but the run has only one")
@@ -128,7 +127,7 @@ def _panels_of(results: Results, panels: Panels) -> Groups:
 def _windows(
     folder: Path, task: str, figure: Figure, window: int, settings: RunSettings, findings: Findings
 ) -> dict[int, NDArray[np.float64]]:
-    """Return the means of the windows of each seed."""
+    """Return the means of each window, by seed."""
     means = {}
     for file in sorted(folder.glob(f"seed-*/{TRAINING}")):
         number = file.parent.name.removeprefix("seed-")
@@ -170,15 +169,14 @@ def plot_curves(
     window: int | None = None,
     findings: Findings | None = None,
 ) -> bytes:
-    """Return a picture: a panel a task (or mean), with a curve and band for each policy.
+    """Return an image with a panel per task (or mean), with a curve and band per policy.
 
-    Points are the tests, with the same intervals as the band; a dashed line is the handcrafted
-    policy (see `read_curves` for the rest). The legend says what each of them is.
-    `figure` is what is drawn, `format_name` png, svg or pdf; a point of a curve is the mean of
-    `window` training dialogues (by default as many as give ten points). Warnings go to `findings`.
+    Points are the tests, with intervals like those of the band; a dashed line is the handcrafted
+    policy (see `read_curves` for the other arguments). The legend explains all marks.
+    `format_name` is png, svg or pdf; the default for `window` gives about ten points. Warnings are
+    added to `findings`.
     Raises `UsageError` for an unknown format, an interquartile mean of single tasks and a folder
-    without tests, `InputError` with every
-    error in the files, `DependencyError` without matplotlib.
+    without tests, `InputError` with all errors in the files, `DependencyError` without matplotlib.
     """
     check_format(format_name)
     if aggregate == "iqm" and panels == "tasks":
@@ -192,7 +190,7 @@ def plot_curves(
     learning = [name for name, preset in PRESETS.items() if preset.learns]
 
     def tested(tasks: Sequence[str], policy: str, at: int) -> tuple[float, ...] | None:
-        """Return aggregate, low and high of tests; None where there are none."""
+        """Return aggregate, low and high of tests; None without tests."""
         scores = results.scores(tasks, policy, at, figure)
         if not scores:
             return None
@@ -250,12 +248,12 @@ def plot_curves(
 def _picture(
     panels: int, columns: int, figure: Figure, across: str, format_name: str
 ) -> Iterator[tuple[list[Any], Callable[[Mapping[str, Any]], bytes]]]:
-    """Yield the axes of so many panels, and what ends the picture, given its keys by their text.
+    """Yield the axes and a function that adds the legend and returns the image.
 
-    Panels share the axis of success or reward, which begins at 0, or below what is negative.
+    Panels share the axis of success or reward, which begins at 0 or below the lowest value.
     """
     lines = math.ceil(panels / columns)
-    # A key is nearly as wide as a panel, so fewer stand in a line where there are fewer panels.
+    # A legend key is nearly as wide as a panel, so the keys per line depend on the panels.
     keys_in_line = min(3, columns)
     size = WIDTH * columns, HEIGHT * lines + ROOM[keys_in_line]
     with new_figure(*size, format_name) as (picture, save):
@@ -283,12 +281,11 @@ def _picture(
 def plot_retests(
     records: Sequence[Mapping[str, Any]], *, figure: Figure = "success", format_name: str = "png"
 ) -> bytes:
-    """Return a picture of the records of a document: a line for each policy over error rates.
+    """Return an image with a line per policy over error rates, from the records of a document.
 
-    There is a panel for each task and user. A band is the 95 % t interval over seeds, a dotted line
-    the error rate of training. `figure` is what is drawn, `format_name` png, svg or pdf. Raises
-    `UsageError` for an unknown format, and when there is nothing to draw; `DependencyError` without
-    matplotlib.
+    There is a panel for each task and user. Bands are 95 % t intervals over seeds; a dotted line
+    marks the error rate of training. `figure` is the plotted score, `format_name` png, svg or pdf.
+    Raises `UsageError` for an unknown format or without data, `DependencyError` without matplotlib.
     """
     check_format(format_name)
     kept = [

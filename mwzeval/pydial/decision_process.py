@@ -1,4 +1,4 @@
-"""A task as a decision process: vectors in, actions out, with masks. It needs no Gymnasium.
+"""A task as a decision process with observation vectors, actions and masks, without Gymnasium.
 
 Source: Casanueva et al. (2017), sections 3 and 4.
 """
@@ -25,18 +25,18 @@ from mwzeval.pydial.tasks import Goodbye, Task
 Vector = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 CARRIED_OVER = "offered_before", "alternative_awaited"
-"""What one dialogue leaves to the next; it matters in `legacy`."""
+"""The state that the next dialogue inherits with `legacy`."""
 Level = Literal["summary", "act"]
 LEVELS: tuple[Level, ...] = ("summary", "act")
 SYSTEM_ACTS = frozenset(
     {"hello", "request", "confirm", "select", "inform", "reqmore", "repeat", "bye"}
 )
-"""What users understand; at level "act" anything else costs them patience."""
+"""Acts that users understand; at level "act", any other act costs them patience."""
 Info = dict[str, Any]
 
 
 class Transition(NamedTuple):
-    """What follows an action: the observation is all zeros at the end of a dialogue."""
+    """The result of an action; at the end of a dialogue, the observation is all zeros."""
 
     observation: Vector
     reward: float
@@ -45,21 +45,21 @@ class Transition(NamedTuple):
 
 
 class DecisionProcess:
-    """One dialogue after the other, seen by a learner.
+    """A sequence of dialogues from the perspective of a learner.
 
-    At level "summary" an action is the number of a summary action; at level "act" it is a system
-    act, or its text. With `strict_masks` a masked action raises `UsageError`, and so does a text
-    that users do not understand; otherwise it is carried out as the benchmark does.
+    At level "summary", an action is the index of a summary action; at level "act", it is a system
+    act or its text. With `strict_masks`, a masked action or a text that users do not understand
+    raises `UsageError`; otherwise, it is carried out as in the benchmark.
 
-    A mask remembers that the user waits for an alternative: since the user asked for one, until one
-    is given. Each dialogue begins anew; with `keep_alternatives` it does not, as with the published
-    neural policies. With `looks_again`, as in the published program's DQN, masks are looked at once
-    more when an exchange is recorded, so that it is remembered again where the user has just asked.
-    With `goodbye` "user" a policy is never allowed to say it where no mask allows it. "repeat" and
-    "restart" are never allowed.
+    Masks depend on whether the user waits for an alternative, from the request until an offer.
+    This state is reset at the start of a dialogue, but not with `keep_alternatives`, as for the
+    published neural policies. With `looks_again`, as in the published DQN program, recording a turn
+    computes the masks again, so a new request for an alternative sets the state again. With
+    `goodbye` "user", "bye" is masked in environments without masks. "repeat" and "restart" are
+    always masked.
 
-    `actions` are the names of the summary actions, `names` what each number of a vector is. With
-    `kernel` observations are those of GP-SARSA (`kernel_vector`).
+    `actions` has the names of the summary actions, `names` those of the vector components. With
+    `kernel`, observations are those of GP-SARSA (`kernel_vector`).
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class DecisionProcess:
 
     @property
     def goodbye(self) -> Goodbye:
-        """Who ends dialogues where no mask allows it."""
+        """Who ends dialogues in environments without masks."""
         return self.simulation.switches.goodbye
 
     def sibling(self) -> DecisionProcess:
-        """Return the same process for other dialogues, which begin as those of this one do."""
+        """Return an independent copy of the process with the same initial state."""
         other = copy(self)
         other.simulation = self.simulation.sibling()
         for name in CARRIED_OVER:
@@ -110,24 +110,24 @@ class DecisionProcess:
 
     @property
     def view(self) -> View:
-        """The dialogue in words."""
+        """The readable view of the dialogue."""
         return self.simulation.view
 
     def start(self, generator: np.random.Generator) -> tuple[Rng, Vector]:
-        """Start a dialogue seeded from a NumPy generator; return its own, and what is observed."""
+        """Start a dialogue; return its generator (seeded by `generator`) and first observation."""
         rng = rng_from(generator)
         return rng, self.begin(rng)[0]
 
     def begin(self, rng: Rng, goal: Goal | None = None) -> tuple[Vector, Info]:
-        """Start a dialogue; return the first observation, shape (size,), and what else is known.
+        """Start a dialogue; return the first observation, shape (size,), and the info.
 
-        The user has this goal, or draws one.
+        The default for `goal` is a random goal.
         """
         self.simulation.begin(rng, goal=goal)
         return self.observed(), self._info()
 
     def step(self, action: Any) -> Transition:
-        """Carry out an action. Raises `UsageError` for one that is none, or masked if strict."""
+        """Carry out an action. Raises `UsageError` if it is invalid or strictly masked."""
         if self.level == "act":
             result = self.simulation.answer(self._given_act(action))
         else:
@@ -138,11 +138,11 @@ class DecisionProcess:
         return Transition(self.observed(), result.reward, False, self._info())
 
     def kernel_vector(self, *, choosing: bool = True) -> NDArray[np.float64]:
-        """Return what GP-SARSA sees: to choose an action, or (legacy: another) to learn from."""
+        """Return the GP-SARSA vector for choosing actions, or for learning (legacy: differs)."""
         return self.simulation.view.kernel_vector(choosing=choosing)
 
     def observed(self) -> Vector:
-        """Look at what is believed now; return the observation, and know what is masked."""
+        """Update the mask from the current belief and return the observation."""
         t, d = self.simulation.t, self.simulation.d
         mask = [False] * len(self.actions)
         write_mask(t, d, mask)
@@ -150,7 +150,7 @@ class DecisionProcess:
         return self.kernel_vector() if self._kernel else self.neural_vector()
 
     def neural_vector(self) -> Vector:
-        """Return what neural policies see, shape (size,)."""
+        """Return the vector for neural policies, shape (size,)."""
         vector = [0.0] * len(self.names)
         write_vector(self.simulation.t, self.simulation.d, vector)
         return np.fromiter(vector, dtype=np.float32, count=len(vector))
@@ -158,15 +158,15 @@ class DecisionProcess:
     def _info(self, result: Result | None = None) -> Info:
         info: Info = {"exchange": self.simulation.exchange}
         if self.level == "summary":
-            info["action_mask"] = self.mask.astype(np.int8)  # a copy, whoever keeps or changes it
+            info["action_mask"] = self.mask.astype(np.int8)  # a copy, because callers may change it
         if result is not None:
-            # stable-baselines3 reads `is_success` at the end of an episode for its success rate.
+            # stable-baselines3 computes its success rate from `is_success` at the end of episodes.
             info |= dict.fromkeys(("success", "is_success"), result.success)
             info["out_of_time"] = result.out_of_time
         return info
 
     def check(self, action: Any) -> None:
-        """Raise `UsageError` for an action that is none, or masked if strict."""
+        """Raise `UsageError` if an action is invalid or strictly masked."""
         if self.level == "act":
             self._given_act(action)
         else:

@@ -1,10 +1,9 @@
-"""Episodes in files, one a line: those of a benchmark run, of a person who played, or of others.
+"""Episode files with one episode per line, from benchmark runs, human users or other programs.
 
-A line has `dialogue`, `success`, `exchanges` and `reward`; `task`, `seed`, `policy` and `legacy`
-may stand in each line, in a first line `{"_meta": {…}}` as in files of runs, or be said by the
-place in a run's folder (TASK/POLICY/seed-N/test-M.jsonl). The first line also says how many
-episodes there are. `goal` and `turns` let an episode be explained. Files of trajectories have the
-episodes of live dialogues.
+A line has `dialogue`, `success`, `exchanges` and `reward`. The keys `task`, `seed`, `policy` and
+`legacy` are in each line, in a first line `{"_meta": {…}}` as in files of runs, or given by the
+path in a run folder (TASK/POLICY/seed-N/test-M.jsonl). The first line also has the number of
+episodes. Explanations use `goal` and `turns`. Trajectory files contain live dialogues.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ from mwzeval.scores.findings import Findings
 PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.xz|\.zst)?")
 TESTS = "seed-*/test-*.jsonl"
 SETTINGS = "run.json"
-"""A run notes its settings there."""
+"""The file with the settings of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestLocation:
-    """What the place of a test says of it; `dialogues` of training came before it."""
+    """The parts of a test's path; `dialogues` is the number of training dialogues before it."""
 
     task: str
     policy: str
@@ -67,7 +66,7 @@ class TestLocation:
 
 
 def location_of(file: Path) -> TestLocation | None:
-    """Return what TASK/POLICY/seed-N/test-M.jsonl says; None for a file that is elsewhere."""
+    """Parse a path TASK/POLICY/seed-N/test-M.jsonl; return None for any other path."""
     match = PLACE.fullmatch("/".join(file.absolute().parts[-4:]))
     if match is None or find_task(match[1]) is None:
         return None
@@ -76,8 +75,9 @@ def location_of(file: Path) -> TestLocation | None:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The settings of a run: dialogues in each of its tests, whether it is legacy, and who says
-    goodbye where no mask allows it."""
+    """The settings of a run: the number of dialogues per test, whether it is legacy, and who ends
+    dialogues in environments without masks.
+    """
 
     tests: int | None = None
     legacy: bool | None = None
@@ -85,7 +85,7 @@ class RunSettings:
 
 
 def run_settings(run: Path) -> RunSettings:
-    """Return what is noted in the folder of a run, perhaps nothing. Raises `InputError`."""
+    """Return the settings in a run folder, empty without a file. Raises `InputError`."""
     file = run / SETTINGS
     plain = read_json(file) if file.is_file() else {}
     if not isinstance(plain, Mapping):
@@ -109,7 +109,7 @@ def run_settings(run: Path) -> RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which tests of a run are meant, where a folder has several; `task` as `--benchmark` says."""
+    """Selects tests in a folder with several tests; `task` comes from `--benchmark`."""
 
     policy: str | None = None
     dialogues: int | None = None
@@ -117,10 +117,10 @@ class Selection:
 
 
 def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
-    """Return the file itself, or the tests in a folder of a run, all of one policy.
+    """Return the file itself, or the tests of one policy in a run folder.
 
-    Without `chosen.dialogues` they are those after most training dialogues. Raises `UsageError`
-    where the folder has no tests, or those of several policies.
+    Without `chosen.dialogues`, the tests after the most training dialogues are selected. Raises
+    `UsageError` if the folder has no tests or tests of several policies.
     """
     folder = Path(path)
     if path == "-" or not folder.is_dir():
@@ -151,26 +151,26 @@ def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
 
 
 META = "_meta"
-FORMAT = 2  # of files of episodes; in the first no line says how many there are
+FORMAT = 2  # of episode files; files of format 1 do not contain the number of episodes
 ENVIRONMENTS = {True: "legacy", False: "clean", None: "unsaid"}
 FAILED_ENDS = (AGENT_ERROR, USER_ERROR)
 LARGEST_REWARD = 1e6
-"""Of a dialogue, in either direction; what is more would make a mean of nothing else."""
+"""The largest absolute reward of a dialogue; a larger one would dominate any mean."""
 TURN = '{"system": "hello()", "user": "bye()", "heard": [["bye()", 0.9]]}'
 SURROGATE = "\\ud"
-"""How the escape of half of a surrogate pair begins in JSON."""
+"""The first characters of an escaped surrogate in JSON."""
 ITEM = re.compile(r"(?P<task>[^/]+)/(?P<seed>\d{1,18})/(?P<dialogue>\d{1,18})")
 FACTS = (SUCCESS, EXCHANGES, REWARD, "policy", "legacy")
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An episode as a file has it; `legacy` is None where nothing says it.
+    """An episode in a file; `legacy` is None if the file does not specify it.
 
-    `constraints` are (slot, "=" or "!=", value) and `requests` the slots asked for with what was
-    told, both None where the goal is not in the file; `turns` are exchanges as plain values.
-    `failed` says which side failed in a live dialogue (`agent_error`, `user_error`), and `problem`
-    how; `user` is who took the place of the simulated user, if somebody did.
+    `constraints` are (slot, "=" or "!=", value); `requests` maps requested slots to the values that
+    the system gave. Both are None if the file has no goal. `turns` has the turns as plain values.
+    `failed` is the side that failed in a live dialogue (`agent_error`, `user_error`), `problem`
+    describes the failure; `user` names the user that replaced the simulated one, if any.
     """
 
     episode: Episode
@@ -186,18 +186,18 @@ class Record:
 
     @property
     def task(self) -> Task:
-        """The task that was played."""
+        """The task of the episode."""
         return task_named(self.episode.task)
 
 
 Texts = Mapping[str, str]
-"""The texts of files of episodes, by their names."""
+"""The contents of episode files by file name."""
 
 
 def read_texts(path: str, chosen: Selection) -> Texts:
-    """Return the texts of a file, a URL, or what is chosen in a folder of a run.
+    """Return the content of a file or URL, or of the selected tests in a run folder.
 
-    Raises `InputError` when one cannot be read, `UsageError` where a folder has no such tests.
+    Raises `InputError` for an unreadable file, `UsageError` if a folder has no such tests.
     """
     files = [path] if is_url(path) else map(str, selected_files(path, chosen))
     contents = {file: read_bytes(file) for file in files}
@@ -214,10 +214,10 @@ def _holds_trajectories(text: str) -> bool:
 def check_records(
     texts: Texts, path: str, chosen: Selection, findings: Findings
 ) -> tuple[tuple[Record, ...], str]:
-    """Return the episodes of texts by seed, task and number, and a checksum of it all.
+    """Return the episodes in texts, sorted by seed, task and number, and a checksum of the texts.
 
-    `path` names all of them. Raises `InputError` for what is no JSON Lines; all other problems go
-    to `findings`.
+    `path` names the whole input. Raises `InputError` for invalid JSON Lines; all other problems are
+    added to `findings`.
     """
     records: list[Record] = []
     digest = sha256()
@@ -244,7 +244,7 @@ def check_records(
 
 
 def _check_environments(records: Iterable[Record], findings: Findings) -> None:
-    """Note environments that differ and are scored together."""
+    """Add a warning if episodes from different environments are scored together."""
     played = Counter(record.legacy for record in records)
     if len(played) > 1:
         found = ", ".join(
@@ -262,10 +262,11 @@ def read_episodes(
     settings: RunSettings = RunSettings(),
     findings: Findings | None = None,
 ) -> tuple[Episode, ...]:
-    """Return the dialogues that a run has written to a file, in their order.
+    """Return the dialogues in a test file of a run, in their order.
 
-    They are checked as those of `check_records`, and numbered from 0 on without a gap, all that
-    `settings` say. Problems go to `findings`. Without, raises `InputError` if there are errors.
+    The checks include those of `check_records`. The dialogues must be numbered from 0 without gaps,
+    and `settings` gives their number. Problems are added to `findings`; without `findings`, errors
+    raise `InputError`.
     """
     found = Findings() if findings is None else findings
     records: list[Record] = []
@@ -279,9 +280,9 @@ def read_episodes(
 
 
 def _live_episodes(text: str, findings: Findings) -> Iterator[dict[str, Any]]:
-    """Yield the lines of an episode file that say the same as a file of trajectories.
+    """Convert a trajectory file and yield the lines of the equivalent episode file.
 
-    What failed for infrastructure is left out with a warning. Problems go to `findings`.
+    Infrastructure failures are omitted with a warning. Problems are added to `findings`.
     """
     live = check_live(text, findings)
     said = live.header.get("benchmark", NAME)
@@ -321,9 +322,9 @@ def _live_episodes(text: str, findings: Findings) -> Iterator[dict[str, Any]]:
 
 
 class _Reader:
-    """Reads one file, with what is `said` of all its lines; `seen` are the episodes before it.
+    """Reads one file; `said` applies to all its lines, and `seen` has the episodes of other files.
 
-    `task` is the one that the user has named.
+    `task` is the task that the command names.
     """
 
     def __init__(
@@ -350,7 +351,7 @@ class _Reader:
         self._alike: dict[tuple[Any, ...], tuple[str, int]] = {}
 
     def read(self, text: str, *, of_run: bool) -> list[Record]:
-        """Return the episodes of a text, which is whole if it is that of a test `of_run`."""
+        """Return the episodes of a text; the test of a run (`of_run`) must be complete."""
         records: list[Record] = []
         self._has_escapes = SURROGATE in text.lower()
         try:
@@ -362,7 +363,7 @@ class _Reader:
             for (kind, message, *key), (where, count) in self._alike.items():
                 more = f" (and so in {count - 1:,} more)" if count > 1 else ""
                 self._findings.error(kind, f"{where}: {message}{more}", count=count, **dict(key))
-        # Where there are other errors, dialogues are missing because of them.
+        # Other errors explain missing dialogues.
         if not self._errors:
             self._check_whole(of_run=of_run)
         return records
@@ -393,7 +394,7 @@ class _Reader:
         return record
 
     def _lines(self, text: str) -> Iterator[tuple[str, Any]]:
-        """Yield where a line is, and what it says; of live dialogues what an episode's would."""
+        """Yield the location and content of each line; live dialogues are converted to episodes."""
         if _holds_trajectories(text):
             for line in _live_episodes(text, self._findings):
                 yield f"{line['task']}/{line['seed']}/{line['dialogue']}", line
@@ -402,7 +403,7 @@ class _Reader:
             yield f"line {number}", line
 
     def _header(self, where: str, raw: Mapping[str, Any]) -> None:
-        """Take what the first line says of all."""
+        """Read the first line, which applies to all episodes."""
         version, counted = raw.get("format", FORMAT), raw.get("episodes", 0)
         if not _is_whole(version, 1) or version > FORMAT:
             message = f"format {shorten(repr(version))} of episode files is not known (to {FORMAT})"
@@ -415,9 +416,9 @@ class _Reader:
             self._counted = raw.get("episodes")
 
     def _check_whole(self, *, of_run: bool) -> None:
-        """Note a file that does not have as many dialogues as its first line says.
+        """Add an error if the number of dialogues differs from the first line.
 
-        A test of a run has those numbered 0, 1, 2 …, as many as the settings of the run say.
+        The dialogues of a test of a run are numbered from 0; the run settings give their number.
         """
         remedy = ". Remove it, and repeat the `mwzeval pydial` command that wrote it"
         lacks = []
@@ -437,7 +438,7 @@ class _Reader:
             self._findings.error("incomplete", message)
 
     def _error(self, where: str, message: str, kind: str = "shape", **place: Any) -> None:
-        """Note an error; of those that are alike in several lines the first stands for all."""
+        """Add an error; of similar errors in several lines, only the first is added."""
         self._errors += 1
         alike = kind, message, *place.items()
         first, count = self._alike.get(alike, (where, 0))
@@ -547,7 +548,7 @@ def _is_whole(value: Any, least: int) -> bool:
 def _is_number(value: Any, most: float = sys.float_info.max) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
-    return abs(value) <= most  # JSON has whole numbers of any length
+    return abs(value) <= most  # JSON integers may have any length
 
 
 def _is_turn(value: Any) -> bool:
@@ -578,7 +579,7 @@ def _is_constraint(value: Any) -> bool:
 
 
 def write_episodes(path: Path, episodes: Iterable[Episode], about: Mapping[str, Any]) -> None:
-    """Write the file of `episodes_text`. Raises `MwzevalError` if that is impossible."""
+    """Write the file of `episodes_text`. Raises `MwzevalError` on failure."""
     write_atomically(path, episodes_text(episodes, about))
 
 
@@ -586,7 +587,7 @@ def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
     """Return the content of an episode file: a header, and a line for each dialogue.
 
     A line has the utterances of the dialogue if they were recorded. The header has the number of
-    dialogues and `about`, what they have in common, such as task and seed.
+    dialogues and `about`, their common properties such as task and seed.
     """
     lines = [
         json.dumps(
@@ -605,9 +606,9 @@ def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
 
 
 def episodes_in(path: str | Path) -> tuple[Episode, ...]:
-    """Return the episodes of a file to which others are to be added; perhaps it is not there yet.
+    """Return the episodes of a file that will be extended, none if it does not exist.
 
-    Raises `InputError` for a file of something else, `UsageError` where none can be.
+    Raises `InputError` for a file with other content, `UsageError` for an impossible path.
     """
     file = Path(path)
     if str(path) == "-" or file.suffix in COMPRESSED or file.is_dir() or not file.parent.is_dir():
@@ -630,9 +631,9 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
 
 
 def added_to(path: str | Path, trajectory: Trajectory) -> None:
-    """Add a dialogue to a file of trajectories, which is as before if that fails.
+    """Append a dialogue to a trajectory file; on failure, the file does not change.
 
-    Raises `InputError` where the file cannot be read, `MwzevalError` where it cannot be written.
+    Raises `InputError` for an unreadable file, `MwzevalError` for an unwritable file.
     """
     file = Path(path)
     before = read_text(path) if file.exists() and file.stat().st_size else ""

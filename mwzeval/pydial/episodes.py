@@ -1,8 +1,8 @@
 """Episodes: dialogues that a policy plays in a task, for training or as a test.
 
-Source: Casanueva et al. (2017), section 4. An episode depends on its seed and number, and on what
-the policy has learned: training and tests are numbered apart, and the dialogues of a test are the
-same for every policy and after any training.
+Source: Casanueva et al. (2017), section 4. An episode depends on its seed, its number and the
+weights of the policy. Training and test dialogues have separate numbers, and a test has the same
+users for every policy and every checkpoint.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from mwzeval.pydial.tasks import Goodbye, Task
 from mwzeval.statistics.trials import trial_name
 
 KEPT = 10
-"""Of a test so many dialogues are kept with what was said in them: the first ones."""
+"""The number of dialogues at the start of a test whose utterances are saved."""
 LARGEST_SEED = 10**18 - 1
-"""What PyTorch can be seeded with, too, and what readers of episodes take for a number."""
+"""The largest seed that PyTorch and the readers of episode files accept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A dialogue that was played: the `index`-th of a task with a seed.
+    """A finished dialogue: number `index` of a task with a seed.
 
-    `trial` is its number where the same user was met several times, else None. `talk` has the
-    `goal` and the `turns` where they were kept, as lines of files have them.
+    `trial` is the number of the dialogue among several with the same user, otherwise None. `talk`
+    contains the `goal` and the `turns` in the format of files, if they were recorded.
     """
 
     task: str
@@ -53,34 +53,34 @@ class Episode:
 
     @property
     def item(self) -> str:
-        """The name of the user that was met."""
+        """The name of the user."""
         return item_name(self.task, self.seed, self.index)
 
     @property
     def outcome(self) -> tuple[bool, int, float]:
-        """Success, exchanges and reward."""
+        """Success, number of turns and total reward."""
         return self.success, self.exchanges, self.reward
 
     @property
     def unit(self) -> str:
-        """The name of its row."""
+        """The name of the episode's row in tables of scores."""
         return trial_name(self.item, self.trial)
 
 
 def item_name(task: str, seed: int, index: int) -> str:
-    """Return what the `index`-th user of a task with a seed is called: `CR-1/0/000007`."""
+    """Return the name of the `index`-th user of a task with a seed, such as `CR-1/0/000007`."""
     return f"{task}/{seed}/{index:06d}"
 
 
 def check_seeds(*seeds: int) -> None:
-    """Raise `UsageError` for what is no seed: they are 0 or more and have 18 digits at most."""
+    """Raise `UsageError` for invalid seeds; a seed is a number from 0 with at most 18 digits."""
     for seed in seeds:
         if not 0 <= seed <= LARGEST_SEED:
             raise UsageError(f"a seed must be from 0 to {LARGEST_SEED}, not {shorten(str(seed))}")
 
 
 class ActPolicy(Protocol):
-    """A policy that says acts of its own making."""
+    """A policy that returns dialogue acts instead of summary actions."""
 
     def act(self, belief: Belief, rng: Rng) -> Act:
         """Return the system act for a belief."""
@@ -88,20 +88,20 @@ class ActPolicy(Protocol):
 
 
 def rng_of(seed: int, index: int) -> Rng:
-    """Return the random generator of a dialogue outside of runs: one of its own."""
+    """Return the separate random generator of a dialogue outside of runs."""
     return rng_from(np.random.default_rng((seed, index)))
 
 
 def play(
     simulation: Simulation, policy: ActPolicy, dialogues: int, seed: int, *, first: int = 0
 ) -> Iterator[Episode]:
-    """Play the dialogues numbered from `first` on; each depends on nothing but seed and number."""
+    """Play dialogues, numbered from `first`; each depends only on its seed and number."""
     for index in range(first, first + dialogues):
         yield _played(simulation, policy, rng_of(seed, index), seed, index)
 
 
 def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, index: int) -> Episode:
-    """Return a dialogue, played to its end."""
+    """Play a dialogue to its end and return it."""
     record = Record() if index < KEPT else None
     user = SimulatedUser(simulation, rng, record)
     hold_dialogue(user, lambda: lambda belief: policy.act(belief, rng), record, failures=())
@@ -111,7 +111,7 @@ def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, inde
 
 
 def _talk(goal: Goal, record: Record | None) -> dict[str, Any]:
-    """Return the goal and the turns of a dialogue that is over; nothing where none were kept."""
+    """Return the goal and the turns of a finished dialogue; empty without a record."""
     if record is None:
         return {}
     return {"goal": plain_goal(goal), "turns": turns_of(record.acts)}
@@ -121,14 +121,14 @@ TRAINING, TEST = 0, 1
 
 
 def rng_of_phase(phase: int, seed: int, index: int) -> Rng:
-    """Return the random generator of a dialogue of training or test: one of its own."""
+    """Return the separate random generator of a training or test dialogue."""
     return rng_from(np.random.default_rng((seed, phase, index)))
 
 
 class TaskRunner:
-    """A task for policies that look at a belief in one `view`.
+    """Plays a task with policies that observe the belief in the form named by `view`.
 
-    `goodbye` "user" keeps policies from ending dialogues where no mask allows it, and
+    With `goodbye` "user", policies cannot end dialogues in environments without masks;
     `looks_again` is for legacy DQN (see `Masks`). With `compiled`, numba compiles the simulation
     for the view "neural"; then its parts cannot be replaced.
     """
@@ -164,13 +164,13 @@ class TaskRunner:
         self.size = len(self.process.names) if view == "neural" else self.process.kernel_size
 
     def for_tests(self) -> TaskRunner:
-        """Return a runner that begins as this one is, and leaves no trace in it."""
+        """Return a runner with the same initial state, which does not change this runner."""
         other = copy(self)
         other.process = self.process.sibling()
         return other
 
     def train(self, policy: Learner, seed: int, index: int) -> Episode:
-        """Play a training dialogue, from which the policy learns."""
+        """Play a training dialogue; the policy learns from it."""
         return self._play(policy, policy, TRAINING, seed, index)
 
     def test(self, policy: ActionPolicy, seed: int, index: int) -> Episode:
@@ -193,7 +193,7 @@ class TaskRunner:
         while True:
             mask = process.mask
             action = policy.act(vector, mask, rng, training)
-            # Of legacy GP-SARSA, what is learned from is not what an action is chosen by.
+            # Legacy GP-SARSA learns from another vector than it chooses actions with.
             learns_from = process.kernel_vector(choosing=False) if two_views else vector
             vector, reward, ended, info = process.step(action)
             total += reward
@@ -212,6 +212,6 @@ class TaskRunner:
         return Episode(name, seed, index, info["success"], info["exchange"], total, talk=talk)
 
     def test_act_policy(self, policy: ActPolicy, seed: int, index: int) -> Episode:
-        """Play a test dialogue with a policy that says acts of its own."""
+        """Play a test dialogue with a policy that returns dialogue acts."""
         rng = rng_of_phase(TEST, seed, index)
         return _played(self.process.simulation, policy, rng, seed, index)

@@ -1,4 +1,4 @@
-"""Goals of users, as values and as lines of files have them.
+"""User goals and their format in files.
 
 Source: Casanueva et al. (2017), section 4.
 """
@@ -16,10 +16,10 @@ from mwzeval.pydial.domain import NAME, Ontology
 
 @dataclass(slots=True)
 class Goal:
-    """A user's goal, which may change while the user talks.
+    """A user's goal, which may change during the dialogue.
 
-    A constraint is an item: `area="north"`, `name!="x"`. `requests` maps each slot that the user
-    wants to know to its value, None until it was told.
+    A constraint is an item: `area="north"`, `name!="x"`. `requests` maps each requested slot to the
+    value that the system gave, None until then.
     """
 
     constraints: list[Item]
@@ -27,7 +27,7 @@ class Goal:
 
     @property
     def recommended(self) -> str | None:
-        """The name that the system has recommended last, None before it does."""
+        """The last name that the system has recommended, None without a recommendation."""
         return self.requests[NAME]
 
     def unfilled(self) -> list[str]:
@@ -35,7 +35,7 @@ class Goal:
         return [slot for slot, value in self.requests.items() if value is None]
 
     def wanted(self, slot: str) -> str | None:
-        """Return the value that a slot is to have, None if there is none."""
+        """Return the value of the constraint on a slot, None without a constraint."""
         for item in self.constraints:
             if item.slot == slot and not item.negated:
                 return item.value
@@ -44,11 +44,11 @@ class Goal:
 
 CONSTRAINTS, REQUESTS = "constraints", "requests"
 SHOWN = 20
-"""So many of the values that there are stand in a message."""
+"""Maximum number of allowed values in an error message."""
 
 
 def plain_goal(goal: Goal) -> dict[str, Any]:
-    """Return a goal as lines of files have it."""
+    """Return a goal in the format of files."""
     constraints = [
         [item.slot, "!=" if item.negated else "=", item.value] for item in goal.constraints
     ]
@@ -56,10 +56,10 @@ def plain_goal(goal: Goal) -> dict[str, Any]:
 
 
 def goal_from(plain: Any, ontology: Ontology) -> Goal:
-    """Return the goal that `plain_goal` made plain, as it is before a dialogue: nothing was told.
+    """Return a goal from the format of `plain_goal`, without values for its requests.
 
-    `requests` may also be a list of slots; the name is always asked for. Raises `UsageError` with
-    everything that is no goal in the domain.
+    `requests` may also be a list of slots; the name is always requested. Raises `UsageError` with
+    all problems if the goal is invalid in the domain.
     """
     if not isinstance(plain, Mapping) or plain.keys() - {CONSTRAINTS, REQUESTS}:
         raise UsageError(

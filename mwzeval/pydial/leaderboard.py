@@ -1,4 +1,4 @@
-"""The figures of the paper, and its tables with one's own results among them.
+"""The results of the paper, and its tables with additional results.
 
 Source: Casanueva et al. (2017), Tables 4, 6, 7 (after 4,000, 1,000 and 10,000 training dialogues)
 and 8 (other environments).
@@ -28,25 +28,25 @@ from mwzeval.scores.sheets import Document
 
 @dataclass(frozen=True, slots=True)
 class PublishedResults:
-    """`after` holds by training dialogues, task and policy the success rate (percent) and reward.
+    """Results of the paper: `after` maps training dialogues, task and policy to success and reward.
 
-    `cross` holds rewards by policy, the task trained in and the task tested in.
+    Success is in percent. `cross` maps policy, training task and test task to rewards.
     """
 
     after: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]]
     cross: Mapping[str, Mapping[str, Mapping[str, float]]]
 
     def figure(self, task: str, policy: str | None, dialogues: int, of: str) -> float | None:
-        """Return a figure of the paper, None where it has no such figure.
+        """Return a result of the paper, None if the paper does not report it.
 
-        `policy` is the paper's name of it, `dialogues` the number of training dialogues, `of`
-        "success" (percent) or "reward" (a dialogue).
+        `policy` is its name in the paper, `dialogues` the number of training dialogues, `of`
+        "success" (percent) or "reward" (per dialogue).
         """
         pair = self.after.get(dialogues, {}).get(task, {}).get(policy or "")
         return None if pair is None else pair[of == "reward"]
 
     def mean(self, tasks: Sequence[str], policy: str, dialogues: int, of: str) -> float | None:
-        """Return the mean of the figures of tasks (see `figure`), None unless all are there."""
+        """Return the mean result over tasks (see `figure`), None if any is missing."""
         found = [self.figure(task, policy, dialogues, of) for task in tasks]
         known = [value for value in found if value is not None]
         return sum(known) / len(known) if len(known) == len(tasks) else None
@@ -54,7 +54,7 @@ class PublishedResults:
 
 @cache
 def published_results() -> PublishedResults:
-    """Return the figures of the paper."""
+    """Return the results of the paper."""
     return read_published(embedded("leaderboards", "pydial.json"), _results)
 
 
@@ -81,9 +81,9 @@ NOTE = (
 
 
 def published_document(task: str | None, entry: ScoredSystem | None) -> Document:
-    """Return the published figures of a task, or of all that an entry has (of all without one).
+    """Return the published results of a task, or of the tasks of an entry (default: all tasks).
 
-    Raises `UsageError` for embedded domains, of which nothing is published.
+    Raises `UsageError` for embedded domains, which have no published results.
     """
     own = _own(entry) if entry else {}
     scored = {name for row in own.values() for name in row.figures if name != MEAN}
@@ -116,7 +116,7 @@ def published_document(task: str | None, entry: ScoredSystem | None) -> Document
 def _table(
     tasks: Sequence[str], dialogues: int, figure: str, own: LeaderboardRow | None
 ) -> LeaderboardTable:
-    """Return a table of the paper: a line for each task and for their mean, if they are several."""
+    """Return a table of the paper with a line per task and, for several tasks, their mean."""
     lines = {task: [task] for task in tasks} | ({MEAN: list(tasks)} if len(tasks) > 1 else {})
     results = published_results()
     rows = []
@@ -136,7 +136,7 @@ def _table(
 
 
 def _own(entry: ScoredSystem) -> dict[str, LeaderboardRow]:
-    """Return the rows of one's own by figure, each with its tasks and their mean."""
+    """Return the rows of an entry by score; each has the results per task and their mean."""
     rows = {figure: LeaderboardRow(entry.name, {}, "own") for figure in FIGURES}
     only_whole = {score.scope for score in entry.scores} == {WHOLE}
     for score in entry.scores:

@@ -1,9 +1,9 @@
-"""Metrics of training: means of its dialogues and losses, and of tests, in a CSV file.
+"""A CSV log of training metrics: means of training dialogues, losses, and means of tests.
 
-A log has a row for each number, of any number of runs. The number of training dialogues is the
-step. Names are `train/success`, `train/reward`, `train/exchanges`, `train/LOSS`, and `test/…`;
-success is in percent, as in tables. Rows that a file has are not added again, so that training that
-continues is logged once.
+A log has a row for each number and may contain several runs. The step is the number of training
+dialogues. Names are `train/success`, `train/reward`, `train/exchanges`, `train/LOSS` and `test/…`;
+success is in percent, as in tables. Existing rows are not added again, so continued training is
+logged only once.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from mwzeval.output import tell
 COLUMNS = ("run", "step", "name", "value")
 FORMER = ("csv:", "tensorboard:", "wandb:", "mlflow:")
 EVERY = 100
-"""Training dialogues whose means are logged together."""
+"""The number of training dialogues per logged mean."""
 Outcome = tuple[bool, int, float]
-"""Of a dialogue: success, exchanges, reward."""
+"""Success, number of turns and total reward of a dialogue."""
 Row = tuple[str, str, str, str]
 
 
 def means_of(phase: Literal["train", "test"], outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """Return the means of some dialogues by their names in the log."""
+    """Return the means over dialogues, by name in the log."""
     sums = (float(sum(column)) for column in zip(*outcomes, strict=True))
     success, exchanges, reward = (total / len(outcomes) for total in sums)
     numbers = {"success": 100 * success, "reward": reward, "exchanges": exchanges}
@@ -35,14 +35,14 @@ def means_of(phase: Literal["train", "test"], outcomes: Sequence[Outcome]) -> di
 
 
 def log_text(rows: Iterable[Row]) -> str:
-    """Return the content of a log file with some rows."""
+    """Return the content of a log file."""
     stream = StringIO()
     csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *rows])
     return stream.getvalue()
 
 
 def read_rows(raw: bytes, file: str | Path) -> list[Row]:
-    """Return the rows of a log file. Raises `InputError` for a file of something else."""
+    """Return the rows of a log file. Raises `InputError` for a file with other content."""
     try:
         text = raw.decode("utf-8")
         found = [tuple(row) for row in csv.reader(StringIO(text, newline=""), strict=True) if row]
@@ -56,10 +56,10 @@ def read_rows(raw: bytes, file: str | Path) -> list[Row]:
 
 
 class LogFile:
-    """A log file, which is made if it does not exist.
+    """A log file, which is created if it does not exist.
 
-    Raises `UsageError` for names that do not end in ".csv", `InputError` for a file of something
-    else, and `MwzevalError` where it cannot be written.
+    Raises `UsageError` for names that do not end in ".csv", `InputError` for a file with other
+    content, and `MwzevalError` if it cannot be written.
     """
 
     def __init__(self, file: str | Path) -> None:
@@ -73,7 +73,7 @@ class LogFile:
             with self._path.open("ab+") as stream:
                 stream.seek(0)
                 raw = stream.read()
-                whole = raw[: raw.rfind(b"\n") + 1]  # without a row of a process that was killed
+                whole = raw[: raw.rfind(b"\n") + 1]  # drops the incomplete row of a killed process
                 if raw:
                     self._written = {row[:3] for row in read_rows(whole, file)}
                     stream.truncate(len(whole))
@@ -84,7 +84,7 @@ class LogFile:
             raise MwzevalError(f"cannot write {place}: {error.strerror}") from None
 
     def check_new(self, *runs: str) -> None:
-        """Raise `InputError` if the file has rows of one of these runs, which begin anew."""
+        """Raise `InputError` if the file has rows of these runs, which are about to start."""
         known = {row[0] for row in self._written}
         for run in runs:
             if run in known:
@@ -94,9 +94,9 @@ class LogFile:
                 raise InputError([Problem("other-run", message, file=str(self._path))])
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Add the rows that the file does not have.
+        """Append the rows that the file does not contain.
 
-        After a failure, such as a full disk, a message is printed and nothing more is written.
+        After a failure, such as a full disk, a message is printed and writing ends.
         """
         new = [row for row in rows if row[:3] not in self._written]
         if self._failed or not new:
@@ -111,16 +111,16 @@ class LogFile:
 
 
 class Played(Protocol):
-    """A dialogue that was played, such as an `Episode`."""
+    """A finished dialogue, such as an `Episode`."""
 
     @property
     def success(self) -> bool:
-        """Whether it succeeded."""
+        """Whether the dialogue succeeded."""
         ...
 
     @property
     def exchanges(self) -> int:
-        """How many it had."""
+        """The number of turns."""
         ...
 
     @property
@@ -130,15 +130,15 @@ class Played(Protocol):
 
 
 class TrainingLog:
-    """Writes how training goes to a CSV file; without a `file` it is only kept, in `rows`.
+    """Logs training metrics in a CSV file; without a `file`, only in the attribute `rows`.
 
-    After every `every` dialogues the means of these are written, with the means of the losses that
-    were given; the number of dialogues is the step. `name` is what the run is called. A training
-    that continues after `dialogues` of an earlier process adds to the rows of the same run. A file
-    that fails later is left with a message on standard error.
+    After every `every` dialogues, their means and the means of the given losses are written; the
+    step is the number of dialogues. `name` is the name of the run. Training that continues after
+    `dialogues` dialogues of an earlier process appends to the rows of the same run. If writing
+    fails later, a message is printed on standard error and writing ends.
 
-    Raises `UsageError` for senseless numbers and as `LogFile` does, `InputError` where the file has
-    something else, or rows of a run of this name that does not continue.
+    Raises `UsageError` for invalid numbers, `InputError` if the file has other content, or rows of
+    this run when training does not continue, and the errors of `LogFile`.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class TrainingLog:
         self._losses: dict[str, list[float]] = {}
 
     def dialogue(self, success: bool, exchanges: int, reward: float) -> None:
-        """Count a training dialogue."""
+        """Add the result of a training dialogue."""
         self._outcomes.append((success, exchanges, reward))
         self._dialogues += 1
         if self._dialogues % self._every == 0:
@@ -171,17 +171,17 @@ class TrainingLog:
             self._outcomes, self._losses = [], {}
 
     def losses(self, **numbers: SupportsFloat) -> None:
-        """Add numbers of an update, by the names that they have in the log.
+        """Add the losses of an update, by name in the log.
 
-        They are floats or tensors of one number.
+        Values are floats or tensors with one element.
         """
         for name, number in numbers.items():
             self._losses.setdefault(name, []).append(float(number))
 
     def test(self, played: Iterable[Played]) -> None:
-        """Write the means of test dialogues, after the training dialogues until now.
+        """Write the means of test dialogues at the current number of training dialogues.
 
-        Raises `UsageError` where there are none.
+        Raises `UsageError` without dialogues.
         """
         outcomes = [(each.success, each.exchanges, each.reward) for each in played]
         if not outcomes:

@@ -1,6 +1,6 @@
 """A dialogue of a policy with a human user, on text streams.
 
-The human is shown a goal, is asked for acts, and is told in the end whether the goal was reached.
+The program shows a goal, asks for acts, and finally shows whether the goal was reached.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
 
 class PolicyAdapter:
-    """A policy at its place in a simulation; `preset` is what has learned, None for other policies.
+    """A policy in a simulation; `preset` describes a learned policy, None for other policies.
 
-    `act` is as in `ActPolicy`.
+    `act` has the same meaning as in `ActPolicy`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class PolicyAdapter:
         self.simulation, self.preset, self._act = simulation, preset, act
 
     def answer(self, belief: Belief) -> Act:
-        """Return what it says to a belief, which is that of the simulation."""
+        """Return the policy's answer to a belief, which must be the belief of the simulation."""
         return self._act(belief, self.simulation.rng)
 
 
@@ -73,13 +73,13 @@ class ActionPolicyAdapter(PolicyAdapter):
 
     @property
     def process(self) -> DecisionProcess:
-        """Where its actions are carried out."""
+        """The decision process that carries out the actions."""
         return self._runner.process
 
     def choose(self, rng: Rng) -> int:
-        """Return the number of the action that the policy takes now; it draws with `rng`.
+        """Return the index of the next action; random choices use `rng`.
 
-        Raises `InputError` where none follows from the weights in its file.
+        Raises `InputError` if the weights in the policy's file do not determine an action.
         """
         state = self.process.observed()
         with diverging(self._file):
@@ -94,11 +94,11 @@ def adapter_for(
     legacy: bool = False,
     confusion_seed: int = 0,
 ) -> PolicyAdapter:
-    """Return "handcrafted", "random", or the policy in a checkpoint file, at its place in a task.
+    """Return "handcrafted", "random" or the policy in a checkpoint file, with its simulation.
 
-    A checkpoint may come from another environment of the same domain. `legacy` has the quirks of
-    the published program; the confusion table is drawn from `confusion_seed`. Raises `UsageError`
-    for a name that is neither, `InputError` for a file that is no checkpoint for this domain.
+    A checkpoint may come from another environment of the same domain. `legacy` reproduces the
+    published program; the confusion table is drawn from `confusion_seed`. Raises `UsageError` for
+    an unknown name, `InputError` for a file that is not a checkpoint for this domain.
     """
 
     def runner_with(view: View, said: str | None, *, looks_again: bool = False) -> TaskRunner:
@@ -137,7 +137,7 @@ def adapter_for(
 
 
 def _goodbye_of(origin: Origin, file: str) -> str:
-    """Return who says goodbye, as a checkpoint has learned it."""
+    """Return who ends dialogues in environments without masks, from the settings of training."""
     said = origin.settings.get("goodbye")
     if said not in GOODBYES:
         message = f"a checkpoint that does not fit (who says goodbye: {shorten(repr(said))})"
@@ -149,12 +149,12 @@ PROMPT = "you> "
 HOW = "Type `?` for help, `bye` to end the dialogue, Ctrl-D to leave without counting it."
 LONGEST_NUMBER = 10
 IN_A_ROW = 3
-"""How many items of the menu stand in a line."""
+"""The number of menu items per line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A dialogue with a person, to its end; `trajectory` is its line in a file."""
+    """A finished dialogue with a person; `trajectory` is its line in a file."""
 
     episode: Episode
     goal: Goal
@@ -162,7 +162,7 @@ class Played:
 
 
 class _UserLeftError(Exception):
-    """The person has gone."""
+    """The person has left the dialogue."""
 
 
 def play_with_human(
@@ -177,10 +177,10 @@ def play_with_human(
 ) -> Played | None:
     """Play dialogue `index` of a seed with a person; return None if the person leaves it.
 
-    Lines are read from `said` (its end, and Ctrl-C, mean leaving), and everything is written to
-    `shown`, what was understood, too; with `beliefs` all that was heard and is believed. What is no
-    act is explained and asked for again. The goal is the one that a simulated user would have begun
-    with. The trajectory has the keys of `about`, too: of what policy it is.
+    Lines are read from `said`; its end and Ctrl-C leave the dialogue. All output goes to `shown`,
+    including the understood acts; with `beliefs`, it includes the N-best list and the belief.
+    Invalid input is explained and requested again. The goal is the initial goal of the simulated
+    user with the same number. `about` describes the policy and is added to the trajectory.
     """
     simulation = system.simulation
     task, ontology = simulation.task, simulation.domain.ontology
@@ -243,7 +243,7 @@ def _asked(
     show: Callable[[str], None],
     help_of: Callable[[str], str],
 ) -> Act:
-    """Return the act that the person says, after any number of slips."""
+    """Ask the person until the input is a valid act, and return the act."""
     while True:
         shown.write(PROMPT)
         shown.flush()
@@ -266,7 +266,7 @@ def _asked(
 
 
 def _understood(simulation: Simulation) -> str:
-    """Return what the system has most probably heard, and how probably."""
+    """Return the best hypothesis of the system with its probability."""
     act, score = max(simulation.view.hypotheses, key=lambda pair: pair[1], default=(NULL, 1.0))
     if act == NULL:
         return "   (no act was recognized)"

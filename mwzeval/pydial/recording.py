@@ -1,9 +1,9 @@
 """Recording of dialogues as data sets in Minari's format: BEHAVIOUR/TASK-v0 with HDF5 and JSON.
 
-A dialogue depends on nothing but the seed of the data set and its number. What the user and the
-channel draw comes from a generator with a seed of its own, what the policy draws from another, so
-that an environment that is reset with that seed goes through the same observations when the same
-actions are taken.
+A dialogue depends only on its number and the seed of the data set. The random choices of the user
+and the channel come from a separate generator, whose seed is recorded; another generator serves the
+policy. An environment that is reset with the recorded seed therefore reproduces the observations
+if it receives the same actions.
 
 Source: Minari 0.5, "Dataset Standards". Data sets are written with Minari (extra `offline`).
 """
@@ -41,18 +41,18 @@ from mwzeval.version import __version__
 MIXED = "mixed"
 BEHAVIOURS = (RANDOM, HANDCRAFTED, MIXED)
 USERS, POLICY = 2, 3
-"""Generators are numbered apart from those of training and tests (0 and 1)."""
+"""The phases of the random generators; training and tests have phases 0 and 1."""
 
 
 class HandcraftedActions(HandcraftedPolicy):
-    """The handcrafted policy with summary actions: for each of its acts the action that says it.
+    """The handcrafted policy with the summary action that corresponds to each of its acts.
 
-    Where that is masked, or there is none, it takes any allowed action.
+    If this action is masked or does not exist, the policy chooses a random allowed action.
     """
 
     def choose(self, belief: Belief, mask: Mask, rng: Rng) -> int:
-        """Return the number of an action that `mask`, shape (actions,), allows."""
-        action = self.action(belief, Rng(0))  # what is drawn for the act is of no interest
+        """Return the index of an action that `mask`, shape (actions,), allows."""
+        action = self.action(belief, Rng(0))  # random choices within the act have no effect
         if action >= 0 and mask[action]:
             return action
         return int(rng.choose(np.flatnonzero(mask).tolist()))
@@ -63,10 +63,10 @@ Choose = Callable[[Rng], int]
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """A policy, or several in turns, at its place in a task.
+    """A policy, or several alternating policies, in a task.
 
-    `policies` are names with what chooses an action in the `process`; dialogue i is of policy
-    i modulo their number. `model` is a digest of the checkpoint where there is one.
+    `policies` are pairs of a name and a function that chooses an action in the `process`. Dialogue
+    i uses policy i modulo their number. `model` is a digest of the checkpoint file, if any.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Behaviour:
 
     @property
     def dataset(self) -> str:
-        """The name of its data set in a task."""
+        """The name of the data set."""
         return f"{self.name}/{dataset_name(self.process.simulation.task.name)}"
 
 
@@ -85,9 +85,9 @@ def behaviour_named(
 ) -> Behaviour:
     """Return "random", "handcrafted", "mixed" or the policy in a checkpoint file, in a task.
 
-    "mixed" is handcrafted in dialogues of even number, and random in the others. Raises
-    `UsageError` for a name that is none of them, `InputError` for a file that is no checkpoint for
-    this domain.
+    "mixed" is handcrafted in dialogues with an even number, and random in the others. Raises
+    `UsageError` for an unknown name, `InputError` for a file that is not a checkpoint for this
+    domain.
     """
     name = str(policy)
     place = adapter_for(
@@ -111,10 +111,10 @@ def behaviour_named(
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A dialogue of n exchanges as arrays: what a Gymnasium environment tells, in its terms.
+    """A dialogue of n turns as arrays, in the terms of a Gymnasium environment.
 
-    `seed` is what an environment is reset with. `observations` has shape (n + 1, size), the last
-    all zeros; `actions` and `rewards` have shape (n,). Each array of `infos` has n + 1 rows.
+    `seed` resets the environment. `observations` has shape (n + 1, size), and its last row is all
+    zeros; `actions` and `rewards` have shape (n,). Each array of `infos` has n + 1 rows.
     """
 
     seed: int
@@ -126,7 +126,7 @@ class Recording:
 
 
 def recordings(behaviour: Behaviour, seed: int, dialogues: int) -> Iterator[Recording]:
-    """Yield the dialogues of a data set, numbered from 0 on."""
+    """Yield the dialogues of a data set, numbered from 0."""
     process = behaviour.process
     for index in range(dialogues):
         policy, choose = behaviour.policies[index % len(behaviour.policies)]
@@ -154,7 +154,7 @@ def recordings(behaviour: Behaviour, seed: int, dialogues: int) -> Iterator[Reco
 
 
 def user_seed(seed: int, index: int) -> int:
-    """Return the seed of all that is drawn in a dialogue, but by the policy: below 2**63."""
+    """Return the seed of the user and the channel in a dialogue; it is below 2**63."""
     words = np.random.SeedSequence((seed, USERS, index)).generate_state(1, np.uint64)
     return int(words[0] >> np.uint64(1))
 
@@ -163,28 +163,28 @@ EXTRA = "offline"
 DATA = "data"
 ARRAYS = "main_data.hdf5"
 READABLE_FROM = "0.5.0"
-"""Minari refuses data sets of later versions than itself; the format is the same since this one."""
+"""Minari rejects data sets of newer versions; the format has not changed since this version."""
 OWN_KEY = "mwzeval"
-"""What metadata say under this key: task, policy, seed, goodbye, model."""
+"""The metadata key for task, policy, seed, goodbye and model."""
 AT_A_TIME = 200
 AROUND = 2**15
-"""Bytes of what HDF5 writes around the arrays of a dialogue, at most."""
+"""Maximum number of bytes that HDF5 adds to the arrays of a dialogue."""
 VERSION = 0
-"""Grows when the same call would record other dialogues."""
+"""Increases when the same call would record other dialogues."""
 NOT_IN_IDS = re.compile(r"[^\w-]")
 
 
 def dataset_name(task: str) -> str:
-    """Return what the data set of a task is called in the folder of a behavior: `CR-3-v0`."""
+    """Return the name of a task's data set within the folder of a behavior: `CR-3-v0`."""
     return f"{NOT_IN_IDS.sub('-', task)}-v{VERSION}"
 
 
 def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues: int) -> Path:
-    """Record dialogues, and return the folder below `output` that they are in.
+    """Record dialogues, and return their folder below `output`.
 
-    With `MINARI_DATASETS_PATH=OUTPUT` it is what `minari.load_dataset("BEHAVIOUR/TASK-v0")` loads.
-    It is there as a whole or not at all. Raises `UsageError` where it is there already,
-    `DependencyError` without Minari, `MwzevalError` where it cannot be written.
+    With `MINARI_DATASETS_PATH=OUTPUT`, `minari.load_dataset("BEHAVIOUR/TASK-v0")` loads them. The
+    data set is written completely or not at all. Raises `UsageError` if it exists,
+    `DependencyError` without Minari, `MwzevalError` if it cannot be written.
     """
     if dialogues < 1:
         raise UsageError(f"the number of dialogues must be 1 or more, not {dialogues}")
@@ -210,7 +210,7 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
         waiting = recordings(behaviour, seed, dialogues)
         first = 0
         while some := tuple(islice(waiting, AT_A_TIME)):
-            # HDF5 crashes where a disk is full.
+            # HDF5 crashes if the disk is full.
             _reserve(made / DATA / ARRAYS, sum(map(_size, some)))
             storage.update_episodes(map(_buffer, some))
             numbers = range(first, first + len(some))
@@ -222,7 +222,7 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
 def _reserve(file: Path, size: int) -> None:
     """Raise `OSError` if the disk has no space for `file` to grow by `size` bytes.
 
-    That is for libraries which do not recover from a full disk.
+    This check is for libraries that do not recover from a full disk.
     """
     if not hasattr(os, "posix_fallocate"):
         return
@@ -236,7 +236,7 @@ def _reserve(file: Path, size: int) -> None:
 
 
 def check_new(output: str | Path, behaviours: Iterable[Behaviour]) -> None:
-    """Raise `UsageError` that names all data sets of these behaviors that are there already."""
+    """Raise `UsageError` with the names of all existing data sets of these behaviors."""
     folders = [Path(output, behaviour.dataset) for behaviour in behaviours]
     there = [str(folder) for folder in folders if folder.exists()]
     if there:
@@ -247,19 +247,19 @@ def check_new(output: str | Path, behaviours: Iterable[Behaviour]) -> None:
 
 
 def _size(recording: Recording) -> int:
-    """Return the most bytes that a dialogue takes in a file."""
+    """Return the maximum number of bytes of a dialogue in a file."""
     arrays: list[NDArray[Any]] = [recording.observations, recording.actions, recording.rewards]
     return AROUND + 2 * sum(array.nbytes for array in [*arrays, *recording.infos.values()])
 
 
 def _specification(task: Task, behaviour: Behaviour, seed: int) -> Any:
-    """Return with what Gymnasium makes the environment; None in a domain of one's own."""
+    """Return the Gymnasium specification of the environment; None in a custom domain."""
     gymnasium = required("gymnasium", EXTRA, "data sets need Gymnasium")
     register_with_gymnasium()
     ids = [name for name, known in environment_ids().items() if known == (task.name, False)]
     if not ids:
         return None
-    registered = gymnasium.spec(ids[0])  # Gymnasium's own record, from which others make theirs
+    registered = gymnasium.spec(ids[0])  # Gymnasium's registered instance, which others copy
     arguments = {"confusion_seed": seed, "goodbye": behaviour.process.goodbye}
     return replace(registered, kwargs=registered.kwargs | arguments)
 

@@ -1,7 +1,7 @@
 """The tests of a run, and statistics over its seeds.
 
-A policy that learns differs from seed to seed by tens of points. Below `FEWEST_SEEDS` nothing is
-said beyond the mean: with three seeds the t interval reaches 2.5 standard deviations either way.
+The scores of a learned policy differ by tens of points between seeds. Below `FEWEST_SEEDS` seeds,
+only means are reported: with three, the t interval is ±2.5 standard deviations wide.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ FIGURES: tuple[Figure, ...] = ("success", "reward")
 NO_LIMITS = (-math.inf, math.inf)
 LIMITS: Mapping[Figure, tuple[float, float]] = {"success": (0.0, 100.0), "reward": NO_LIMITS}
 FEWEST_SEEDS = FEWEST_RUNS
-"""With fewer there are neither intervals nor tests."""
+"""With fewer seeds, there are neither intervals nor tests."""
 PUBLISHED_SEEDS, PUBLISHED_TESTS = 10, 500
-"""Of each figure of the paper."""
+"""The numbers of seeds and test dialogues behind each result of the paper."""
 ROUNDED = 0.05
-"""The paper's figures are rounded to one decimal place."""
+"""The maximum rounding error of the paper's results, which have one decimal place."""
 
 Groups = Sequence[tuple[str, Sequence[str]]]
-"""Rows of a table with their tasks, see `groups_of`."""
+"""Rows of a table with their tasks (see `groups_of`)."""
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyTests:
-    """The tests of a policy in a task after training, one a seed: percent, and mean reward."""
+    """The test results of a policy in a task by seed: success rate (percent) and mean reward."""
 
     task: str
     policy: str
@@ -60,16 +60,16 @@ class PolicyTests:
     reward: Mapping[int, float]
 
     def of(self, figure: Figure) -> Mapping[int, float]:
-        """Return the figure of each seed."""
+        """Return the result of each seed."""
         return self.success if figure == "success" else self.reward
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything that was tested, by task, policy and number of training dialogues.
+    """All test results, by task, policy and number of training dialogues.
 
-    `settings` are those of the run in `folder`; `times` holds by task and policy what each seed
-    took, as far as it is noted.
+    `settings` are the settings of the run in `folder`; `times` has the available CPU seconds of
+    each seed, by task and policy.
     """
 
     tests: Mapping[tuple[str, str, int], PolicyTests]
@@ -90,12 +90,12 @@ class Results:
 
     @property
     def dialogues(self) -> tuple[int, ...]:
-        """After how many training dialogues there are tests (0 is left out)."""
+        """The numbers of training dialogues before tests, without 0."""
         return tuple(sorted({key[2] for key in self.tests} - {0}))
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """All seeds that there is a test of."""
+        """All seeds with a test."""
         return tuple(sorted({seed for test in self.tests.values() for seed in test.success}))
 
     def groups(self) -> Groups:
@@ -105,14 +105,14 @@ class Results:
     def values(
         self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
     ) -> dict[int, float]:
-        """Return the mean over tasks of each seed that has them all (see `scores`)."""
+        """Return the mean over tasks for each seed with results in all tasks (see `scores`)."""
         scores = self.scores(tasks, policy, dialogues, figure)
         return {seed: float(np.mean(row)) for seed, row in scores.items()}
 
     def scores(
         self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
     ) -> dict[int, list[float]]:
-        """Return the figures in tasks of each seed that has them all; nothing if a task lacks.
+        """Return results by task for each seed that has all tasks; {} if a task is missing.
 
         `dialogues` is the number of training dialogues, `figure` "success" (percent) or "reward".
         """
@@ -126,7 +126,7 @@ class Results:
 
 
 def groups_of(tasks: Sequence[str]) -> Groups:
-    """Return tasks, and those of each domain and all as means, by name and with their tasks."""
+    """Return the groups by name: single tasks, the tasks of each domain, and all tasks."""
     domain_of = {name: task_named(name).domain for name in tasks}
     groups: list[tuple[str, tuple[str, ...]]] = [(task, (task,)) for task in tasks]
     domains = dict.fromkeys(domain_of.values())
@@ -145,9 +145,9 @@ def read_results(
     *,
     seeds: int | Container[int] | None = None,
 ) -> Results:
-    """Return the tests of a run, or those of its first `seeds` or of some of them.
+    """Return the tests of a run; `seeds` limits them to the first seeds or to certain seeds.
 
-    Raises `UsageError` where there are none, `InputError` with every error in them; warnings go to
+    Raises `UsageError` without tests, `InputError` with all errors in them; warnings are added to
     `findings`.
     """
     findings = Findings() if findings is None else findings
@@ -184,7 +184,7 @@ def read_results(
 def tests_of_seeds(
     key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]
 ) -> PolicyTests:
-    """Return the figures of tests, seed → dialogues; `key` is task, policy, training dialogues."""
+    """Return test results from episodes by seed; `key` is task, policy, training dialogues."""
     success, reward = (
         {seed: mean_of(figure, episodes) for seed, episodes in of_seed.items()}
         for figure in FIGURES
@@ -197,7 +197,7 @@ def interval_over_seeds(
     confidence: float = CONFIDENCE,
     limits: tuple[float, float] = NO_LIMITS,
 ) -> Interval | None:
-    """Return the t interval of the mean over seeds, cut off at limits; None for too few seeds."""
+    """Return the t interval of the mean over seeds, clipped to limits; None for too few seeds."""
     if len(values) < FEWEST_SEEDS:
         return None
     from scipy.stats import t
@@ -211,9 +211,9 @@ def interval_over_seeds(
 
 
 def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:
-    """Return the two-sided p value of a paired t test over seeds; None for too few in common.
+    """Return the two-sided p value of a paired t test over seeds; None for too few shared seeds.
 
-    Seeds are pairs, because both had the same confusions and the same users in their tests.
+    Runs are paired by seed, because the seed determines the confusion table and the test users.
     """
     seeds = sorted(set(mine) & set(theirs))
     if len(seeds) < FEWEST_SEEDS:
@@ -233,11 +233,11 @@ def p_value_to_published(
 ) -> float | None:
     """Return the two-sided p value of the difference to a mean over the paper's seeds.
 
-    The spread of the paper's seeds is not published. It is taken to be that of one's own, so that
-    the error of the difference is s √(1/n + 1/10), with n - 1 degrees of freedom: Welch's test with
-    the one spread that is known. `least_deviation` is that of a seed's figure from test dialogues
-    alone, below which the spread of the paper's seeds cannot be. None for too few seeds. What the
-    paper's rounding explains is no difference.
+    The paper does not report the variance between seeds, so the variance of `values` is used for
+    both sides. The standard error is s √(1/n + 1/10), with n - 1 degrees of freedom (Welch's test
+    with one known variance). `least_deviation` is a lower bound for the paper's deviation, from the
+    number of test dialogues. Differences within the rounding of the paper count as 0. Returns None
+    for too few seeds.
     """
     if len(values) < FEWEST_SEEDS:
         return None
@@ -256,21 +256,21 @@ def p_value_to_published(
 def least_deviation(success_rates: Sequence[float]) -> float:
     """Return the standard deviation, in percent, of a seed's mean success rate over tasks.
 
-    `success_rates` (percent) are those of the paper in the tasks: the binomial deviation of its
-    test dialogues.
+    It is the binomial deviation from the number of test dialogues; `success_rates` (percent) are
+    the paper's results in the tasks.
     """
     variances = [rate * (100 - rate) / PUBLISHED_TESTS for rate in success_rates]
     return math.sqrt(sum(variances)) / len(variances)
 
 
 def corrected(p_values: Mapping[Key, float | None]) -> dict[Key, float]:
-    """Return p values after Holm's correction over all that are there."""
+    """Return all p values that are not None after Holm's correction."""
     known = {key: p for key, p in p_values.items() if p is not None}
     return dict(zip(known, holm(list(known.values())), strict=True))
 
 
 def all_seeds(seeds: Iterable[int]) -> str:
-    """Return seeds in words: "0-9", "3, 7, 101-110"."""
+    """Return seeds as a short text: "0-9", "3, 7, 101-110"."""
     ranges: list[list[int]] = []
     for seed in sorted(set(seeds)):
         if ranges and seed == ranges[-1][1] + 1:

@@ -1,7 +1,7 @@
-"""Policies of a run, tested under other conditions than they were trained in.
+"""Tests of trained policies under other conditions than in their training.
 
 Conditions are environments of the domain, error rates, simulated users, and users behind an
-endpoint or in a program. Tests are files below the folder of the run, and not repeated.
+endpoint or in custom code. Test files are saved in the run folder; existing ones are reused.
 
 Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 """
@@ -51,19 +51,19 @@ from mwzeval.scores.findings import Findings
 
 ENVIRONMENTS = (1, 3, 6)
 SIMULATED, LIVE = "cross", "users"
-"""Folders of the tests below that of the run."""
+"""Subfolders of the run folder for these tests."""
 AGENDA = "agenda"
 MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.safetensors")
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 Users = Mapping[str, UserModel]
 """Users whose parameters come from files, by name."""
 Hold = Callable[[RunSetting, str, int], RunSummary]
-"""Holds the dialogues of a setting with a seed, and writes them to a file."""
+"""Runs the dialogues of a setting with a seed and writes them to a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveUsers:
-    """How users behind an endpoint or in a program are met: what holds dialogues, and the model."""
+    """Settings for live users: the function that runs dialogues, and the options of the model."""
 
     hold: Hold
     model: ModelOptions
@@ -73,8 +73,8 @@ class LiveUsers:
 class Retest:
     """The tests of a policy, trained in one task, under one condition.
 
-    `tested` is the name of a task, which has error rates and simulated users in it; `user` is a
-    user behind an endpoint or in a program, or None. `tests` has the figures of each seed.
+    `tested` is the name of the test task, including error rate and simulated users; `user` is a
+    user behind an endpoint or in custom code, or None. `tests` has the results of each seed.
     """
 
     policy: str
@@ -97,11 +97,11 @@ def retest(
 ) -> tuple[Retest, ...]:
     """Test the policies of a run, after their last checkpoint, under other conditions.
 
-    `jobs` are those of the run; jobs that have learned nothing yet are left out. They are tested in
+    `jobs` are the jobs of the run; jobs without a checkpoint are skipped. Policies are tested in
     the tasks `tested_in` of their domain, with each rate of `errors` (from 0 to 1) and each of
     `users`: names of `USERS` or `own`, and with `live` agenda, openai:MODEL, package.module:Name or
-    file.py:Name. By default these are the task, the errors and the users of training; without any
-    condition, policies that learned in environment 1, 3 or 6 are tested in the others of these.
+    file.py:Name. The defaults are the task, error rate and users of training. Without any
+    condition, policies trained in environment 1, 3 or 6 are tested in the other two of these.
 
     Raises `UsageError` for unknown conditions, or if there is nothing to test; `InputError` for
     damaged files, after all other tests; `DataError` for the files of a domain; `MwzevalError` if a
@@ -149,7 +149,7 @@ def _conditions(
     own: Users,
     live: LiveUsers | None,
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield the names of tasks, each with the live user or None."""
+    """Yield pairs of a task name and a live user; the user may be None."""
     trained = task_named(job.task)
     tasks = [trained] if tested_in is None else [task_named(name) for name in tested_in]
     for task in tasks:
@@ -180,8 +180,8 @@ def played_in(
 ) -> tuple[Episode, ...]:
     """Return the test dialogues of a job's policy, after its last checkpoint, in a task.
 
-    They are the first `tests` dialogues of the tests of that task. A test of the run is read; other
-    tests are played unless their file exists. Raises what `retest` raises.
+    They are the first `tests` dialogues of the tests of that task. Tests of the run and existing
+    files are read; other tests are played. Raises the errors of `retest`.
     """
     at = job.tested_at[-1]
     place = job.test_file(output, at)
@@ -245,7 +245,7 @@ def _live_tests(
 def plan_of_run(output: str | Path) -> dict[str, Any]:
     """Return the policies of a run as arguments of `run.planned`.
 
-    These are the policies that have learned, and those that do not learn and were tested. Raises
+    These are trained policies, and policies without training that were tested. Raises
     `UsageError` if there are none, and `InputError` for damaged settings.
     """
     folder = Path(output)

@@ -1,8 +1,8 @@
-"""Tables of runs next to the paper's: policies of one run, each policy in several runs, retests.
+"""Tables of runs with the paper's results: policies of one run, policies in several runs, retests.
 
-Tests are corrected by Holm's method over a whole table, which is one figure after one number of
-training dialogues: those against the paper by themselves, and those against the best learned policy
-of each row by themselves.
+P values are corrected by Holm's method over a whole table, which has one score after one number of
+training dialogues. Comparisons with the paper and comparisons with the best learned policy of each
+row are corrected separately.
 
 Source: Casanueva et al. (2017): Table 6 is after 1,000 training dialogues, 4 after 4,000, 7 after
 10,000; Table 8 has other environments.
@@ -47,7 +47,7 @@ MEAN, IQM = "mean", "iqm"
 MISSING = "–"
 TRAINED = "*"
 REWARD_OF_A_PERCENT = 0.2
-"""What a success rate that is higher by 1 % adds to the mean reward, at least."""
+"""The minimum increase of the mean reward when the success rate increases by 1 %."""
 NOTE_ON_SEEDS = (
     "±: half the width of the 95 % interval over seeds (Student's t; in rows of IQM, the "
     "interquartile mean over tasks and seeds, the larger half of the stratified bootstrap "
@@ -82,13 +82,13 @@ NOTE_ON_TRAINED = f"{TRAINED} in the task of training, with its errors and users
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A figure of a policy in a row of a table.
+    """The score of a policy in a row of a table.
 
-    `row` is a task, or the name of several, `of` "mean" (over seeds and tasks) or "iqm". `low` and
-    `high` are the ends of its interval, None for too few seeds, `published` is the paper's figure.
-    P values are two-sided and corrected over the table, None where there was no test:
-    `p_published` of the difference to the paper, `p_best` of that to the best learned policy of the
-    row, which `best` is.
+    `row` is a task, or the name of several tasks; `of` is "mean" (over seeds and tasks) or "iqm".
+    `low` and `high` are the ends of the interval, None for too few seeds; `published` is the
+    paper's result. P values are two-sided and corrected over the table, None without a test:
+    `p_published` for the difference to the paper, `p_best` for the difference to the best learned
+    policy of the row, which has `best` True.
     """
 
     row: str
@@ -108,7 +108,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """How likely `policy` is better than `than`, on average over all tasks; see `Record`."""
+    """The probability that `policy` is better than `than`, averaged over tasks; see `Record`."""
 
     policy: str
     than: str
@@ -127,7 +127,7 @@ def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
 def records_of(
     results: Results, dialogues: int, figure: Figure, groups: Groups | None = None
 ) -> tuple[Record, ...]:
-    """Return the figures of a table, by row and policy; rows are `groups`, or those of the run."""
+    """Return the records of a table, by row and policy; `groups` are the rows (default: all)."""
     records: list[Record] = []
     quartiles: list[Record] = []
     to_published: dict[tuple[str, str], float | None] = {}
@@ -177,13 +177,13 @@ def records_of(
 
 
 def _published(tasks: Sequence[str], policy: str, dialogues: int, figure: str) -> float | None:
-    """Return the mean of the paper's figures, None unless it has them all."""
+    """Return the mean of the paper's results, None if any is missing."""
     label = PRESETS[policy].published
     return None if label is None else published_results().mean(tasks, label, dialogues, figure)
 
 
 def improvements_of(results: Results, dialogues: int, figure: Figure) -> tuple[Improvement, ...]:
-    """Return those of all pairs of policies that have all tasks of the last mean, both ways."""
+    """Return the improvements, in both directions, of all pairs of policies with all tasks."""
     _, tasks = results.groups()[-1]
     tables = {
         policy: np.array(list(scores.values()))
@@ -203,10 +203,10 @@ def improvements_of(results: Results, dialogues: int, figure: Figure) -> tuple[I
 
 
 def table_document(results: Results, dialogues: Sequence[int] | None = None) -> Document:
-    """Return tables of a run, one for success and one for reward after each number of dialogues.
+    """Return the tables of a run: success and reward after each number of training dialogues.
 
-    Behind them are, for several tasks, how likely one policy is better than another, and what
-    training took. Raises `UsageError` for a number of dialogues after which nothing was tested.
+    For several tasks, tables with probabilities of improvement follow; the last table has CPU
+    seconds. Raises `UsageError` for a number of dialogues without tests.
     """
     sheets: list[Sheet] = []
     records: list[Record] = []
@@ -229,7 +229,7 @@ def table_document(results: Results, dialogues: Sequence[int] | None = None) -> 
 
 
 def _chosen_dialogues(runs: Sequence[Results], dialogues: Sequence[int] | None) -> tuple[int, ...]:
-    """Return after how many training dialogues tables are, by default all that a run has."""
+    """Return the numbers of training dialogues of the tables; the default is all numbers."""
     known = sorted({at for results in runs for at in results.dialogues}) or [0]
     for number in dialogues or ():
         if number not in known:
@@ -240,7 +240,7 @@ def _chosen_dialogues(runs: Sequence[Results], dialogues: Sequence[int] | None) 
 
 
 def notes_of(records: Sequence[Record], *, ranked: bool = True) -> Iterator[str]:
-    """Yield what is to be known to read the tables; nothing about what they do not have."""
+    """Yield the notes that explain the marks in the tables."""
     learn_all = all(PRESETS[record.policy].learns for record in records)
     if any(record.low is not None for record in records):
         yield NOTE_ON_SEEDS
@@ -257,7 +257,7 @@ def notes_of(records: Sequence[Record], *, ranked: bool = True) -> Iterator[str]
 
 
 def _note_on_goodbyes(results: Results) -> Iterator[str]:
-    """Yield who says goodbye in a run, where that differs."""
+    """Yield a note about who ends dialogues, if this setting affects the run."""
     learned = any(PRESETS[name].learns for name in results.policies)
     goodbye = results.settings.goodbye
     if goodbye and learned and any("bye" not in task_named(name).masks for name in results.tasks):
@@ -268,7 +268,7 @@ def _run_sheet(
     results: Results, records: Sequence[Record], dialogues: int, figure: Figure
 ) -> Sheet:
     by_place = {(r.row, r.of, r.policy): r for r in records}
-    # The number of seeds is in the title, or that of most figures of a column in its heading.
+    # Seed counts are in the title if all are equal; otherwise, headings have the column's maximum.
     numbers = {r.policy: max(o.seeds for o in records if o.policy == r.policy) for r in records}
     everywhere = {record.seeds for record in records}
     with_paper = {record.policy for record in records if record.published is not None}
@@ -300,7 +300,7 @@ def _title_of(dialogues: int, figure: Figure, with_paper: bool) -> str:
 
 
 def _rows_of(groups: Groups) -> Iterator[tuple[str, str, str]]:
-    """Yield the rows of a table: what they are called, and `row` and `of` of their records."""
+    """Yield the label of each table row, with the `row` and `of` of its records."""
     for name, _ in groups:
         yield name, name, MEAN
     for name, tasks in groups:
@@ -309,9 +309,9 @@ def _rows_of(groups: Groups) -> Iterator[tuple[str, str, str]]:
 
 
 def figure_cell(record: Record | None, *, with_seeds: bool = False, ranked: bool = True) -> Cell:
-    """Return a figure with its marks, and perhaps its number of seeds.
+    """Return a cell with a score, its marks and optionally its number of seeds.
 
-    If it is not `ranked`, it does not show whether the policy is the best.
+    If `ranked` is False, the cell does not show whether the policy is the best.
     """
     if record is None:
         return Cell(MISSING)
@@ -323,7 +323,7 @@ def figure_cell(record: Record | None, *, with_seeds: bool = False, ranked: bool
 
 
 def _mean_text(value: float, low: float | None, high: float | None) -> str:
-    """Return a mean with the reach of its interval; of one that was cut off, the longer side."""
+    """Return a mean ± half its interval; for a clipped interval, ± its longer side."""
     reach = "" if low is None or high is None else f" ±{max(high - value, value - low):.1f}"
     return f"{value:.1f}{reach}"
 
@@ -335,7 +335,7 @@ def _beside_paper(value: float, published: float | None, p_value: float | None) 
 
 
 def published_text(record: Record | None) -> str:
-    """Return the paper's figure."""
+    """Return the paper's result as text."""
     return MISSING if record is None or record.published is None else f"{record.published:.1f}"
 
 
@@ -366,7 +366,7 @@ def _improvements_sheet(
 
 
 def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
-    """Yield a table of the CPU seconds that training took, where they are known."""
+    """Yield a table of the CPU seconds of training, if they are available."""
     seconds: dict[tuple[str, int], list[float]] = {}
     for (_, policy), of_seed in results.times.items():
         for times in of_seed.values():
@@ -379,7 +379,7 @@ def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
     def cell(policy: str, at: int) -> str:
         if (policy, at) not in seconds:
             return MISSING
-        # The smallest number of a column has two digits or more, if it can.
+        # The smallest number of a column should have at least two digits.
         least = min(float(np.mean(seconds[key])) for key in seconds if key[1] == at)
         digits = 2 if least < 1 else 1 if least < 10 else 0
         took = seconds[policy, at]
@@ -395,12 +395,12 @@ def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
 
 
 def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None) -> Document:
-    """Return tables of several runs: their means of all tasks, and every policy's tasks.
+    """Return tables of several runs: their means over all tasks, and the tasks of every policy.
 
-    Columns are runs, headed by what these differ in. Environments that differ are other tasks, so
-    that nothing is ranked across the runs: marks are those of each run's own tables. A mean over
-    tasks that a run lacks is left out. Raises `UsageError` for a number of dialogues after which
-    nothing was tested.
+    Each column is a run; its heading has the settings that differ. Runs with different environments
+    have different tasks, so runs are not ranked against each other: marks are those of each run's
+    own tables. Means over tasks that a run lacks are omitted. Raises `UsageError` for a number of
+    dialogues without tests.
     """
     labels = labels_of(runs)
     groups = groups_of(in_order(task for results in runs for task in results.tasks))
@@ -428,7 +428,7 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
 
 
 def labels_of(runs: Sequence[Results]) -> tuple[str, ...]:
-    """Return what the runs are called: their settings that differ, then seeds, then folders."""
+    """Return labels for the runs: settings that differ, otherwise seeds, otherwise folders."""
     settings = [
         (
             "legacy" if results.settings.legacy else "clean",
@@ -454,7 +454,7 @@ def labels_of(runs: Sequence[Results]) -> tuple[str, ...]:
 def _sheets_of_runs(
     groups: Groups, labels: Sequence[str], tables: Sequence[Sequence[Record]], title: str
 ) -> Iterator[Sheet]:
-    """Yield a table of the mean of all tasks by policy, and one of all tasks for each policy."""
+    """Yield a table of means over all tasks by policy, and a table of tasks for each policy."""
     by_place = [{(r.row, r.of, r.policy): r for r in table} for table in tables]
     there = {record.policy for table in tables for record in table}
     policies = [name for name in PRESETS if name in there]
@@ -478,10 +478,10 @@ def _sheets_of_runs(
 
 
 def retest_document(retests: Sequence[Retest]) -> Document:
-    """Return tables of success and reward, of each domain and kind of users.
+    """Return tables of success and reward, by domain and kind of users.
 
-    A row is a policy and the task that it was trained in, a column a task or an error rate. Rewards
-    are shown with those of the paper's Table 8.
+    Rows are policies with their training task; columns are test tasks or error rates. Tables of
+    rewards include the results of the paper's Table 8.
     """
     records = [record for figure in FIGURES for record in _retest_records(retests, figure)]
     p_values = corrected({index: record["p_published"] for index, record in enumerate(records)})

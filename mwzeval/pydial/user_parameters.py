@@ -1,6 +1,6 @@
 """The behavior of simulated users: 26 probabilities, drawn for every dialogue from ranges.
 
-The ranges are those of the benchmark or of a JSON file.
+The ranges come from the benchmark or from a JSON file.
 
 Source: Casanueva et al. (2017), section 4, and the benchmark's configuration files.
 """
@@ -50,28 +50,28 @@ STANDARD: Mapping[str, Range] = {
     "repeat": (0.0, 0.0),
     "null_response": (0.0, 0.0),
 }
-"""The range of each probability that a user does the following, in the order of their codes:
+"""The ranges of the probabilities that a user does the following, in the order of their codes:
 
-* `inform_combination`, `affirm_combination`: add the next thing to say to what is being said;
-* `comb_affirm_with_agenda_item`: take "anything else?" as a chance to go on, with "yes";
-* `greeting`: greet back;
-* `constraint_relax`: give a constraint up instead of changing its value;
-* `tell_about_change`: say which constraint changed;
-* `bye_or_start_over`: leave when nothing can be changed;
-* `deal_with_pending`: say what is still to be said before asking;
-* `add_venue_name_to_request`, `add_slot_to_request`: ask with the name, for one slot more;
-* `inform_to_confirm`: turn what is to be said into questions;
-* `overrule_correction`: not correct at once;
-* `thank_ack_1`, `thank_ack_2`: thank, acknowledge instead of asking on;
+* `inform_combination`, `affirm_combination`: combine the next agenda item with the current act;
+* `comb_affirm_with_agenda_item`: answer "anything else?" with "yes" and the next agenda item;
+* `greeting`: return a greeting;
+* `constraint_relax`: drop a constraint instead of changing its value;
+* `tell_about_change`: inform the system about a changed constraint;
+* `bye_or_start_over`: end the dialogue when no constraint can be changed;
+* `deal_with_pending`: inform about pending constraints before requesting slots;
+* `add_venue_name_to_request`, `add_slot_to_request`: add the name or another slot to a request;
+* `inform_to_confirm`: replace pending inform acts with confirm acts;
+* `overrule_correction`: postpone a correction;
+* `thank_ack_1`, `thank_ack_2`: thank or acknowledge instead of requesting more;
 * `no_slot_with_dontcare`: say "I don't care" without the slot;
-* `confirm_random_constraint`: check one of the own constraints;
-* `request_alternatives_1`, `request_alternatives_2`: after the first offer, ask for another
-  one, change the goal;
-* `new_request_response_1`, `new_request_response_2`: asked for something without preference,
-  say something else, "I don't care" without meaning it;
-* `correcting_act_1`, `correcting_act_2`: correct by negate, by deny (else by inform);
-* `no_after_reqmore`, `yes_after_reqmore`: answer "anything else?" with "no", with "yes";
-* `repeat`, `null_response`: ask to repeat, say nothing (never, in the benchmark).
+* `confirm_random_constraint`: ask the system to confirm a constraint;
+* `request_alternatives_1`, `request_alternatives_2`: after the first offer, request an
+  alternative, or change the goal;
+* `new_request_response_1`, `new_request_response_2`: if the system requests a slot without a
+  constraint, inform about another slot, or say "I don't care" untruthfully;
+* `correcting_act_1`, `correcting_act_2`: correct with negate, or with deny (otherwise: inform);
+* `no_after_reqmore`, `yes_after_reqmore`: answer "anything else?" with "no" or "yes";
+* `repeat`, `null_response`: ask for repetition, or say nothing (never in the benchmark).
 """
 UNFRIENDLY: Mapping[str, Range] = {
     **STANDARD,
@@ -113,20 +113,20 @@ USER_MODELS: Mapping[str, Mapping[str, Range]] = {
     "talkative": TALKATIVE,
     "fickle": FICKLE,
 }
-"""The users of the benchmark, and others whose ranges lie outside of those of both."""
+"""The users of the benchmark, and users with ranges outside of the benchmark's ranges."""
 PATIENCE = (4, 5, 6)
-"""How many fruitless turns a user takes, each number as likely as the others."""
+"""The possible numbers of fruitless turns before a user leaves, with equal probabilities."""
 LEGACY_PATIENCE = (4, 5)
-"""The original leaves the upper end of its range out."""
+"""The published program omits the upper end of the range."""
 OTHER_PATIENCE: Mapping[str, tuple[int, ...]] = {"impatient": (2, 3)}
-"""That of users who have one of their own."""
+"""Patience of users that differ from the benchmark."""
 
 
 class UserModel:
-    """Ranges of the parameters, prepared for drawing.
+    """The ranges of the parameters, prepared for drawing.
 
-    `patience` has the numbers of fruitless turns that the users take, each as likely as the others;
-    None: those of the benchmark.
+    `patience` has the possible numbers of fruitless turns, with equal probabilities; None selects
+    the values of the benchmark.
     """
 
     def __init__(self, ranges: Mapping[str, Range], patience: Sequence[int] | None = None) -> None:
@@ -136,12 +136,12 @@ class UserModel:
         )
 
     def patience_in(self, legacy: bool) -> Sequence[int]:
-        """Return the numbers of fruitless turns that users take."""
+        """Return the possible numbers of fruitless turns."""
         return self.patience or (LEGACY_PATIENCE if legacy else PATIENCE)
 
 
 def user_model(name: str) -> UserModel:
-    """Return a user model by its name. Raises `UsageError` for an unknown one."""
+    """Return a user model by its name. Raises `UsageError` for an unknown name."""
     if name not in USER_MODELS:
         raise UsageError(unknown("user model", name, USER_MODELS))
     return UserModel(USER_MODELS[name], OTHER_PATIENCE.get(name))
@@ -149,7 +149,7 @@ def user_model(name: str) -> UserModel:
 
 PATIENCE_KEY = "patience"
 MOST_PATIENCE = 25
-"""A dialogue has no more exchanges."""
+"""The maximum number of turns in a dialogue."""
 ALTERNATIVES = tuple(
     (f"{name}_1", f"{name}_2")
     for name in (
@@ -159,16 +159,16 @@ ALTERNATIVES = tuple(
         "correcting_act",
     )
 )
-"""Of such two at most one happens, so together they are no more than certain."""
+"""Pairs of exclusive choices, whose probabilities add up to at most 1."""
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 
 
 def read_user(path: str | Path) -> tuple[str, UserModel]:
-    """Return users from a file, and their name, which has that of the file and its checksum.
+    """Read users from a file; return their name, which contains the file's name and checksum.
 
-    The file is an object of ranges [least, most] by the names in `STANDARD`, and `patience`,
-    which is one of fruitless turns. What is missing is as with standard users. Raises `InputError`
-    with every problem.
+    The file is an object with ranges [least, most] by the names in `STANDARD`, and a range
+    `patience` of fruitless turns. Missing keys have the values of standard users. Raises
+    `InputError` with all problems.
     """
     file = str(path)
     plain = read_json(path)
