@@ -1,6 +1,6 @@
-"""A chat completion: which server is asked with which key, who asks again, and what came of it.
+"""Chat completions: endpoint and key, requests with retries, and the cache.
 
-No text that leaves this module has the key.
+No text that this module returns, raises or writes contains the key.
 """
 
 from __future__ import annotations
@@ -38,38 +38,38 @@ from mwzeval.files.writing import named_where_unwritable, write_atomically
 from mwzeval.version import __version__
 
 PREFIX = "openai:"
-"""What a name begins with that means a model behind an endpoint."""
+"""The prefix of names that refer to a model behind an endpoint."""
 PUBLIC_URL = "https://api.openai.com/v1"
 PATH = "/chat/completions"
 OURS = ("messages", "model", "n", "stream", "stream_options", "tools")
-"""What a request has from the conversation, and no argument may change."""
+"""Keys of a request that the conversation sets; custom arguments cannot change them."""
 DEFAULTS: Mapping[str, Any] = {"temperature": 0}
 CUT_OFF = "length"
-"""The finish reason of a message that was longer than it may be."""
+"""The finish reason of a message that reached the length limit."""
 REQUEST_SECONDS = 60.0
 RETRIES = 5
 FIRST_RETRIES = 1
-"""Where no request was answered yet, it is more likely the URL than a server that starts anew."""
+"""Retries before the first answered request: a wrong URL is more likely than a server restart."""
 SHORTEST, LONGEST = 1.0, 30.0
-"""Seconds before a request is made again."""
+"""The shortest and longest delay before a retry, in seconds."""
 MOST_ASKED_FOR = 60.0
-"""Seconds that a server may ask to wait for."""
+"""The longest delay that a server may request, in seconds."""
 CACHE_FORMAT = 1
-"""Is raised when the same request would be answered with something else."""
+"""The version of the cache; it increases when the same request would be answered differently."""
 SHORTEST_SECRET = 8
-"""Shorter keys are words such as EMPTY, which local servers are given."""
+"""Shorter keys are not hidden, because local servers use words such as EMPTY."""
 LONG_SECRET = 16
-"""Shorter ones may come about by chance where case and blanks do not count."""
+"""Shorter keys can occur by chance if letter case and white space are ignored."""
 HIDDEN = "[key]"
 _SECRETS = re.compile(r"\bsk-[\w-]{8,}|(?i:\bbearer\s+)[\w.~+/=-]{8,}")
 _ESCAPE = re.compile(
     r"(?<!\\)\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt])|%(?:25)*([0-9a-f]{2})", re.IGNORECASE
 )
 _BETWEEN = re.compile(r"[\\\s\u00ad\u200b-\u200f\u2060\ufeff]+")
-"""Backslashes, white space and invisible characters."""
+"""Matches backslashes, white space and invisible characters."""
 _PASSING = frozenset((408, 409, 425, 429))
 _ACCESS = frozenset((401, 402, 403, 404, 405, 407))
-"""A wrong key, model or URL, no money left: nothing that the agent has done, and no use to ask."""
+"""Status codes for a wrong key, model or URL, or no credit; the agent is not responsible."""
 _FULL = re.compile(
     r"context[_ ]?(length|window|size)|maximum context|max_model_len|n_ctx|"
     r"(prompt|input|messages?|request)\b.{0,40}\btoo (long|large)|too many (input )?tokens|"
@@ -82,7 +82,7 @@ _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class Secrets:
-    """Words that no text may have, however a model writes them; those that are short are none."""
+    """Words that no text may contain in any encoding; very short words are ignored."""
 
     def __init__(self, words: Iterable[str]) -> None:
         long = [word for word in words if len(word) >= SHORTEST_SECRET]
@@ -90,7 +90,7 @@ class Secrets:
         self._plain = tuple(_plain(form) for form in self._forms if len(form) >= LONG_SECRET)
 
     def hide(self, text: str) -> str:
-        """Return a text without them; the whole text is hidden where one is escaped or broken."""
+        """Return a text without the secrets; if one is escaped or split, hide the whole text."""
         for form in self._forms:
             text = text.replace(form, HIDDEN)
         if self._plain:
@@ -100,11 +100,11 @@ class Secrets:
         return text
 
     def shown(self, text: str) -> str:
-        """Return a text on one line without them, and without what looks like another key."""
+        """Return a text as one line, without the secrets and other strings that look like keys."""
         return _SECRETS.sub(HIDDEN, " ".join(self.hide(text).split()))
 
     def hide_in(self, value: Any) -> Any:
-        """Return a JSON value without them, in keys, too."""
+        """Return a JSON value without the secrets, which are also removed from keys."""
         if isinstance(value, dict):
             return {self.hide_in(key): self.hide_in(inside) for key, inside in value.items()}
         if isinstance(value, list):
@@ -113,14 +113,14 @@ class Secrets:
 
 
 def _forms(secret: str) -> tuple[str, ...]:
-    """Return a secret as it is, reversed, quoted, as hex and in base64, and these reversed."""
+    """Return a secret in plain, quoted, hex and base64 form, each also reversed."""
     forms = [quote(secret, safe="")]
     for text in (secret, secret[::-1]):
         raw = text.encode()
         forms += [text, raw.hex(), raw.hex().upper()]
         for before in range(3):
-            # Within a longer text a byte stands at one of three places of a group of four letters;
-            # the letters at the ends have bits of the neighbours too.
+            # Within a longer text, a byte can have one of three positions in a group of four base64
+            # letters; the letters at both ends also encode bits of adjacent bytes.
             letters = b64encode(bytes(before) + raw).decode().rstrip("=")
             is_shared = (before + len(raw)) % 3 > 0
             inner = letters[(0, 2, 3)[before] : len(letters) - is_shared]
@@ -129,7 +129,7 @@ def _forms(secret: str) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case, without escapes of JSON, URLs and HTML, and without blanks."""
+    """Return a text in lower case, without JSON, URL and HTML escapes, and without white space."""
     text = _ESCAPE.sub(
         lambda found: chr(int(found[found.lastindex] if found.lastindex else "20", 16)),
         unescape(text),
@@ -139,10 +139,10 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model behind a server; `arguments` are those of every request.
+    """A model behind a server; `arguments` are sent with every request.
 
-    An argument that is None is left out, also one that would be sent otherwise (`temperature`, 0).
-    The key is neither shown nor compared. Raises `UsageError` for what cannot be asked.
+    An argument with the value None is omitted, even if it has a default (`temperature`, 0). The key
+    is not part of the representation or of comparisons. Raises `UsageError` for invalid values.
     """
 
     model: str
@@ -154,7 +154,7 @@ class Endpoint:
         url, key = self.base_url, self.key or ""
         try:
             parts = urlsplit(url)
-            _ = parts.port  # is checked when it is read
+            _ = parts.port  # the port is validated on access
             is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
             has_password = parts.username is not None or parts.password is not None
         except ValueError:
@@ -162,7 +162,7 @@ class Endpoint:
         taken = sorted(set(OURS).intersection(self.arguments))
         for is_wrong, problem in (
             (not self.model, f"the name of a model behind an endpoint must be {PREFIX}MODEL"),
-            # No part of the URL is shown: it may have a password.
+            # No part of the URL is shown, because it may contain a password.
             (
                 not is_url or not (url.isascii() and url.isprintable()) or " " in url,
                 "a base URL must begin with http:// or https:// and a host, must contain only "
@@ -189,7 +189,7 @@ class Endpoint:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the header of a run says: model, host and arguments."""
+        """The entry in the header of a run: model, host and arguments."""
         return {"model": self.model, "host": self.host, "arguments": dict(self.arguments)}
 
     @classmethod
@@ -203,9 +203,9 @@ class Endpoint:
     ) -> Endpoint:
         """Return the endpoint of the `agent` or `user`, with its key from the environment.
 
-        `MWZEVAL_AGENT_BASE_URL` and `MWZEVAL_AGENT_API_KEY` come before `OPENAI_BASE_URL` and
-        `OPENAI_API_KEY`. The last is sent only where the URL is not one of ours: a key does not
-        go to another server than the one that it is for. Raises `UsageError`.
+        `MWZEVAL_AGENT_BASE_URL` and `MWZEVAL_AGENT_API_KEY` (or `MWZEVAL_USER_…`) take precedence
+        over `OPENAI_BASE_URL` and `OPENAI_API_KEY`. `OPENAI_API_KEY` is never sent to a URL from
+        this package's options or variables. Raises `UsageError`.
         """
         ours = f"MWZEVAL_{side.upper()}_"
         url = base_url or environment.get(f"{ours}BASE_URL")
@@ -217,16 +217,16 @@ class Endpoint:
 
 
 class ContextError(AnswerError):
-    """The conversation is longer than the model reads."""
+    """The conversation exceeds the context length of the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The message of a model, and what it has cost.
+    """The message of a model, and its token usage.
 
-    `usage` has `in` and `out` (tokens, where the server counts them; `cached` of those in came from
-    its cache), `ms`, and `retries` where there were some. `finish_reason` is None where the server
-    does not say.
+    `usage` has `in` and `out` (tokens, if the server counts them), `cached` (input tokens from the
+    server's cache), `ms`, and `retries` if there were any. `finish_reason` is None if the server
+    does not send it.
     """
 
     message: Mapping[str, Any]
@@ -234,17 +234,17 @@ class Completion:
     usage: Mapping[str, int]
 
     def charge(self, message: Message) -> Message:
-        """Return a message with what this completion has cost, and whether it was cut off."""
+        """Return the message with the usage of this completion, and whether it was cut off."""
         cut = {"finish_reason": CUT_OFF} if self.finish_reason == CUT_OFF else {}
         return {**message, "usage": dict(self.usage), **cut}
 
 
 class FolderCache:
-    """Completions of one server that were asked for before: a file for each request and trial.
+    """A cache for completions of one server, with one file for each request and trial.
 
-    The name of a file follows from the server, the request and the trial, so that several runs and
-    processes can share a folder. A file is there as a whole or not at all; one that somebody has
-    damaged is asked for again. Raises `MwzevalError` when the folder cannot be made.
+    The file name depends on the server, the request and the trial, so several runs and processes
+    can share a folder. Files are written atomically; damaged files are ignored and replaced. Raises
+    `MwzevalError` if the folder cannot be created.
     """
 
     def __init__(self, folder: str | Path, base_url: str) -> None:
@@ -254,7 +254,7 @@ class FolderCache:
             self._folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, request: str, trial: int) -> Completion | None:
-        """Return the completion of a request, None if it is not there or damaged."""
+        """Return the cached completion of a request, None if it is missing or damaged."""
         try:
             raw = json.loads(read_bytes(self._place(request, trial)))
             found = Completion(raw["message"], raw["finish_reason"], raw["usage"])
@@ -264,7 +264,7 @@ class FolderCache:
         return found if all(shapes) else None
 
     def put(self, request: str, trial: int, completion: Completion) -> None:
-        """Keep a completion. Raises `MwzevalError` when it cannot be written."""
+        """Store a completion. Raises `MwzevalError` if it cannot be written."""
         place = self._place(request, trial)
         with named_where_unwritable(place):
             place.parent.mkdir(exist_ok=True)
@@ -277,17 +277,17 @@ class FolderCache:
 
 
 class Clock:
-    """The time, and how it is waited for. `stop` ends all waiting."""
+    """A clock that can also wait; `stop` ends all waiting."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
 
     def now(self) -> float:
-        """Return seconds from any moment on."""
+        """Return the time in seconds since an arbitrary moment."""
         return time.monotonic()
 
     def wait(self, seconds: float) -> bool:
-        """Wait; return whether it was stopped meanwhile."""
+        """Wait for this time; return whether the clock was stopped."""
         return self._stopped.wait(seconds)
 
     def stop(self) -> None:
@@ -296,11 +296,11 @@ class Clock:
 
 
 class Client:
-    """Asks a model for completions, from any thread: each has a connection of its own.
+    """Requests completions from a model; thread-safe, with one connection for each thread.
 
-    How many requests there are at a time is how many threads ask. A request may take so many
-    `seconds`, and a dialogue `dialogue_seconds` (None: any time); `sends_seed` is whether requests
-    have a seed that follows from that of the run. `close` ends all requests.
+    The number of parallel requests is the number of calling threads. `seconds` limits a request,
+    and `dialogue_seconds` a dialogue (None: no limit). `sends_seed` adds a seed, which depends on
+    the seed of the run, to each request. `close` ends all requests.
     """
 
     def __init__(
@@ -335,7 +335,7 @@ class Client:
     def of_dialogue(
         self, planned: Planned, side: str, tools: Sequence[Mapping[str, Any]] = ()
     ) -> Callable[[Sequence[Message]], Completion]:
-        """Return what completes the messages of one side of a dialogue, which begins now."""
+        """Begin a dialogue; return a function that completes the messages of one side."""
         seconds = self._dialogue_seconds
         seed = planned.number if side == "agent" else planned.number_of(side)
         return partial(
@@ -357,15 +357,15 @@ class Client:
         deadline: float = math.inf,
         more: Mapping[str, Any] | None = None,
     ) -> Completion:
-        """Return the completion of `messages`, from the cache if it was made for this trial before.
+        """Return the completion of `messages`, from the cache if it has one for this trial.
 
-        `tools` is the text of their schema (`tools_text`), which is the same for many requests.
-        `rng` draws how long is waited before a request is made again, `deadline` is a time of the
-        clock, `more` are arguments of this request alone.
+        `tools` is the schema as text (see `tools_text`), which many requests share. `rng` draws the
+        delays before retries, `deadline` is a time of the clock, `more` has arguments for this
+        request only.
 
-        Raises `ContextError` and `AnswerError` for what the agent has done, `InfrastructureError`
-        for what it has not, which includes a deadline that is reached while a server errs or does
-        not answer. Raises `LimitError` where no time is left to ask at all. No text has the key.
+        Raises `ContextError` and `AnswerError` for errors of the agent, and `InfrastructureError`
+        for other errors, including a deadline that passes while the server fails or is silent.
+        Raises `LimitError` if the deadline has already passed. No error text contains the key.
         """
         arguments = {**DEFAULTS, **self.endpoint.arguments, **(more or {})}
         request = request_of(self.endpoint.model, messages, tools, arguments)
@@ -378,12 +378,12 @@ class Client:
         if self._cache is not None:
             try:
                 self._cache.put(request, trial, completion)
-            except MwzevalError as error:  # a full disk is nothing that the agent has done
+            except MwzevalError as error:  # such as a full disk: not an error of the agent
                 raise InfrastructureError(str(error)) from None
         return completion
 
     def close(self) -> None:
-        """End all requests, and allow no other."""
+        """End all requests, and refuse new ones."""
         self.clock.stop()
         self._connections.close()
 
@@ -415,7 +415,7 @@ class Client:
                 break
             wait = _seconds_to_wait(retry + 1, answer, rng)
             if self.clock.now() + wait >= deadline:
-                # The server has used up the time, not what the agent says: nobody can judge it.
+                # The server has used up the time, so the agent cannot be judged.
                 raise InfrastructureError(
                     f"{server} {problem}, and no time is left for the dialogue"
                 )
@@ -424,10 +424,10 @@ class Client:
         raise InfrastructureError(f"{server} {problem} (asked {retry + 1} times)")
 
     def _read(self, answer: Answer, taken: Mapping[str, int], has_spoken: bool) -> Completion | str:
-        """Return the completion in an answer, or the problem where another time there may be one.
+        """Return the completion in an answer, or a description of the problem if a retry may help.
 
-        What is refused before the model `has_spoken` is no fault of what it has said: the server
-        was started without tools, say, or knows another model or no such argument.
+        Before the model `has_spoken`, a rejected request is not an error of the agent: the server
+        may lack support for tools, the model or an argument.
         """
         text = answer.body.decode(errors="replace")
         try:
@@ -448,7 +448,7 @@ class Client:
         shown = f"{answer.status}: {self._shown(text)}".removesuffix(": ")
         if is_fine and error is None:
             return shown
-        if is_fine:  # some servers that pass requests on answer so
+        if is_fine:  # some proxy servers report errors with status 200
             code = str(error.get("code") if isinstance(error, dict) else None)
             status = int(code) if re.fullmatch(r"[345]\d\d", code) else 500
         if (status in (400, 413, 422) or status >= 500) and _FULL.search(text):
@@ -461,7 +461,7 @@ class Client:
             noticed = ""
             if answer.status in (401, 403) and self.endpoint.key is None:
                 noticed = " (no key was sent)"
-            # The path itself is not told: there are gateways whose paths have keys.
+            # The path is not shown, because the URLs of some gateways contain keys.
             is_usual = urlsplit(self.endpoint.base_url).path.endswith("/v1")
             if answer.status in (404, 405) and not is_usual:
                 noticed = " (the URL does not end in /v1, as most URLs do)"
@@ -472,9 +472,9 @@ class Client:
         raise AnswerError(f"{self._server} answers {shown}")
 
     def _completion(self, value: Any, taken: Mapping[str, int]) -> Completion | None:
-        """Return the completion in the JSON of an answer without the key, None where there is none.
+        """Return the completion in a JSON answer, without the key; None if there is no completion.
 
-        What the message says and calls is looked at by those who ask.
+        The caller checks the content of the message.
         """
         try:
             choice = self._secrets.hide_in(value["choices"][0])
@@ -500,7 +500,7 @@ class Client:
 def request_of(
     model: str, messages: Sequence[Message], tools: str, arguments: Mapping[str, Any]
 ) -> str:
-    """Return the body of a request: the same text for the same request."""
+    """Return the body of a request; equal requests have equal text."""
     if tools:
         arguments = {"tool_choice": "auto", **arguments}
     body = {key: value for key, value in arguments.items() if value is not None}
@@ -510,12 +510,12 @@ def request_of(
 
 
 def tools_text(tools: Sequence[Mapping[str, Any]]) -> str:
-    """Return the schema of functions as requests have it, empty where there are none."""
+    """Return the function schema as text for requests; empty without functions."""
     return _json(tools) if tools else ""
 
 
 def _sent(message: Message) -> Message:
-    """Return a message as servers want it: nothing of what is only kept, and no empty content."""
+    """Return a message in the form for servers, without internal keys and without empty content."""
     sent = {key: message[key] for key in _SENT_KEYS if key in message}
     if sent.get("tool_calls") and not sent.get("content"):
         sent["content"] = None
@@ -534,17 +534,17 @@ def _tokens(counted: Any) -> dict[str, int]:
 
 
 def _seconds_to_wait(retry: int, answer: Answer | None, rng: Random) -> float:
-    """Return the time before a request is made for the `retry`-th time again, from 1.
+    """Return the delay in seconds before the `retry`-th retry, counted from 1.
 
-    Twice as long each time, up to twice that by chance, so that many that were refused at once do
-    not come back at once; or as long as the server asks for, and up to a second more.
+    The delay doubles with each retry, and a random factor of 1 to 2 spreads parallel clients. If
+    the server requests a delay, it is used with up to one additional second.
     """
     headers: Mapping[str, str] = {} if answer is None else answer.headers
     text = headers.get("retry-after", "").strip()
     try:
         if re.fullmatch(r"\d{1,9}(\.\d*)?", text):
             asked = float(text)
-        else:  # a date, of which only the distance to the server's own clock says something
+        else:  # a date, which is compared with the server's own clock
             then = parsedate_to_datetime(text) - parsedate_to_datetime(headers["date"])
             asked = max(0.0, then.total_seconds())
     except (ValueError, TypeError, KeyError):

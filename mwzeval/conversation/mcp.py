@@ -1,13 +1,13 @@
-"""Tools of dialogues over the Model Context Protocol (MCP), on standard streams and over HTTP.
+"""Tools for dialogues over the Model Context Protocol (MCP), on standard streams or over HTTP.
 
-Functions in the form of chat completions are tools of the protocol. What is wrong with a call is a
-result that says so, and marked as an error: models read that and try again. A session is a
-conversation with tools of its own. Over HTTP it is what a request names: in the header
-`Mwzeval-Session`, or as `?session=` of the address where a client cannot set headers; one that
-names none is given a session for its connection. Nothing is kept of a connection, so that any
-number of them may come and go.
+Functions in the form of chat completions become MCP tools. An invalid call returns a result that
+describes the problem and is marked as an error, so that a model can try again. A session is a
+conversation with its own tools. Over HTTP, a request names its session in the header
+`Mwzeval-Session`, or as `?session=` in the address if a client cannot set headers. Otherwise a
+session is created for the connection. The server stores no state of connections, so their number
+is not limited.
 
-`mcp` and `uvicorn` are imported when a server is made.
+`mcp` and `uvicorn` are imported when a server is created.
 """
 
 from __future__ import annotations
@@ -44,51 +44,51 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_SESSIONS = 10_000
-"""So many are remembered; of more, those that were called least recently are forgotten."""
+"""The number of stored sessions; beyond it, the least recently used session is removed."""
 FIRST_CHARACTERS = 10_000
-"""So much of a file is looked at to see whether it is such a log."""
+"""The number of characters that are read to check whether a file is a call log."""
 SESSION_KEY = "mwzeval/session"
-"""Under which `_meta` of a result says which session the call was of."""
+"""The key in `_meta` of a result that contains the session of the call."""
 _TEXT = "mwzeval/arguments"
-"""Under which the handler finds arguments that are no object."""
+"""The key that passes arguments that are not an object to the handler."""
 _SESSION = "mwzeval.session"
-"""Under which the scope of a request over HTTP has its session."""
+"""The key for the session in the scope of an HTTP request."""
 PATH = "/mcp"
 HEADER = "Mwzeval-Session"
 MCP_SESSION, MCP_VERSION = "mcp-session-id", "mcp-protocol-version"
 LONGEST_NAME = 200
 LARGEST_REQUEST = 1_000_000
-"""Bytes."""
+"""The maximum size of a request in bytes."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SECONDS_TO_END = 3
 HOST = re.compile(r"(?P<name>\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+?)\.?(?P<port>:[0-9]{1,5})?")
 
 Call = Callable[[str, str, str], Any]
-"""Returns the result of a call from session, name and the JSON text of the arguments."""
+"""Returns the result of a call, given session, name, and arguments as JSON text."""
 
 
 def check_installed() -> None:
-    """Raise `DependencyError` where the package is missing."""
+    """Raise `DependencyError` if `mcp` is not installed."""
     required("mcp.server", "mcp", "serving tools needs mcp")
 
 
 def made_up_name() -> str:
-    """Return a name for a session that nobody has named."""
+    """Return a random name for a session without a name."""
     return uuid4().hex[:16]
 
 
 class CallLog:
-    """A file that calls are added to; a context, at whose end it is closed.
+    """A log file for calls; a context manager that closes the file.
 
-    A line is with the system before the result is sent. Several servers may write to one file: each
-    line is appended by one call of the system. Raises `UsageError` for a file of something else,
-    `MwzevalError` when it cannot be written.
+    Each line is passed to the operating system before the result is sent. Several servers can write
+    to one file, because each line is appended with a single system call. Raises `UsageError` if the
+    file has other content, `MwzevalError` if it cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._name = shorten(str(path), 300)
         with named_where_unwritable(self._name):
-            stream = self._stream = Path(path).open("ab+", buffering=0)  # noqa: SIM115 - as long as we run
+            stream = self._stream = Path(path).open("ab+", buffering=0)  # noqa: SIM115 - closed on exit
             size = stream.seek(0, os.SEEK_END) if stream.seekable() else 0  # no pipe or device
             if not size:
                 return
@@ -99,16 +99,16 @@ class CallLog:
                 stream.close()
                 raise UsageError(f"{self._name} is not a log of calls: name another file")
             stream.seek(size - 1)
-            if stream.read(1) != b"\n":  # a killed server has not ended its line
+            if stream.read(1) != b"\n":  # a killed server has left an incomplete line
                 self._append(b"\n")
 
     def add(self, session: str, number: int, name: str, arguments: str, result: Any) -> None:
-        """Add a call; it is with the system when this returns. Raises `MwzevalError`."""
+        """Append a call; it is passed to the operating system at once. Raises `MwzevalError`."""
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         call = {"session": session, "call": number, "name": name, "arguments": arguments}
         line = json_line({**call, "result": result, "at": now})
         with named_where_unwritable(self._name):
-            # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
+            # UTF-8 cannot encode lone surrogates; they are written as JSON escapes.
             self._append(line.encode("utf-8", "backslashreplace"))
 
     def __enter__(self) -> CallLog:
@@ -123,10 +123,10 @@ class CallLog:
 
 
 class Sessions:
-    """Tools for each session, made when it is first called, and the log of all calls.
+    """The tools of each session, which are created at its first call, and the log of all calls.
 
-    `make` returns the tools of a session. One that is forgotten begins anew when it is called
-    again. The counts are of the whole life of the server.
+    `make` returns the tools for a session. A session that was removed starts again at its next
+    call. The counts cover the whole lifetime of the server.
     """
 
     def __init__(
@@ -140,9 +140,9 @@ class Sessions:
         self.begun = self.forgotten = self.calls = self.errors = 0
 
     def call(self, session: str, name: str, arguments: str) -> Any:
-        """Return the result of a call, of which the arguments are JSON text.
+        """Return the result of a call with `arguments` as JSON text.
 
-        Raises `MwzevalError` when it cannot be logged.
+        Raises `MwzevalError` if the call cannot be logged.
         """
         if session not in self._tools:
             self.begun += 1
@@ -165,10 +165,10 @@ class Sessions:
 
 
 class ToolServer:
-    """Serves functions; a transport carries it.
+    """An MCP server for functions, independent of the transport.
 
-    `schema` is as of `Tools`; `session` is that of clients on standard streams. When a call raises
-    `MwzevalError`, the server cannot go on: `failure` is set, and the transport is told to `stop`.
+    `schema` has the form of `Tools.schema`; `session` is the session on standard streams. If a call
+    raises `MwzevalError`, the server cannot continue: it sets `failure` and calls `stop`.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class ToolServer:
 async def _accepting_any_arguments(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Let arguments that are no object come to the handler, which reports the agent."""
+    """Pass arguments that are not an object to the handler, which returns an error to the agent."""
     asked = ctx.params
     if ctx.method == "tools/call" and isinstance(asked, Mapping):
         arguments = asked.get("arguments")
@@ -231,15 +231,15 @@ async def _accepting_any_arguments(
 
 
 def _json(value: Any) -> str:
-    """Return the JSON text of a value, without lone surrogates, which cannot be sent."""
+    """Return a value as JSON text, without lone surrogates, which cannot be sent."""
     return json.dumps(value, ensure_ascii=False).encode(errors="replace").decode()
 
 
 def serve_stdio(server: ToolServer, leave: Callable[[], int]) -> None:
-    """Serve on standard input and output until the input ends: for a client that starts a server.
+    """Serve on standard input and output until the input ends, for clients that start the server.
 
-    Where the server is interrupted or stopped before, `leave` is called, and the process ends with
-    the exit code that it returns: the thread that waits for input can be woken by input only.
+    If the server is interrupted or stopped earlier, `leave` is called and the process exits with
+    its return value, because the thread that reads the input cannot be interrupted.
     """
     import anyio
     from mcp.server.stdio import stdio_server
@@ -261,18 +261,18 @@ def serve_stdio(server: ToolServer, leave: Callable[[], int]) -> None:
 
 
 class Address(NamedTuple):
-    """Where a server listens; port 0 is one that is free."""
+    """The address of a server; port 0 selects a free port."""
 
     host: str = LOOPBACK[0]
     port: int = 0
 
     @classmethod
     def of(cls, text: str) -> Address:
-        """Return the address `HOST:PORT`, `HOST`, `PORT` or `[HOST]:PORT`. Raises `UsageError`."""
+        """Parse `HOST:PORT`, `HOST`, `PORT` or `[HOST]:PORT`. Raises `UsageError`."""
         if text.isdecimal():
             host, port = "", text
         elif text.count(":") > 1 and "]" not in text:
-            host, port = text, ""  # an address of IPv6
+            host, port = text, ""  # an IPv6 address
         else:
             host, colon, port = text.rpartition(":")
             if not colon or port.endswith("]"):
@@ -287,7 +287,7 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def listening(self) -> socket.socket:
-        """Return a socket that listens there. Raises `UsageError`."""
+        """Return a listening socket at this address. Raises `UsageError`."""
         try:
             family, *_, place = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
             is_both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
@@ -299,13 +299,13 @@ class Address(NamedTuple):
 
 
 class HttpServer:
-    """A server of tools that listens at an address; `url` says where.
+    """A tool server over HTTP; `url` is its address.
 
-    Requests have to name the host that it listens at, this machine's loopback, or one of the
-    `allowed_hosts`, so that no page in a browser comes here under another name. `default` is the
-    session of those that name none; None gives each connection one of its own.
+    The host in a request must be the server's own host, the loopback of this machine, or one of
+    `allowed_hosts`, which protects against DNS rebinding from web pages. `default` is the session
+    for requests without one; None creates a session for each connection.
 
-    Raises `UsageError` when the address cannot be listened at.
+    Raises `UsageError` if the server cannot listen at the address.
     """
 
     def __init__(
@@ -345,31 +345,31 @@ class HttpServer:
         )
         self._server = uvicorn.Server(config)
         tools.stop = self._stop
-        # A client that comes before it is ready waits at the socket.
+        # Clients that connect before the server is ready wait at the socket.
         self._thread = threading.Thread(target=self.serve, name="tool-server", daemon=True)
 
     @property
     def url(self) -> str:
-        """Where clients find it."""
+        """The URL of the server."""
         return f"http://{self.address}{PATH}"
 
     def url_of(self, session: str) -> str:
-        """Return the same with the name of a session."""
+        """Return the URL of the server with the name of a session."""
         return f"{self.url}?session={quote(session, safe='')}"
 
     def serve(self) -> None:
-        """Serve until it is stopped or interrupted."""
+        """Serve until the server is stopped or interrupted."""
         try:
             self._server.run(sockets=[self._socket])
         finally:
             self._socket.close()
 
     def start(self) -> None:
-        """Serve in a thread from now on."""
+        """Start to serve in a thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop, and wait for the thread."""
+        """Stop the server, and wait for its thread."""
         self._stop()
         self._thread.join(2 * SECONDS_TO_END)
 
@@ -378,7 +378,7 @@ class HttpServer:
 
 
 def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
-    """Return an application that finds the session of each request before `app` has its turn."""
+    """Return an application that determines the session of each request and then calls `app`."""
     from starlette.datastructures import MutableHeaders
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse
@@ -390,7 +390,7 @@ def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
             await app(scope, receive, send)
             return
         headers = MutableHeaders(scope=scope)
-        # A host's name has no case and may end in a dot; anything else is no host, and refused.
+        # Host names are case-insensitive and may end in a dot; invalid hosts are refused.
         host = HOST.fullmatch(headers.get("host", "").lower())
         headers["host"] = "?" if host is None else f"{host['name']}{host['port'] or ''}"
         if scope["path"] != PATH:
@@ -398,14 +398,14 @@ def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
             return
         request = Request(scope)
         if request.method != "POST":
-            # There is nothing to listen to, and nothing to end.
+            # GET (listen) and DELETE (end) are not supported.
             refused = PlainTextResponse("POST", status_code=405, headers={"Allow": "POST"})
             await refused(scope, receive, send)
             return
         given = headers.get(HEADER) or request.query_params.get("session") or default
         session = given or headers.get(MCP_SESSION)
         is_new = session is None and MCP_VERSION not in headers
-        if session is None:  # newer clients know no connections
+        if session is None:  # newer clients do not have connections
             session = made_up_name() if is_new else without_connection
         if len(session) > LONGEST_NAME or not session.isprintable():
             problem = f"the name of a session must have 1 to {LONGEST_NAME} printable characters\n"
@@ -414,7 +414,7 @@ def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
 
         async def with_name(message: Message) -> None:
             if message["type"] == "http.response.start":
-                # The client gives it back with each later request of the connection.
+                # The client repeats this header in each later request of the connection.
                 MutableHeaders(scope=message)[MCP_SESSION] = session
             await send(message)
 
@@ -425,11 +425,11 @@ def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
 
 
 class AgentServer(HttpServer):
-    """Serves functions of the dialogue that is held now to an agent with a client of its own.
+    """A server that provides the functions of the current dialogue to an agent with its own client.
 
-    Each process that holds dialogues has a server of its own, in a thread, so that a call is
-    executed and recorded where the dialogue is. Raises `UsageError` when the address cannot be
-    listened at.
+    Each process that runs dialogues has its own server in a thread, so that calls are executed and
+    recorded in the same process as the dialogue. Raises `UsageError` if the server cannot listen at
+    the address.
     """
 
     def __init__(self, name: str, schema: Sequence[Mapping[str, Any]], address: Address) -> None:
@@ -438,7 +438,7 @@ class AgentServer(HttpServer):
         self.start()
 
     def hold(self, dialogue: str, execute: Callable[[str, str], Any]) -> None:
-        """Let calls of a dialogue be executed, by name and JSON text, and of no other."""
+        """Execute calls of this dialogue only, with `execute(name, JSON text)`."""
         self._held = dialogue, execute
 
     def _call(self, session: str, name: str, arguments: str) -> Any:

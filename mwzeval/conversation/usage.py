@@ -1,15 +1,15 @@
-"""What the models of a run have used and cost, dialogue by dialogue: scores, tables, totals.
+"""Token usage and cost of the models in a run, per dialogue: scores, tables and totals.
 
-Messages of the role assistant are of the agent's model, those of the user of the user's model. A
-message with `usage` is a request that was answered: `{"in", "out", "ms", "cached"?, "retries"?}`,
-or with the names that servers use, `prompt_tokens` and `completion_tokens`, or `input_tokens` and
-`output_tokens`. What a server does not count is unknown, and never 0.
+Assistant messages belong to the agent's model, user messages to the user's model. A message with
+`usage` is an answered request: `{"in", "out", "ms", "cached"?, "retries"?}`, or with the names that
+servers use, `prompt_tokens` and `completion_tokens`, or `input_tokens` and `output_tokens`. Tokens
+that a server does not count are unknown, never 0.
 
-Prices are US dollars per million tokens: `{"MODEL": {"in": 0.15, "out": 0.6, "cached_in": 0.075}}`;
-without `cached_in`, tokens that the server had in its cache cost as much as others.
+Prices are US dollars per million tokens: `{"MODEL": {"in": 0.15, "out": 0.6, "cached_in": 0.075}}`.
+Without `cached_in`, tokens in the server's cache cost as much as others.
 
-Tokens and cost of a dialogue are means over the dialogues of which all requests are counted, those
-of a success are of the same dialogues; totals are of all requests that are counted.
+Tokens and cost per dialogue are means over the dialogues in which all requests are counted; values
+per success use the same dialogues. Totals include all counted requests.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ USAGE = "usage"
 TOKENS_IN = ("in", "prompt_tokens", "input_tokens")
 TOKENS_OUT = ("out", "completion_tokens", "output_tokens")
 _MOST = 1e12
-"""More of anything in a dialogue is no number that was counted."""
+"""The maximum of any number in a dialogue; larger numbers are invalid."""
 
 
 class Usage(NamedTuple):
-    """What a model has used; of several dialogues it is the sum.
+    """The usage of a model in a dialogue, or the sum over several dialogues.
 
-    `tokens_in`, `tokens_out` and those `cached` (they are among `tokens_in`) are of the requests
-    that are not `uncounted`. `retries` are requests that were made again, not among `requests`;
-    `cut_off` are messages that were longer than they may be. `turns` has the milliseconds of each
-    turn where they are known.
+    `tokens_in`, `tokens_out` and `cached` (a part of `tokens_in`) exclude the `uncounted` requests.
+    `retries` are repeated requests, which `requests` does not include. `cut_off` is the number of
+    messages that reached the length limit. `turns` has the time of each turn in milliseconds, where
+    it is known.
     """
 
     requests: int = 0
@@ -69,7 +69,7 @@ class Usage(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether the tokens of any request are known, or there was none."""
+        """Whether the tokens of at least one request are known, or there are no requests."""
         return self.uncounted < self.requests or not self.requests
 
     @staticmethod
@@ -81,9 +81,9 @@ class Usage(NamedTuple):
 
 
 def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]]:
-    """Return side → name of the dialogue → usage, of the sides that have used anything.
+    """Return a mapping side → dialogue name → usage, for the sides that have any usage.
 
-    Where a side has usage in some dialogues, its messages in others are requests not counted.
+    If a side has usage in some dialogues only, its messages in the others are uncounted requests.
     """
 
     def uncounted(dialogue: Trajectory, side: str) -> Usage:
@@ -99,9 +99,9 @@ def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]
 
 
 def usage_of(dialogue: Trajectory) -> dict[str, Usage]:
-    """Return the usage of each side of a dialogue that has any.
+    """Return a mapping side → usage for one dialogue, for the sides that have any usage.
 
-    That is of its messages, or of the line (`usage`, of the agent where it names no side).
+    Usage is read from the messages, else from the key `usage` of the line (by default the agent's).
     """
     usages: dict[str, Usage] = {}
     for side in SIDES:
@@ -156,7 +156,7 @@ def _count(raw: Mapping[str, Any], *names: str) -> int | None:
 
 
 def _milliseconds(dialogue: Trajectory, side: str) -> tuple[float, ...]:
-    """Return the time of each turn in which all requests of a side say it."""
+    """Return the time of each turn in which all requests of a side have a time."""
     turns: list[list[float]] = [[]]
     for message in dialogue.talk:
         if message.is_user:
@@ -176,14 +176,14 @@ _MILLION = 1e6
 
 
 class Price(NamedTuple):
-    """US dollars per million tokens; `cached` is of tokens read from the server's cache."""
+    """US dollars per million tokens; `cached` applies to tokens from the server's cache."""
 
     tokens_in: float
     tokens_out: float
     cached: float
 
     def of(self, usage: Usage) -> float:
-        """Return US dollars for the tokens that are counted."""
+        """Return the cost of the counted tokens in US dollars."""
         fresh = usage.tokens_in - usage.cached
         dollars = fresh * self.tokens_in + usage.cached * self.cached
         return (dollars + usage.tokens_out * self.tokens_out) / _MILLION
@@ -191,14 +191,14 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices of models by name, and the checksum of all of them, of eight digits."""
+    """The prices of models by name, and a checksum of all prices (eight digits)."""
 
     models: Mapping[str, Price] = field(default_factory=dict)
     sha: str = ""
 
 
 def read_prices(path: str | Path) -> Prices:
-    """Return the prices of a JSON file. Raises `InputError` with every problem."""
+    """Read prices from a JSON file. Raises `InputError` with all problems."""
     raw = read_json(path)
     findings = Findings(str(path))
     if not isinstance(raw, dict) or not raw:
@@ -233,14 +233,14 @@ def read_prices(path: str | Path) -> Prices:
 
 
 DIALOGUES, SUCCESSES = "accounted", "succeeded"
-"""Columns: 1 for every dialogue, and for one in which the user reached its goal."""
+"""Columns: 1 for each dialogue, and 1 for each dialogue in which the goal was reached."""
 LABELS = {"requests": "requests", "tokens_in": "tokens in", "tokens_out": "tokens out"}
 TIMES = ("mean", "p50", "p95")
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the model of one side has used, by dialogue; `price` is None where none is known."""
+    """The usage of one side's model by dialogue; `price` is None if it is unknown."""
 
     side: str
     usages: Mapping[str, Usage]
@@ -249,22 +249,22 @@ class Account:
 
     @property
     def label(self) -> str:
-        """The name of the side in labels of scores."""
+        """The name of the side in the labels of scores."""
         return self.side.capitalize()
 
     @property
     def total(self) -> Usage:
-        """What was used in all dialogues."""
+        """The total usage in all dialogues."""
         return Usage.total(self.usages.values())
 
     def usd(self, usage: Usage) -> float | None:
-        """Return what the tokens that are counted cost; None without a price, or without any."""
+        """Return the cost of the counted tokens; None without a price or without counted tokens."""
         return None if self.price is None or not usage.is_known else self.price.of(usage)
 
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The accounts of all sides that have used something; `prices` is the checksum of prices."""
+    """The accounts of all sides with usage; `prices` is the checksum of the prices."""
 
     sides: tuple[Account, ...] = ()
     prices: str = ""
@@ -277,7 +277,7 @@ class Accounts:
         prices: Prices | None,
         findings: Findings,
     ) -> Accounts:
-        """Return the accounts of dialogues; what has no price is noted, once a side."""
+        """Return the accounts of dialogues; a missing price is reported once per side."""
         used = usages_of(dialogues)
         if prices is not None and not used:
             message = "no message reports token usage, so prices cannot be applied"
@@ -290,12 +290,12 @@ class Accounts:
 
     @property
     def is_priced(self) -> bool:
-        """Whether the cost of all sides together is known, and there are several."""
+        """Whether there are several sides and the cost of each is known."""
         return len(self.sides) > 1 and all(account.price is not None for account in self.sides)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the numbers of a row; none where nothing was used."""
+        """The column names of a row; empty without usage."""
         counts = ("requests", "counted", "tokens_in", "tokens_out", "usd")
         named = (*counts, "successes", "seconds", "timed")
         columns = [f"{account.side}_{name}" for account in self.sides for name in named]
@@ -303,7 +303,7 @@ class Accounts:
         return (DIALOGUES, SUCCESSES, *columns, *both) if columns else ()
 
     def row(self, dialogue: str, success: float) -> dict[str, float]:
-        """Return the additive numbers of a dialogue; `success` is 1 if it was one."""
+        """Return the additive numbers of a dialogue; `success` is 1 if it succeeded, else 0."""
         if not self.sides:
             return {}
         row: dict[str, float] = {DIALOGUES: 1, SUCCESSES: success}
@@ -324,7 +324,7 @@ class Accounts:
         return row
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
-        """Yield the scores that have a value for these sums of columns; less is always better."""
+        """Yield the scores that are defined for these column sums; lower is always better."""
 
         def quotient(
             name: str,
@@ -376,15 +376,16 @@ class Accounts:
             yield from cost(BOTH, "Cost")
 
     def used_in(self, dialogue: str) -> Iterator[tuple[str, str]]:
-        """Yield what each side has used in a dialogue: a label, and a line of text."""
+        """Yield the usage of each side in a dialogue as (label, line of text)."""
         for account in self.sides:
             usage = account.usages[dialogue]
             yield f"{account.side} used", usage_text(usage, account.usd(usage))
 
     def figures(self, scores: Sequence[Score], sums: Mapping[str, float]) -> tuple[Sheet, ...]:
-        """Return tables of what was used; none where nothing was.
+        """Return the tables of usage; none without usage.
 
-        `scores` are those of the accounts' measures, `sums` the sums of their columns.
+        `scores` are computed from the measures of these accounts, `sums` are the sums of their
+        columns.
         """
         plain = self.plain(scores, sums)
         if plain is None:
@@ -440,10 +441,10 @@ class Accounts:
         return (costs, sheet("", ("", *TIMES), times)) if times else (costs,)
 
     def plain(self, scores: Sequence[Score], sums: Mapping[str, float]) -> dict[str, Any] | None:
-        """Return the same numbers for a JSON report; None where nothing was used.
+        """Return the same numbers for a JSON report; None without usage.
 
-        Side → `model`, `requests` and so on in all, and those `a_dialogue` and `a_success`; None
-        stands for what is not known. US dollars are `usd`.
+        The result maps each side to `model`, totals such as `requests`, and the values `a_dialogue`
+        and `a_success`. Unknown values are None. `usd` is in US dollars.
         """
         if not self.sides:
             return None
@@ -494,7 +495,7 @@ class Accounts:
 def _model(
     side: str, header: Mapping[str, Any], prices: Prices | None, findings: Findings
 ) -> tuple[str | None, Price | None]:
-    """Return the name of the model of a side as the header has it, and its price."""
+    """Return the model name of a side from the header, and its price."""
     about = header.get(side)
     named = about if isinstance(about, Mapping) else {"spec": about}
     names = [name for key in ("model", "spec") if isinstance(name := named.get(key), str)]
@@ -518,12 +519,12 @@ def _quotient(part: float, whole: float) -> float | None:
 
 
 def _places(usd: float) -> int:
-    """Return so many decimals that three digits of an amount are seen; four are usual."""
+    """Return the number of decimals that shows three significant digits; usually four."""
     return 4 if usd <= 0 else min(8, max(4, 2 - math.floor(math.log10(usd))))
 
 
 def usage_text(usage: Usage, usd: float | None = None) -> str:
-    """Return what was used, with its cost where that is known."""
+    """Return the usage as text, with the cost if it is known."""
     parts = [f"{usage.requests:,} request" + "s" * (usage.requests != 1)]
     if usage.is_known:
         parts += [f"{usage.tokens_in:,} tokens in", f"{usage.tokens_out:,} out"]
