@@ -1,10 +1,10 @@
 """The database in memory: finds the venues that satisfy constraints, and the values of a venue.
 
 `Database` intersects one bit set per constraint; the bit sets are precomputed or cached, so no
-query
-reads rows. Bit i of a set is row i of the domain's table. Two texts match if their ratio is high
-enough; it is the ratio of the published evaluators. `VenueFacts` returns the values, missing values
-and name of a venue. Reference numbers and taxis are in no database and generated from a hash.
+query reads rows. Bit i of a set is row i of the domain's table. Two texts match if their ratio is
+high enough; it is the ratio of the published evaluators. `VenueFacts` returns the values, missing
+values and name of a venue. Reference numbers and taxis are not in any database and are generated
+from a hash.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Predictions in many files, scored as one input, in this process or on a Dask cluster.
+"""Score predictions in many files as one input, in this process or on a Dask cluster.
 
-Each shard is read in batches and scored to sums (an `IncrementalEvaluator`), and the sums are
-merged in the order of the shards, so memory does not grow with the number of dialogues. A shard
-counts as a whole or not at all: if its file is damaged or its worker is killed, none of it counts.
+Each shard is read in batches and scored with an `IncrementalEvaluator`, which stores only sums. The
+sums are merged in the order of the shards, so memory does not grow with the number of dialogues. If
+the file of a shard is damaged or its worker is killed, no part of the shard is counted.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 
 BATCH = 256
-"""Dialogues in memory at a time, of files with one dialogue a line."""
+"""Maximum number of dialogues in memory, for files with one dialogue per line."""
 PROBLEMS_OF_A_SHARD = 5 * SHOWN_PROBLEMS
-"""After this many errors, the rest of a shard is not read."""
+"""Maximum number of errors in a shard; after this number, reading stops."""
 SHARDS_TOGETHER = 8
-"""Neighbouring shards whose sums are merged on the cluster before they are fetched."""
+"""Number of consecutive shards whose sums are merged on the cluster before they are fetched."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class MergedShards:
 
     @classmethod
     def of(cls, parts: Iterable[MergedShards]) -> MergedShards:
-        """Merge consecutive parts, which stay as they are: Dask may use them again."""
+        """Merge consecutive parts; they are not modified, because Dask may use them again."""
         total = cls()
         for part in parts:
             total.bad |= part.bad
@@ -69,7 +69,7 @@ class MergedShards:
 def score_shard(evaluator: Evaluator, sources: Sources, shard: str) -> MergedShards:
     """Return the sums of one shard, or all its errors. Raises `DataError`, `UsageError`.
 
-    It is scored with these sources, whether or not its turns lead to them.
+    The shard is scored with these sources, even if its own turns would give other sources.
     """
     scored = IncrementalEvaluator(evaluator, sources=sources)
     problems: list[Problem] = []
@@ -91,18 +91,19 @@ def evaluate_shards(
     file: str | None = None,
     progress: bool = False,
 ) -> Report:
-    """Return the report of all shards: that of one file with the same dialogues in this order.
+    """Return the report of all shards, identical to that of a single file with all dialogues.
 
-    A Dask `client` scores the shards on its cluster. With `skip_bad`, shards that cannot be scored
-    are left out and listed in the report's `meta` (`skipped_shards`). `file` names all shards in
-    warnings that are not about a single one. `progress` shows a line on standard error.
+    A Dask `client` scores the shards on its cluster. With `skip_bad`, invalid shards are omitted
+    and listed in the report's `meta` (`skipped_shards`). `file` names the input in warnings that do
+    not concern a single shard. `progress` shows a progress line on standard error.
 
-    Raises `InputError` with the problems of all bad shards (with `skip_bad`: if all are bad), or if
-    a dialogue is in two shards; `UsageError` if sums do not suffice (intervals) or there is no
-    metric; `DataError`; `DependencyError`, `MwzevalError` if the cluster fails.
+    Raises `InputError` with the problems of all invalid shards (with `skip_bad`: only if all are
+    invalid) or for a dialogue in two shards; `UsageError` for confidence intervals, which need more
+    than sums, or without a metric; `DataError`; `DependencyError`, `MwzevalError` if the cluster
+    fails.
     """
     evaluator.incremental()  # raises errors about the options before anything is read
-    # The sources that the first batch that can be read leads to.
+    # The sources that the first readable batch has.
     first = (part for shard in shards for part in islice(_parts(evaluator, shard), 1))
     census = next((part.census for part in first), None)
     sources = Sources.of_census(census) if census else Sources(False, False)
@@ -119,14 +120,14 @@ def evaluate_shards(
             raise InputError(problem for problems in bad.values() for problem in problems)
         if merged.repeated:
             raise InputError(_repeated_in(evaluator, good, merged.repeated))
-        # Only the end shows that some turn lacks what the first ones have; it counts for all.
+        # A later turn lacks states or domains of the first batch, so all is scored again.
         tried, sources = sources, Sources.of_census(merged.sums.census)
         if sources == tried:
             return _with_skipped(merged.sums.compute(file=file), shards, bad)
 
 
 def _parts(evaluator: Evaluator, shard: str) -> Iterator[ScoredPredictions]:
-    """Yield what of a shard can be read."""
+    """Yield the readable parts of a shard."""
     parts = (evaluator.part(batch, Findings(shard)) for batch in _batches(shard, []))
     return (part for part in parts if part is not None)
 
@@ -134,7 +135,7 @@ def _parts(evaluator: Evaluator, shard: str) -> Iterator[ScoredPredictions]:
 def _repeated_in(
     evaluator: Evaluator, shards: Sequence[str], repeated: Iterable[str]
 ) -> list[Problem]:
-    """Return an error for each repeated dialogue, with its shards, which are read once more."""
+    """Return an error with the names of the shards for each repeated dialogue; reads them again."""
     places: dict[str, list[str]] = {name: [] for name in repeated}
     for shard in shards:
         names = {name for part in _parts(evaluator, shard) for name in part.dialogues}
@@ -148,7 +149,7 @@ def _repeated_in(
 
 
 def _with_skipped(report: Report, shards: Sequence[str], bad: dict[str, list[Problem]]) -> Report:
-    """Return the report with a warning and an entry in `meta` for each shard left out."""
+    """Return the report with a warning and an entry in `meta` for each omitted shard."""
     if not bad:
         return report
     skipped = [
@@ -174,8 +175,8 @@ def on_cluster(
 ) -> MergedShards:
     """Return the merged sums of shards, scored by the workers of a Dask cluster.
 
-    Each shard is a task, and so are the sums of eight neighbours. If a worker dies, another one
-    does its tasks again; since a task only returns sums, nothing is lost or counted twice.
+    Each shard is a task, and so is the merging of eight consecutive shards. If a worker dies,
+    another worker repeats its tasks; a task only returns sums, so no dialogue is counted twice.
     """
     settings = pickle.dumps(evaluator.unloaded())
     run = uuid4().hex
@@ -185,7 +186,7 @@ def on_cluster(
             client.submit(_scored, settings, sources, shard, key=f"mwzeval-shard-{run}-{number}")
             for number, shard in enumerate(shards[first : first + SHARDS_TOGETHER], start=first)
         ]
-        # Before the next shards; otherwise the sums of single shards would fill the workers.
+        # Merging has priority; otherwise the sums of single shards would fill the workers' memory.
         key = f"mwzeval-sum-{run}-{first}"
         sums.append(client.submit(MergedShards.of, parts, key=key, priority=1))
     del parts
@@ -223,16 +224,16 @@ def _scored(settings: bytes, sources: Sources, shard: str) -> MergedShards:
 
 @lru_cache(maxsize=4)
 def _loaded(settings: bytes) -> Evaluator:
-    """Return the evaluator of this process, which reads its gold data once for all shards."""
+    """Return the evaluator of this process, which reads its gold data only once."""
     evaluator = pickle.loads(settings)
     assert isinstance(evaluator, Evaluator)
     return evaluator
 
 
 def _batches(shard: str, problems: list[Problem]) -> Iterator[Any]:
-    """Yield the predictions of a shard, some at a time; errors of reading go to `problems`.
+    """Yield the predictions of a shard in batches, and append errors of reading to `problems`.
 
-    Files with one dialogue a line are never in memory as a whole; other files are one batch.
+    Files with one dialogue per line are read in parts; any other file is a single batch.
     """
     with _collected(problems):
         if not (called_lines(shard) or is_line(first_line(shard).decode(errors="replace"))):

@@ -1,10 +1,10 @@
-"""A policy-only system of hand-written templates: a baseline that needs nothing but the database.
+"""A template-based policy: a baseline that needs only the database.
 
-It is given, turn by turn, the gold state and what the user said (only to see, by simple keywords,
-what is asked for), and looks up the database. It never sees goals, references, gold bookings, or
-anything of a later turn. Its sentences have placeholders, or values of the database and made-up
-ones where it has none; several wordings of one thing take turns, so that the same dialogue always
-reads the same.
+In each turn, the policy gets the gold state and the user's utterance, in which it finds requested
+slots by keywords, and queries the database. It has no access to goals, references, gold bookings or
+later turns. Its responses contain placeholders, or values of the database and generated values for
+slots that the database lacks. Alternative wordings are used in rotation, so responses are
+deterministic.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mwzeval.multiwoz.schema import (
 Services = Mapping[str, Mapping[str, str]]
 """Domain without a choice of venues (police, hospital) → slot → value."""
 NEARLY = 85
-"""From which `partial_ratio` on a name that matches nothing is taken for a misspelt one."""
+"""Minimum `partial_ratio` at which an unknown name is read as a misspelled name."""
 ANSWERS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("phone", "address", "postcode", "area", "pricerange", "food"),
     "hotel": (
@@ -42,17 +42,17 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "attraction": ("phone", "address", "postcode", "area", "entrancefee", "type"),
     "train": ("trainid", "price", "duration", "arriveby", "leaveat"),
 }
-"""What may be asked about a venue, in the order of the answer."""
+"""Domain → slots that users may request, in the order of the answer."""
 MEANT_BY_PRICE = {"attraction": "entrancefee", "train": "price"}
-"""What somebody asks for who asks for the price; of other venues only the range is known."""
+"""Domain → slot that the word "price" refers to; other venues have only a price range."""
 UNASKED = ("address", "phone")
-"""Told without being asked: of a venue that the user names, and of attractions, which cannot be
-booked, so that their address and phone number are all that the user can take along."""
+"""Slots that are given without a request, for venues that the user names and for attractions, which
+cannot be booked."""
 _BEFORE_A_VOWEL = re.compile(r"\ba (?=[aeiou])")
 
 
 class Catalogue:
-    """Venues of the domains that have a table, looked up as Inform and Success look them up."""
+    """Venues of the domains that have a table, with the same queries as Inform and Success."""
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]], rules: Rules) -> None:
         self._rules = rules
@@ -61,14 +61,14 @@ class Catalogue:
             domain: {str(row[id_column(domain)]): known_of(row) for row in rows}
             for domain, rows in tables.items()
         }
-        """Domain → id → slot, as placeholders call it → value, of what is known of a venue."""
+        """Domain → id → slot (in the spelling of placeholders) → known value of a venue."""
 
     def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
         """Return the ids of the venues that satisfy all constraints, in table order."""
         return self._database.find(domain, normalize_slots(constraints, self._rules))
 
     def named(self, domain: str, name: str) -> str | None:
-        """Return the id of the venue that is called most nearly so, if there is one."""
+        """Return the id of the venue with the most similar name, if any is similar enough."""
         name = name.lower()
 
         def nearness(venue: str) -> tuple[int, int]:
@@ -80,7 +80,7 @@ class Catalogue:
 
 
 def known_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values of a row that are known, slot → value."""
+    """Return the known values of a row: slot → value."""
     known = {}
     for column, value in row.items():
         if isinstance(value, str) and value.strip() not in ("", UNKNOWN):
@@ -90,19 +90,19 @@ def known_of(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
-    """Return what the first row of `db/police_db.json` and `db/hospital_db.json` says.
+    """Return the values in the first rows of `db/police_db.json` and `db/hospital_db.json`.
 
-    A service without such a file has no values. Raises `DataError` when a file is damaged.
+    A service without a file has no values. Raises `DataError` if a file is damaged.
     """
     tables = read_tables(root)
     return {domain: known_of(tables[domain][0]) if domain in tables else {} for domain in SERVICES}
 
 
 class Policy:
-    """Answers the turns of one dialogue, one after the other.
+    """Answers the turns of one dialogue in sequence.
 
-    With `services`, responses hold values and no placeholders. Reference numbers and taxis are made
-    up, from the dialogue's id alone.
+    With `services`, responses contain values instead of placeholders. Reference numbers and taxis
+    are derived from the dialogue id.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Policy:
         self._asked: set[str] = set()
 
     def reply(self, utterance: str, state: State) -> tuple[str, tuple[str, ...]]:
-        """Return the response to the next turn of the user, and the domains that it is about.
+        """Return the response to the next user turn, and the active domains.
 
         `state` is the state after that turn.
         """
@@ -162,7 +162,7 @@ class Policy:
         return shown_value(slot, row[slot]) if slot in row else "unknown"
 
     def _active_domains(self) -> tuple[str, ...]:
-        """Return what the turn is about, most important last."""
+        """Return the active domains of the turn, the most important one last."""
         before = self._state_before
         changed = [d for d, slots in self._state.items() if slots and slots != before.get(d)]
         topics = user_domains(self._utterance, self._state)
@@ -213,16 +213,16 @@ class Policy:
         if venue is None and not (complete and domain in self._venues):
             yield self._say(f"none {domain}")
             return
-        # Who books although nothing matches means what was recommended before.
+        # A user who books although no venue matches means the venue offered before.
         self._venues[domain] = venue or self._venues[domain]
         is_new = constraints != constraints_before
         is_booking = bool(booking) or has("user booking", self._utterance)
-        # What the user has just given was not asked for.
+        # Slots whose values the user has just given are not requests.
         price = MEANT_BY_PRICE.get(domain, "pricerange")
         meant = {price if slot == "price" else slot for slot in self._requests}
         given = constraints if is_new else {}
         asked = [slot for slot in ANSWERS[domain] if slot in meant and slot not in given]
-        # A name that does not go with the other constraints is not said again.
+        # A name that does not satisfy the other constraints is not repeated.
         unnamed = "" if found else " unnamed"
         asks_reference = "reference" in self._requests
         if complete and (self._booked.get(domain) != slots or asks_reference or not asked):
@@ -253,15 +253,15 @@ class Policy:
     def _chosen(
         self, domain: str, found: Sequence[str], constraints: Mapping[str, str]
     ) -> str | None:
-        """Return the venue of before while it matches, else the first."""
+        """Return the previous venue if it still matches, else the first match."""
         before = self._venues.get(domain)
         if found:
             return before if before in found else found[0]
-        # Users change their minds about a venue's features, but not about the one they name.
+        # Users change their minds about the features of a venue, but not about its name.
         return self._catalogue.named(domain, constraints["name"]) if "name" in constraints else None
 
     def _unknown_end(self, slots: Mapping[str, str], found: Sequence[str]) -> str | None:
-        """Return which end of a journey to ask for: once, and not if there is no choice."""
+        """Return the end of a journey to ask for; each is requested once, and only if needed."""
         rows = self._catalogue.rows["train"]
         for end in ("departure", "destination"):
             is_open = end not in slots and len({rows[train].get(end) for train in found}) != 1
@@ -283,14 +283,14 @@ class Policy:
         return self._say("more? attraction" if domain == "attraction" else f"book? {domain}")
 
     def _details(self, domain: str, slots: Sequence[str]) -> Iterator[str]:
-        """Yield a sentence with such details of the venue under discussion, if there are any."""
+        """Yield a sentence with these slots of the venue under discussion, if any are known."""
         if slots:
             row = self._catalogue.rows[domain][self._venues[domain]]
             yield details(row, slots, lambda slot: self._value(domain, slot))
 
 
 def _split(slots: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the slots that choose a venue, and those that only say how it is booked."""
+    """Return the slots that select a venue, and the slots that are needed only for a booking."""
     booking = {slot: value for slot, value in slots.items() if slot.startswith("book")}
     return {slot: slots[slot] for slot in slots if slot not in booking}, booking
 
@@ -302,11 +302,11 @@ def baseline_predictions(
     states: bool = False,
     services: Services | None = None,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the system's predictions for all dialogues of a fold, in its order.
+    """Return the system's predictions for all dialogues of a fold, in the fold's order.
 
-    Turns have `response` and `active_domains`. `states` adds the gold states, which evaluation
-    takes anyway where none are predicted: with them it looks as if they were predicted. With
-    `services`, what is known of police and hospital, responses hold values and no placeholders.
+    Turns have `response` and `active_domains`. `states` adds the gold states, so that they count
+    as predicted; without predicted states, evaluation uses gold states anyway. With `services`,
+    the known values of police and hospital, responses contain values instead of placeholders.
     """
     catalogue = Catalogue(gold.tables, rules)
     predictions = {}

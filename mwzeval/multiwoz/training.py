@@ -1,6 +1,6 @@
-"""What training loops plug in: `compute_metrics` for transformers' Trainer, a reward for TRL.
+"""Functions for training loops: `compute_metrics` for transformers' Trainer, a reward for TRL.
 
-Neither library is needed to import this, nor used: their objects are taken by their attributes.
+This module does not import either library; it only reads attributes of their objects.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mwzeval.scores.report import Report
 TurnDict = Mapping[str, Any]
 Parse = Callable[[str], TurnDict]
 IGNORED_LABEL = -100
-"""What transformers puts where a label does not count, and where it pads predictions."""
+"""The label of ignored positions in transformers, and the padding value of predictions."""
 
 
 def response_only(text: str) -> TurnDict:
-    """Return a turn whose response is all of a text; its state is then the gold one."""
+    """Return a turn whose response is the whole text; evaluation uses its gold state."""
     return {"response": text.strip()}
 
 
@@ -37,20 +37,20 @@ def compute_metrics(
 ) -> Callable[[Any], dict[str, float]]:
     """Return a `compute_metrics` for transformers' `Trainer` or `Seq2SeqTrainer`.
 
-    It decodes the predictions, puts them together to dialogues and returns the scores of
-    `evaluator.evaluate` as a flat dict, see `flat_scores`. `examples` says what the rows of the
-    evaluation data set are: (dialogue id, index of the system turn from 0), in their order. Any
-    order will do; of each dialogue all turns must be there up to its last one. `parse` makes a
-    turn of a decoded text; by default the whole text is the response.
+    It decodes the predictions, assembles dialogues and returns the scores of
+    `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` describes the rows of
+    the evaluation data set, in their order: (dialogue id, index of the system turn from 0). Rows
+    may be in any order; the turns of a dialogue must be complete up to its last one. `parse`
+    converts a decoded text to a turn; by default the whole text is the response.
 
-    Predictions may be token ids (`predict_with_generate=True`) or logits, alone or first in a
-    tuple. Logits are of the gold prefix (teacher forcing), so their best tokens are a cheap
-    approximation and no generated response; they are taken where labels count, which in a causal
-    language model (`shift_labels=True`) is one position further on.
+    Predictions may be token ids (`predict_with_generate=True`) or logits, alone or as the first
+    item of a tuple. Logits are predicted from the gold prefix (teacher forcing), so their most
+    likely tokens only approximate a generated response. They are used at positions with labels; for
+    causal language models (`shift_labels=True`), positions are shifted by one.
 
-    Raises `UsageError` for examples that make no dialogues and `InputError` for dialogues that the
-    corpus does not have: at once, and not after the first epoch. What it returns raises
-    `UsageError` when the predictions do not fit the examples.
+    Raises `UsageError` for examples that do not form dialogues and `InputError` for dialogues that
+    are not in the corpus, both before training starts. The returned function raises `UsageError`
+    if the predictions do not match the examples.
     """
     rows = [(str(name), int(turn)) for name, turn in examples]
     turns: dict[str, list[int]] = {}
@@ -67,7 +67,7 @@ def compute_metrics(
             f"(dialogue id, 1), …; {'; '.join(wrong[:5]) or 'there are none'}"
         )
     evaluator.check_metrics()
-    # An empty response fits the corpus exactly when a generated one does.
+    # Empty responses are valid for the corpus under the same conditions as generated responses.
     evaluator.checked({name: [{"response": ""}] * len(of) for name, of in turns.items()})
 
     def metrics_of(prediction: Any) -> dict[str, float]:
@@ -91,8 +91,8 @@ def compute_metrics(
 def decoded_responses(tokenizer: Any, rows: Iterable[Iterable[int]]) -> list[str]:
     """Return the text of each row of token ids, without padding, -100 and special tokens.
 
-    Placeholders are often added as special tokens, and `skip_special_tokens` would drop them too:
-    here those stay whose name mwzeval knows.
+    Placeholders are often added as special tokens, which `skip_special_tokens` would remove; this
+    function retains special tokens that are known placeholders.
     """
     dropped = {*tokenizer.all_special_ids, tokenizer.pad_token_id}
     for token in [*tokenizer.all_special_ids]:
@@ -104,12 +104,12 @@ def decoded_responses(tokenizer: Any, rows: Iterable[Iterable[int]]) -> list[str
 
 
 def flat_scores(report: Report) -> dict[str, float]:
-    """Return the main scores of a report under one name each.
+    """Return the main scores of a report as a flat dictionary.
 
-    `inform`, `success` and the same per domain (`inform_hotel`); `bleu` of the corpus' own
-    references (the first set) and `bleu_NAME` of each; `combined`, (Inform + Success) / 2 + BLEU
-    of these; `joint_accuracy`, `slot_f1` and the richness scores by their names. What was not
-    computed is left out.
+    The keys are `inform` and `success`, also per domain (`inform_hotel`); `bleu` with the first
+    reference set and `bleu_NAME` with each set; `combined`, (Inform + Success) / 2 + BLEU, with the
+    first set; `joint_accuracy`, `slot_f1` and the names of richness scores. Scores that were not
+    computed are omitted.
     """
     metrics = report.metrics
     success, bleu = metrics.get("success") or {}, metrics.get("bleu") or {}
@@ -131,15 +131,15 @@ def flat_scores(report: Report) -> dict[str, float]:
 def generated_ids(
     predictions: Any, labels: Any = None, *, shift_labels: bool = False
 ) -> list[list[int]]:
-    """Return the token ids of each example, from what a Trainer passes on.
+    """Return the token ids of each example from a Trainer's predictions.
 
     `predictions` are ids (examples × length), or logits (examples × length × vocabulary), alone or
-    first in a tuple. Of logits the best tokens are taken, where `labels` are not -100 if there are
-    labels; with `shift_labels` those that predict the next position's label. Raises `UsageError`
-    for other shapes.
+    as the first item of a tuple. For logits, the most likely tokens are returned at positions whose
+    label is not -100, or at all positions without `labels`; with `shift_labels`, each position
+    predicts the next label. Raises `UsageError` for other shapes.
     """
     if isinstance(predictions, tuple | list) and predictions and np.ndim(predictions[0]) > 1:
-        predictions = predictions[0]  # logits or ids; what follows are hidden states and the like
+        predictions = predictions[0]  # logits or ids; other items are hidden states and the like
     array = np.asarray(predictions)
     if array.ndim == 2 and np.issubdtype(array.dtype, np.integer):
         return [[int(token) for token in row] for row in array]
@@ -166,10 +166,10 @@ def generated_ids(
 
 
 def best_tokens(logits: Any, labels: Any) -> Any:
-    """Return the most likely token at each position that counts, -100 at the others.
+    """Return the most likely token at each position with a label, and -100 at other positions.
 
-    A `preprocess_logits_for_metrics` for seq2seq models: without it, a Trainer keeps the logits of
-    the whole data set, a vocabulary times as much. Works on the device the tensors are on.
+    Use it as `preprocess_logits_for_metrics` for seq2seq models: without it, a Trainer stores the
+    logits of the whole data set, one per word of the vocabulary. It runs on the tensors' device.
     """
     if isinstance(logits, tuple):
         logits = logits[0]
@@ -187,14 +187,14 @@ def reward_function(
 ) -> Callable[..., list[float]]:
     """Return a reward function with TRL's signature: `f(prompts, completions, **columns)`.
 
-    Two columns of the training data set are used: `dialogue_id`, and `previous_turns`, the system
-    turns before the one that a completion is (empty for the first; each a turn as in predictions).
-    A completion is text, or a list of messages of which the last is taken. Its reward is the value
-    of the dialogue up to and including it, or, with `credit_only`, the credit of the turn itself
-    (see `mwzeval.multiwoz.scoring.reward`). Nulls in `previous_turns` are ignored: tables such as
-    those of `datasets` give every turn all keys that any turn has. Raises `UsageError` at once for
-    weights that the evaluator cannot do (see `Evaluator.reward`), later when a column is missing or
-    of another length, `InputError` for turns that cannot be scored.
+    The training data set needs two columns: `dialogue_id`, and `previous_turns`, the system turns
+    before the completion (each in the form of predictions). A completion is text, or a list of
+    messages, whose last message is used. The reward is the value of the
+    dialogue including this turn, or, with `credit_only`, the credit of this turn (see
+    `mwzeval.multiwoz.scoring.reward`). Nulls in `previous_turns` are ignored, because tables such
+    as those of `datasets` add missing keys to every turn. Raises `UsageError` for weights that the
+    evaluator does not support (see `Evaluator.reward`). The returned function raises `UsageError`
+    for missing columns or unequal lengths, `InputError` for turns that cannot be scored.
     """
     evaluator.check_weights(weights)
 
@@ -231,9 +231,9 @@ def _without_nulls(value: Any) -> Any:
 
 
 def completion_text(completion: Any) -> str:
-    """Return the text of a completion: itself, or the content of its last message.
+    """Return the text of a completion: the completion itself, or the content of its last message.
 
-    Raises `UsageError` for anything else.
+    Raises `UsageError` for other types.
     """
     text = completion
     if isinstance(completion, Sequence) and not isinstance(completion, str) and completion:

@@ -1,1 +1,1 @@
-"""From checked dialogues to rows, measures, reports and explanations."""
+"""Rows, measures, reports and explanations of checked dialogues."""

@@ -1,8 +1,8 @@
-"""Why Inform or Success failed: the fewest repairs that would have won a domain.
+"""Explain why Inform or Success failed: find the fewest repairs with which a domain passes.
 
-Nothing is guessed from the outcome: a failure comes with a pure function that repairs what the
-scorer judges, and the scorer's own steps show which repairs are needed. Where several turns could
-have won a domain, the turn that lacks least is reported (docs/explaining.md).
+Each failure has a pure function that repairs the scorer's input. The scorer is run on repaired
+input to determine which repairs are needed. If repairs in different turns suffice, the turn that
+needs the fewest repairs is reported (docs/explaining.md).
 """
 
 from __future__ import annotations
@@ -42,18 +42,19 @@ IN_WORDS = {
     "POST": "a postcode",
     "REFERENCE": "a reference number",
 }
-"""What a response in words says where a delexicalized response has a placeholder."""
+"""Placeholder → its description for responses without placeholders."""
 
 Changes = Mapping[str, str | None]
-"""Slot → its new value, None to remove it."""
+"""Slot → its new value, or None to remove it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """What the scorer judges: the turns of a dialogue, and what they are judged by.
+    """The input of the scorer: the turns of a dialogue, the goal and the gold annotation.
 
     `constraints` are the informable slots of each domain of the goal; `booked` are the domains
-    booked by each turn, `annotated` its gold state; `in_words` where responses came in words.
+    that each turn books and `annotated` its gold state; `in_words` is whether responses came
+    without placeholders.
     """
 
     goal: Mapping[str, DomainGoal]
@@ -66,7 +67,7 @@ class Scenario:
 
     @classmethod
     def of(cls, scorer: Scorer, dialogue: NormalizedDialogue) -> Scenario:
-        """Return what the scorer judges of a dialogue."""
+        """Return the scorer's input for a dialogue."""
         gold = scorer.gold.dialogues[dialogue.name]
         return cls(
             goal=scorer.goal(dialogue.name),
@@ -79,7 +80,7 @@ class Scenario:
         )
 
     def acts(self) -> Iterator[dict[str, DomainTurn]]:
-        """Yield what each turn does in the active domains of the goal."""
+        """Yield the acts of each turn in the active domains of the goal."""
         return dialogue_acts(self.goal, self.turns, self.booked, self.database)
 
     def outcome(self) -> DialogueOutcome:
@@ -87,27 +88,27 @@ class Scenario:
         return judge(self.goal, self.acts())
 
     def offers_right(self, domain: str) -> bool:
-        """Return whether venues are on offer in the end, and all of them satisfy the goal.
+        """Return whether the final offer has venues that all satisfy the goal.
 
-        Inform of a train can be won as well by offering none, which puts nothing right.
+        Inform of a train also passes without any offer, but this repairs nothing.
         """
         result = self.outcome().domains[domain]
         return bool(result.offered) and result.inform
 
-    # Repairs.
+    # Repairs
 
     def say(self, turn: int, placeholder: str) -> Scenario:
-        """Let a turn contain a placeholder."""
+        """Add a placeholder to the response of a turn."""
         old = self.turns[turn]
         return self._with({turn: old._replace(response=f"{old.response} {placeholder}")})
 
     def activate(self, turn: int, domain: str) -> Scenario:
-        """Let a turn be about a domain, too."""
+        """Add an active domain to a turn."""
         old = self.turns[turn]
         return self._with({turn: old._replace(active_domains=(*old.active_domains, domain))})
 
     def constrain(self, since: int, domain: str, changes: Changes) -> Scenario:
-        """Change slots from a turn on, in that turn and wherever the state has the domain."""
+        """Change slots in a turn and in all later turns whose state has the domain."""
         changed = {}
         for index in range(since, len(self.turns)):
             old = self.turns[index]
@@ -118,13 +119,13 @@ class Scenario:
         return self._with(changed)
 
     def book(self, turn: int, domain: str) -> Scenario:
-        """Let a domain be booked by a turn."""
+        """Let a turn book a domain."""
         booked = list(self.booked)
         booked[turn] |= {domain}
         return replace(self, booked=tuple(booked))
 
     def ask_for_no_offer(self, domain: str) -> Scenario:
-        """Let the goal be content with any offer, and with none."""
+        """Let the goal accept any offer and no offer in a domain."""
         goal = replace(self.goal[domain], needs_offer=NeedsOffer.NEVER)
         return replace(self, goal={**self.goal, domain: goal})
 
@@ -135,12 +136,12 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failure:
-    """A reason why a domain failed, with the repair.
+    """A reason why a domain failed, and its repair.
 
-    A domain is won when all its failures of an outcome are repaired, and not when any of them is
-    left out. `slot` is the slot concerned, where the kind has one; `words` fill the kind's
-    sentence. `then` states what the user wanted by the annotation of the turn, if the state has
-    that and not what the goal has; it is empty where the annotation does not excuse the state.
+    With the repairs of all failures the domain passes; without any one of them it fails. `slot` is
+    the slot concerned, if the kind has one; `words` fill the placeholders of the kind's sentence.
+    `then` is the annotated user goal at the turn, if the state agrees with the annotation but not
+    with the goal; it is empty if the annotation does not explain the state.
     """
 
     kind: str
@@ -153,7 +154,7 @@ class Failure:
     then: str = ""
 
     def reason(self) -> Reason:
-        """Return the failure as a sentence, with its place."""
+        """Return the failure as a sentence with its turn."""
         words = {
             **self.words,
             "too": " (according to the annotation of that turn)" * bool(self.then),
@@ -162,7 +163,7 @@ class Failure:
 
 
 def failures(case: Scenario) -> list[Failure]:
-    """Return why Inform failed, domain by domain, or else why Success did; nothing if neither."""
+    """Return why Inform failed in each domain, or else why Success failed; empty if neither did."""
     outcome = case.outcome()
     found: list[Failure] = []
     for domain, result in outcome.domains.items():
@@ -176,7 +177,7 @@ def failures(case: Scenario) -> list[Failure]:
 
 
 def repaired(case: Scenario, found: Iterable[Failure]) -> Scenario:
-    """Return what is judged, with the repairs of some failures."""
+    """Return the scorer's input with the repairs of some failures."""
     return reduce(lambda so_far, failure: failure.repair(so_far), found, case)
 
 
@@ -184,7 +185,7 @@ def _inform_failures(case: Scenario, domain: str) -> list[Failure]:
     if not case.goal[domain].satisfying:
         ask_nothing = partial(Scenario.ask_for_no_offer, domain=domain)
         return [Failure("unsatisfiable-goal", "inform", domain, None, ask_nothing, {})]
-    # The turn that made the final offer, or found nothing to offer last.
+    # The turn of the final offer, or the last turn that found no venue to offer.
     progress, deciding = Progress(case.goal), None
     for index, acts in enumerate(case.acts()):
         venues = acts[domain].found if domain in acts else None
@@ -199,14 +200,14 @@ def _inform_failures(case: Scenario, domain: str) -> list[Failure]:
 
 
 Rank = tuple[int, int, int, int]
-"""How far a turn is from winning: failures, those that the annotation excuses, whether it speaks
-of the domain at all, its index."""
+"""Sort key of a turn: number of failures, failures that the annotation explains, remoteness of the
+turn from the domain, index."""
 
 
 def _offer_failures(
     case: Scenario, domain: str, index: int, since: int = 0
 ) -> tuple[Rank, list[Failure]]:
-    """Return what a turn lacks of an offer that satisfies the goal, when none is made `since`."""
+    """Return what a turn lacks for an offer that satisfies the goal, if none is made `since`."""
     turn, placeholder = case.turns[index], OFFERED_BY[domain]
     others = {other for other, by in OFFERED_BY.items() if by == placeholder} - {domain}
     found = []
@@ -222,15 +223,15 @@ def _offer_failures(
         found += _state_failures(offering, domain, index)
     lacking = len(found)
     if not is_active and found[-1].kind == "no-state" and not found[-1].then:
-        lacking -= 1  # Both are that the domain was not noticed, though the user had asked for it.
+        lacking -= 1  # Both have one cause: the system did not notice the domain.
     return (lacking, _excused(found), _remoteness(placeholder, turn, others), index), found
 
 
 def _later_failures(case: Scenario, domain: str, found: list[Failure]) -> list[Failure]:
-    """Return what is lacking since the user wants what the goal says, if that is known.
+    """Return the failures after the user's wish became the goal, if that turn is known.
 
-    `found` is what the last offer lacks. Some of it the annotation excuses: the user wanted then
-    what was offered. Where a later turn can win with less of that, what it lacks is returned.
+    `found` are the failures of the last offer. The annotation explains some of them if the user
+    then wanted the offered venue. A later turn with fewer of these is preferred.
     """
     last = max(
         index
@@ -258,7 +259,7 @@ def _later_failures(case: Scenario, domain: str, found: list[Failure]) -> list[F
 
 
 def _excused(found: Iterable[Failure]) -> int:
-    """Count failures for which the annotation of the turn has what the state has."""
+    """Count the failures whose state agrees with the annotation of the turn."""
     return sum(bool(failure.then) for failure in found)
 
 
@@ -266,7 +267,7 @@ FOR_OTHERS = 2
 
 
 def _remoteness(placeholder: str, turn: NormalizedTurn, others: Iterable[str]) -> int:
-    """Rank turns that lack as much: a placeholder that is for no other domain is nearest."""
+    """Return 0 for a placeholder of no other domain, 1 for no placeholder, 2 otherwise."""
     if placeholder not in turn.response:
         return 1
     return 0 if set(others).isdisjoint(turn.active_domains) else FOR_OTHERS
@@ -275,9 +276,9 @@ def _remoteness(placeholder: str, turn: NormalizedTurn, others: Iterable[str]) -
 def _unsaid(
     case: Scenario, placeholder: str, others: Iterable[str], since: int = 0
 ) -> dict[str, object]:
-    """Return words for that no turn about a domain has a placeholder, and which turns have it.
+    """Return sentence parts: the missing placeholder, and the turns that have it elsewhere.
 
-    Turns about any of `others`, which the placeholder may as well be of, are left out.
+    Turns about any of `others` are omitted, because the placeholder may belong to them.
     """
     elsewhere = ", ".join(
         f"turn {index} (active: {_listed(turn)})"
@@ -307,7 +308,7 @@ def _not_active(outcome: str, domain: str, index: int, case: Scenario, placehold
 
 
 def _state_failures(case: Scenario, domain: str, index: int) -> list[Failure]:
-    """Return what is wrong with the state behind the offer of a turn, and with those after it."""
+    """Return the failures of the states at and after the turn of an offer."""
     state = case.turns[index].state.get(domain)
     annotated = case.annotated[index].get(domain, {})
 
@@ -328,7 +329,7 @@ def _state_failures(case: Scenario, domain: str, index: int) -> list[Failure]:
         words = {"state": spelled(state), "changes": listed}
         return [failure("no-venue-matches-state", changes, words, then)]
     if "name" not in state and (len(changes) > 1 or not changes.keys() <= annotated.keys()):
-        # The name of the venue settled on, which the state should have and has not.
+        # The name of the chosen venue, which is missing in the state.
         states = [turn.state for turn in reversed(case.turns[:index])]
         for other in (*states, case.annotated[index]):
             if name := other.get(domain, {}).get("name"):
@@ -375,7 +376,7 @@ def _constraint_failures(
 
 
 def _then(case: Scenario, domain: str, index: int, slot: str, constraint: str | None) -> str:
-    """Return what the user wanted of a slot by the annotation, if the state has that; else ""."""
+    """Return the annotated wish for a slot if the state agrees with it, else ""."""
     value = case.turns[index].state[domain].get(slot)
     if case.annotated[index].get(domain, {}).get(slot) != value:
         return ""
@@ -385,10 +386,10 @@ def _then(case: Scenario, domain: str, index: int, slot: str, constraint: str | 
 
 
 def _needed_changes(case: Scenario, domain: str, since: int) -> Changes:
-    """Return changes of the state to what the goal says, none of which can be left out.
+    """Return a minimal set of changes with which the state satisfies the goal.
 
-    Where there is a choice, slots with another value are changed rather than missing ones, and
-    these rather than slots of which the goal says nothing.
+    Changes of wrong values are preferred to additions of missing slots, and these to removals of
+    slots that the goal does not have.
     """
     constraints = case.constraints[domain]
     states = [turn.state[domain] for turn in case.turns[since:] if domain in turn.state]
@@ -413,7 +414,7 @@ def _needed_changes(case: Scenario, domain: str, since: int) -> Changes:
 
 
 def _slot_failures(case: Scenario, domain: str, slot: str) -> list[Failure]:
-    """Return what keeps a requested slot from counting, in the turn that comes nearest to it."""
+    """Return why a requested slot was not provided, for the turn that needs the fewest repairs."""
     booked = [turn for turn in range(len(case.turns)) if domain in case.booked[turn]]
     others = {other for other, goal in case.goal.items() if slot in goal.requested} - {domain}
     ways: list[tuple[Rank, list[Failure]]] = []
@@ -421,7 +422,7 @@ def _slot_failures(case: Scenario, domain: str, slot: str) -> list[Failure]:
         has_slot = slot in turn.response
         too_early = slot == "REFERENCE" and index not in booked
         if booked and too_early and not has_slot:
-            continue  # What must yet be given can as well be given when it is booked.
+            continue  # A missing reference number can be provided in the turn of the booking.
         found = []
         if not has_slot:
             give = partial(Scenario.say, turn=index, placeholder=slot)
@@ -444,21 +445,21 @@ def _slot_failures(case: Scenario, domain: str, slot: str) -> list[Failure]:
 
 
 def spelled(slots: Mapping[str, str]) -> str:
-    """Return slots and their values in one line."""
+    """Return slots and values as one line."""
     return ", ".join(f"{slot}={value}" for slot, value in slots.items()) or "anything"
 
 
 SHOWN_VENUES = 3
-"""How many venues are named before they are only counted."""
+"""Maximum number of venues that are named; further venues are only counted."""
 
 
 def explain(
     scorer: Scorer, dialogue: NormalizedDialogue, predicted: Sequence[Turn] = ()
 ) -> Explanation:
-    """Return the outcomes of a dialogue, what each turn did, and why Inform or Success failed.
+    """Return the outcomes of a dialogue, the acts of its turns, and why Inform or Success failed.
 
-    With the turns as they were `predicted`, responses are shown as they were written, with calls
-    and bookings; of a response with placeholders a fact tells as what it was scored.
+    With the `predicted` turns, original responses, calls and bookings are shown; for a response
+    whose delexicalized form differs, a fact shows the scored form.
     """
     case = Scenario.of(scorer, dialogue)
     outcome = case.outcome()
@@ -545,7 +546,7 @@ def _offer(case: Scenario, domain: str, offered: tuple[str, ...]) -> Fact:
 
 
 def _venues(case: Scenario, domain: str, ids: Sequence[str], remark: str = "") -> str:
-    """Return the number of venues, a remark, and the first of their names."""
+    """Return the number of venues, a remark, and the names of the first venues."""
     if not ids:
         return "no venue"
     shown = [case.database.names.get((domain, venue), venue) for venue in ids[:SHOWN_VENUES]]

@@ -1,7 +1,7 @@
-"""Inform and Success: does the system offer the right venues and give all that is requested?
+"""Inform and Success: does the system offer the right venues and provide all requested slots?
 
-A domain is matched when the last offer made in it satisfies the goal. Inform is that all domains of
-the goal are matched; Success is, in addition, that all requested slots are provided.
+A domain is matched if its last offer satisfies the goal. Inform is 1 if all domains of the goal
+are matched; Success is 1 if, in addition, all requested slots are provided.
 
 Source: Budzianowski et al., EMNLP 2018, section 6; Nekvinda and Dušek, GEM 2021, section 4.
 """
@@ -27,7 +27,7 @@ WITHOUT_OFFER = frozenset({"taxi", "police", "hospital"})
 
 
 class NeedsOffer(Enum):
-    """When a domain is matched without looking at the offer."""
+    """When a domain is matched without an offer."""
 
     ALWAYS = "an offer that satisfies the goal is needed"
     IF_MADE = "no offer is as good as one that satisfies the goal"
@@ -52,7 +52,7 @@ class DomainGoal:
 
 
 def prepare_goal(goal: Mapping[str, Goal], database: Database) -> dict[str, DomainGoal]:
-    """Return the goal of each domain, with the venues that satisfy it looked up."""
+    """Return the goal of each domain with the venues that satisfy it."""
     return {
         domain: DomainGoal(
             satisfying=frozenset(database.find(domain, of_domain.informable)),
@@ -65,7 +65,7 @@ def prepare_goal(goal: Mapping[str, Goal], database: Database) -> dict[str, Doma
 
 def _needs_offer(domain: str, goal: Goal) -> NeedsOffer:
     if domain in WITHOUT_OFFER or "name" in goal.informable:
-        # Whoever asks for a venue by name needs no offer of one.
+        # A user who names a venue needs no offer.
         return NeedsOffer.NEVER
     if domain == "train" and "TRAINID" not in goal.requestable:
         return NeedsOffer.IF_MADE
@@ -73,7 +73,7 @@ def _needs_offer(domain: str, goal: Goal) -> NeedsOffer:
 
 
 class NormalizedTurn(NamedTuple):
-    """A turn ready for scoring; `response` holds canonical placeholders (spacing as it came)."""
+    """A turn ready for scoring; `response` has canonical placeholders and its original spacing."""
 
     response: str
     state: State
@@ -81,9 +81,9 @@ class NormalizedTurn(NamedTuple):
 
 
 class DomainTurn(NamedTuple):
-    """What one system turn does in one domain.
+    """The acts of one system turn in one domain.
 
-    `found` is None when the turn offers nothing, else the venues that it may be offering.
+    `found` is None if the turn makes no offer, else the venues that it may offer.
     """
 
     found: tuple[str, ...] | None
@@ -96,10 +96,10 @@ def dialogue_acts(
     booked: Iterable[frozenset[str]],
     database: Database,
 ) -> Iterator[dict[str, DomainTurn]]:
-    """Yield what each turn does in the active domains of the goal.
+    """Yield the acts of each turn in the active domains of the goal.
 
-    `booked` are the domains booked by each turn in the gold annotation: a reference number given
-    before cannot be the right one.
+    `booked` are the domains booked by each turn in the gold annotation: a reference number before
+    the booking does not count.
     """
     for turn, booked_domains in zip(turns, booked, strict=False):
         found = placeholders_in(turn.response)
@@ -113,9 +113,9 @@ def dialogue_acts(
 
 
 class Placeholders(NamedTuple):
-    """The placeholders that Inform and Success look for, anywhere in a canonical response.
+    """The placeholders in a canonical response that matter for Inform and Success.
 
-    `provided` are slots, `before_booking` those of them that count where nothing is booked.
+    `provided` are slots; `before_booking` are those slots that count without a booking.
     """
 
     anything: bool
@@ -132,22 +132,22 @@ def placeholders_in(response: str) -> Placeholders:
 
 
 def found_by(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, ...] | None:
-    """Return the venues that a turn may be offering, None when it offers nothing."""
+    """Return the venues that a turn may offer, None if it makes no offer."""
     marker = OFFERED_BY.get(domain)
     if marker is None or marker not in turn.response:
         return None
     if domain not in turn.state:
         return ()
-    # (odd) The query normalizes once more, which is not always the same as once: "1:30 pm." is
-    # "1:30pm" in the state and 13:30 in the query.
+    # (odd) The query normalizes values again, which can change them: "1:30 pm." is "1:30pm" in
+    # the state and 13:30 in the query.
     return database.find(domain, turn.state[domain])
 
 
 @dataclass(frozen=True, slots=True)
 class DomainOutcome:
-    """How one domain of a dialogue's goal ended.
+    """The outcome of one domain of a goal.
 
-    `success` is None when Inform failed for the dialogue: Success is not judged then.
+    `success` is None if Inform failed for the dialogue, because Success is then not judged.
     """
 
     inform: bool
@@ -177,7 +177,7 @@ class Progress:
         self.provided: dict[str, set[str]] = {domain: set() for domain in goal}
 
     def advance(self, turn: Mapping[str, DomainTurn]) -> None:
-        """Add what the next turn does in the goal's domains."""
+        """Add the acts of the next turn in the domains of the goal."""
         for domain, (found, provided) in turn.items():
             if found is not None and replaces(found, self.offered[domain]):
                 self.offered[domain] = found
@@ -185,11 +185,11 @@ class Progress:
                 self.provided[domain] |= provided
 
     def is_matched(self, domain: str) -> bool:
-        """Return whether the present offer in a domain satisfies the goal."""
+        """Return whether the current offer in a domain satisfies the goal."""
         return self.goal[domain].is_matched(self.offered[domain])
 
     def outcome(self) -> DialogueOutcome:
-        """Return the outcome of a dialogue that ends here."""
+        """Return the outcome of the dialogue if this is its last turn."""
         inform = all(map(self.is_matched, self.goal))
         domains = {}
         for domain, goal in self.goal.items():
@@ -208,7 +208,7 @@ class Progress:
 def judge(
     goal: Mapping[str, DomainGoal], turns: Iterable[Mapping[str, DomainTurn]]
 ) -> DialogueOutcome:
-    """Return the outcome of a dialogue, from what each of its turns does in the goal's domains."""
+    """Return the outcome of a dialogue from the acts of its turns in the domains of the goal."""
     progress = Progress(goal)
     for turn in turns:
         progress.advance(turn)
@@ -216,10 +216,10 @@ def judge(
 
 
 def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
-    """Return whether the venues found by a turn that offers replace the present offer.
+    """Return whether the venues `found` by a turn's offer replace the current offer.
 
-    An offer that is still among the venues found stays as it is, so that a narrower offer made
-    earlier is not widened by naming it again.
+    The current offer remains if all its venues are among the ones found, so that naming a venue
+    again does not widen an earlier, narrower offer.
     """
     return not offered or not set(offered) <= set(found)
 
@@ -236,10 +236,10 @@ class Rate(NamedTuple):
 
 
 class Rates:
-    """Rows and measures of percentages, of everything and of each scope (a domain or a slot).
+    """Rows and measures of percentages, in total and per scope (a domain or a slot).
 
-    With `of_dialogues` each count of a dialogue is 0 or 1, which makes intervals Wilson's. Without
-    it the cases of a dialogue depend on each other, and intervals come from resampled dialogues.
+    With `of_dialogues`, each count of a dialogue is 0 or 1, and intervals are Wilson intervals.
+    Without it, the cases of a dialogue are dependent, and intervals resample dialogues.
     """
 
     def __init__(self, rates: Sequence[Rate], scopes: Iterable[str], *, of_dialogues: bool) -> None:
@@ -253,7 +253,7 @@ class Rates:
         self._of_dialogues = of_dialogues
 
     def row(self, counted: Mapping[str, Sequence[float]]) -> dict[str, float]:
-        """Return a dialogue's row; of each scope `counted` has the counts in their order."""
+        """Return a dialogue's row; `counted` maps each scope to its counts, rate by rate."""
         return {
             column: number
             for scope, numbers in counted.items()
@@ -287,7 +287,7 @@ GOAL_SUCCESS = Rates(
 
 
 def goal_row(outcome: DialogueOutcome) -> dict[str, float]:
-    """Return one dialogue's counts of `GOAL_SUCCESS`: has the domain, informs, succeeds."""
+    """Return a dialogue's counts for `GOAL_SUCCESS`: has the domain, Inform, Success."""
     counted: dict[str, tuple[float, ...]] = {WHOLE: (1, outcome.inform, outcome.success)}
     for domain, result in outcome.domains.items():
         counted[domain] = (1, result.inform, bool(result.success))

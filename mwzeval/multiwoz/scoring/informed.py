@@ -1,6 +1,6 @@
-"""Which slots a system informs of in vain, and precision, recall and F1 of informed slots.
+"""Superfluous slots of a system, and precision, recall and F1 of informed slots.
 
-Dialogues in acts and in words are scored alike. Source: the published evaluator of ConvLab-2.
+Act-level and text-level dialogues use the same rules. Source: the published evaluator of ConvLab-2.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from mwzeval.multiwoz.schema import ALL_DOMAINS
 from mwzeval.scores.score import WHOLE
 
 SLOT_RULES = tuple(table_rows(embedded("live", "convlab_slots.tsv"), 5))
-"""Domain, slots of acts and of goals, by which rules it may be superfluous, form of its values."""
+"""Domain, slot in acts, slot in goals, rules under which it may be superfluous, form of values."""
 
 
 def superfluous_slots(rules: str) -> dict[str, set[str]]:
-    """Return domain → slots that are superfluous when nobody asked for them, by some rules."""
+    """Return domain → slots that are superfluous without a request, under a set of rules."""
     slots: dict[str, set[str]] = {domain: set() for domain in ALL_DOMAINS}
     for domain, _, slot, by, _ in SLOT_RULES:
         if by in ("both", rules):
@@ -34,14 +34,14 @@ INFORM_SHARES = (
     ("inform_micro_precision", "Inform precision (micro)", "found", "told"),
     ("inform_micro_recall", "Inform recall (micro)", "found", "asked"),
 )
-"""Name and label of a score in percent, and the columns that it is a ratio of."""
+"""Name and label of a score in percent, and the columns of its numerator and denominator."""
 INFORM_COLUMNS = ("found", "told", "asked", "dialogues_asking", "precision", "recall", "f1")
 OUTCOMES = frozenset({"complete", "success", "goals_satisfied"})
 """Columns that are 0 or 1 for a dialogue."""
 
 
 def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
-    """Return the numbers of `INFORM_COLUMNS` of one dialogue."""
+    """Return the values of `INFORM_COLUMNS` for one dialogue."""
     informed, asked = found + superfluous, found + missing
     numbers: dict[str, float] = {"found": found, "told": informed, "asked": asked}
     if not asked:
@@ -59,7 +59,7 @@ def shares(
     places: int = 2,
     scope: str = WHOLE,
 ) -> Iterator[Measure]:
-    """Yield the scores in percent that have a value; `names` are rows as in `INFORM_SHARES`."""
+    """Yield the defined scores in percent; `names` has the form of `INFORM_SHARES`."""
     for name, label, part, whole in names:
         if sums[whole]:
             outcome = part if part.partition(".")[0] in OUTCOMES else None

@@ -1,14 +1,14 @@
-"""A reward for reinforcement learning: Inform, Success, and what each turn did towards them.
+"""A reward for reinforcement learning from Inform, Success and the contribution of each turn.
 
-A goal is a list of *needs*: one for every requested slot, and
-one for every domain that can fail for its offer. The *progress* of a dialogue is the share of its
-needs that are met, so it is 1 exactly when the dialogue succeeds. A turn's *credit* is the change
-of progress that it made: the potential-based shaping of Ng, Harada and Russell (ICML 1999,
-undiscounted), which leaves the best policy what it is without.
+A goal is a list of *needs*: one for every requested slot, and one for every domain whose offer can
+be wrong. The *progress* of a dialogue is the proportion of needs that are met, so it is 1 exactly
+if the dialogue succeeds. A turn's *credit* is the change of progress in this turn. This is the
+potential-based shaping of Ng, Harada and Russell (ICML 1999, undiscounted), which does not change
+the optimal policy.
 
-What responses say may count as well: whether the goal is kept by what was said and true (Grounded
-Success), and how much of what is said the database does not have (hallucination) or has of what is
-on offer (consistency).
+The content of responses can also be weighted: whether correct mentions satisfy the goal (Grounded
+Success), the proportion of mentions that are not in the database (hallucination), and the
+proportion that agree with the offered venues (consistency).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from mwzeval.multiwoz.scoring.goal_success import (
 
 @dataclass(frozen=True, slots=True)
 class RewardWeights:
-    """What the parts of a reward count: Inform and Success (0 or 1 each), and the credits' sum.
+    """The weights of a reward: of Inform and Success (0 or 1 each), and of the sum of credits.
 
-    Of responses in words also Grounded Success (0 or 1), and the shares of what is said that are
-    hallucinated and consistent; as less hallucination is better, its weight is to be negative.
-    By default a dialogue is worth (Inform + Success) / 2, whose mean over a fold is a hundredth of
-    what Combined adds to BLEU. Raises `UsageError` for a weight that is no finite number.
+    For lexicalized responses, there are also weights of Grounded Success (0 or 1), hallucination
+    and consistency (proportions); the weight of hallucination should be negative. With the default
+    weights, the value is (Inform + Success) / 2; 100 times its mean over a fold is the first
+    summand of Combined. Raises `UsageError` for a weight that is not a finite number.
     """
 
     inform: float = 0.5
@@ -48,14 +48,14 @@ class RewardWeights:
     def __post_init__(self) -> None:
         for field in fields(self):
             weight = getattr(self, field.name)
-            # Whole numbers may be too large to be multiplied with.
+            # Integers may be too large for multiplication.
             if not isinstance(weight, int | float) or not abs(weight) <= float_info.max:
                 found = shorten(repr(weight))
                 raise UsageError(f"the weight of {field.name} must be a finite number, not {found}")
 
     @property
     def grounded(self) -> bool:
-        """Whether what responses say counts."""
+        """Whether the content of responses has a weight."""
         return any((self.grounded_success, self.hallucination, self.consistency))
 
 
@@ -64,12 +64,12 @@ DEFAULT_WEIGHTS = RewardWeights()
 
 @dataclass(frozen=True, slots=True)
 class TurnReward:
-    """What one turn changed, in the order of the goal's domains.
+    """The changes in one turn, in the order of the goal's domains.
 
-    `offered` are domains whose offer is right since this turn and was not before, `lost` those
-    whose offer was right (or not needed) and is wrong now, `provided` the (domain, slot) pairs
-    that were requested and are given for the first time. `credit` is their balance, each one over
-    the number of the goal's needs: between -1 and 1.
+    `offered` are domains whose offer became right in this turn, `lost` are domains whose offer was
+    right (or not needed) and became wrong, and `provided` are the requested (domain, slot) pairs
+    that are provided for the first time. `credit` is the sum of these, with `lost` as negative,
+    divided by the number of needs: between -1 and 1.
     """
 
     offered: tuple[str, ...]
@@ -79,8 +79,8 @@ class TurnReward:
 
 
 class MentionCounts(NamedTuple):
-    """The numbers of values mentioned, of those that the database does not have, of those that
-    could agree with what is on offer, and of those that do.
+    """The numbers of mentioned values, of those that are not in the database, of those that are
+    comparable with the offered venues, and of those that agree with them.
     """
 
     mentions: int = 0
@@ -90,7 +90,7 @@ class MentionCounts(NamedTuple):
 
     @classmethod
     def of(cls, judged: Sequence[tuple[bool, bool | None]]) -> MentionCounts:
-        """Count values by whether the database has them and whether they agree (None: cannot)."""
+        """Count values by (is in the database, agrees with the offer or None if incomparable)."""
         known, agrees = [known for known, _ in judged], [agrees for _, agrees in judged]
         belonging = len(agrees) - agrees.count(None)
         return cls(len(known), known.count(False), belonging, agrees.count(True))
@@ -98,9 +98,9 @@ class MentionCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroundedReward:
-    """The mentions of a dialogue in words, compared with the database.
+    """The mentions of a dialogue with lexicalized responses, compared with the database.
 
-    `outcome` has Grounded Inform and Grounded Success; `turns` the counts of each turn.
+    `outcome` has Grounded Inform and Grounded Success; `turns` has the counts of each turn.
     """
 
     outcome: DialogueOutcome
@@ -113,20 +113,20 @@ class GroundedReward:
 
     @property
     def hallucination(self) -> float | None:
-        """The share of values and venues that the database does not have; None of none."""
+        """The proportion of mentions that are not in the database; None without mentions."""
         counts = self.counts
         return counts.hallucinated / counts.mentions if counts.mentions else None
 
     @property
     def consistency(self) -> float | None:
-        """The share of values that agree with what is on offer; None of none."""
+        """The proportion of values that agree with the offered venues; None without such values."""
         counts = self.counts
         return counts.consistent / counts.belonging if counts.belonging else None
 
     def shares(self, weights: RewardWeights) -> list[float]:
-        """Return what each turn adds to a reward's value; Grounded Success comes with the last.
+        """Return the contribution of each turn to the value; Grounded Success is in the last turn.
 
-        A score without any cases adds nothing.
+        Scores without cases contribute 0.
         """
         total = self.counts
         shares = [
@@ -141,11 +141,11 @@ class GroundedReward:
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """The reward of a dialogue, or of the turns of it that there are so far.
+    """The reward of a dialogue or of its first turns.
 
     `value` is the weighted sum of Inform, Success, all credits, and the grounded scores.
-    `progress` is the share of the goal's needs that are met at the end, 1 exactly if `success`.
-    `grounded` is None where it has no weight.
+    `progress` is the proportion of needs met at the end, 1 exactly if `success`. `grounded` is None
+    if grounded scores have no weight.
     """
 
     value: float
@@ -157,18 +157,18 @@ class Reward:
 
     @property
     def inform(self) -> bool:
-        """Whether every domain's final offer satisfies the goal."""
+        """Whether the final offer of every domain satisfies the goal."""
         return self.outcome.inform
 
     @property
     def success(self) -> bool:
-        """Whether all requested slots were provided, too."""
+        """Whether, in addition, all requested slots were provided."""
         return self.outcome.success
 
     @property
     def per_turn(self) -> tuple[float, ...]:
-        """The value spread over the turns: weighted credits, and the share that each turn has of
-        hallucination and consistency; Inform and both kinds of Success with the last.
+        """The contributions of the turns to the value: weighted credits, hallucination and
+        consistency; the last turn also has Inform and both kinds of Success.
         """
         values = [self.weights.progress * turn.credit for turn in self.turns]
         if self.grounded is not None:
@@ -185,14 +185,14 @@ def reward(
     weights: RewardWeights = DEFAULT_WEIGHTS,
     grounded: GroundedReward | None = None,
 ) -> Reward:
-    """Return the reward of a dialogue, from what each of its turns does in the goal's domains.
+    """Return the reward of a dialogue from the acts of its turns in the domains of the goal.
 
-    `grounded` is what its turns say, where that is weighted.
+    `grounded` has the grounded scores, if they have a weight.
     """
     state = Progress(goal)
     to_offer = [d for d in goal if goal[d].needs_offer is not NeedsOffer.NEVER]
     needs = len(to_offer) + sum(len(of_domain.requested) for of_domain in goal.values())
-    # Some domains are matched as long as nothing is offered.
+    # Some domains are matched without an offer.
     met = met_before = sum(map(state.is_matched, to_offer))
     rewards = []
     for turn in turns:

@@ -1,17 +1,16 @@
 """Lexical richness of responses: distinct n-grams, entropies, lengths, MSTTR.
 
-A word that two dialogues share counts once, so most of this is not additive: `Richness` accumulates
-an input in order. Accumulators merge in order, too, and the merged one equals that of a single
-pass. Its memory does not grow with the number of dialogues; intervals and comparisons, which leave
-dialogues out, need the words of each dialogue.
+Words that two dialogues share are counted once, so most scores are not additive. `Richness`
+accumulates an input in order. Accumulators are also merged in order, and the result is equal to
+that of a single pass. Its memory does not grow with the number of dialogues. Intervals and
+comparisons select dialogues, so they need the words of each dialogue.
 
-MSTTR cuts the whole text into windows one after the other, so where the windows of a later part
-begin depends on how many words come before it. `WindowTypes` therefore keeps, for each of the
-possible offsets, the sum over the windows that lie within its part, and the few words at either end
-that windows across a border need. Sums of whole numbers: what is merged in order is exactly what
-one pass would have found.
+MSTTR divides the whole text into consecutive windows, so the position of windows in a later part
+depends on the number of preceding words. For each possible offset, `WindowTypes` stores the sum
+over all windows within its part, and a few words at both ends for windows across a border. All
+sums are integers, so merging in order gives exactly the result of a single pass.
 
-Source: lexical-diversity's `tokenize`, and what its `msttr` is; the definitions of the evaluator of
+Source: `tokenize` and `msttr` of lexical-diversity; the definitions of the evaluator of
 Nekvinda and Dušek ("Shades of BLEU, Flavours of Success", GEM 2021, section 5).
 """
 
@@ -39,20 +38,20 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 
 
 class WindowTypes:
-    """The types of all windows of words, by where windows begin; its size is bounded."""
+    """The sums of distinct words in windows, by offset of the windows; its size is bounded."""
 
     def __init__(self, window: int, words: Sequence[str] = ()) -> None:
         self.window = window
         self.words = len(words)
         self._by_offset = self._counted(words, first=0)
-        """For each offset, distinct words summed over the whole windows that begin there."""
+        """For each offset, the distinct words summed over all full windows that start there."""
         self._start = [*words[: window - 1]]
         self._end = [*words[max(0, len(words) - window + 1) :]]
-        """The first and the last words, fewer than a window each."""
+        """The first and last words, at most window − 1 each."""
 
     def merge(self, later: WindowTypes) -> None:
-        """Add what `later` has seen, as if it had come after what this one has seen."""
-        # The windows across the border: they begin here and end within the later start.
+        """Add the words of `later` after the words of this object."""
+        # Windows across the border begin in this part and end in the first words of the later part.
         border = self._counted([*self._end, *later._start], first=self.words - len(self._end))
         moved = np.roll(later._by_offset, self.words % self.window).tolist()
         self._by_offset = [*map(sum, zip(self._by_offset, border, moved, strict=True))]
@@ -66,11 +65,11 @@ class WindowTypes:
         return self._by_offset[0]
 
     def windows(self) -> int:
-        """Return how many whole windows there are, from the first word on."""
+        """Return the number of full windows, counted from the first word."""
         return self.words // self.window
 
     def _counted(self, words: Sequence[str], first: int) -> list[int]:
-        """Return the types of every whole window of `words`, which begin at position `first`."""
+        """Return distinct words in windows by offset; `first` is the position of `words`."""
         types = types_of_windows(words, self.window)
         sums = np.zeros(self.window, dtype=np.int64)
         np.add.at(sums, (first + np.arange(len(types))) % self.window, types)
@@ -78,7 +77,7 @@ class WindowTypes:
 
 
 def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
-    """Return how many distinct words each window has, shape (len(words) - window + 1,) or (0,)."""
+    """Return the number of distinct words per window, shape (len(words) - window + 1,) or (0,)."""
     windows = max(0, len(words) - window + 1)
     if not windows:
         return np.zeros(0, dtype=np.int64)
@@ -88,8 +87,8 @@ def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
     repeated = codes[order[1:]] == codes[order[:-1]]
     before = np.full(len(words), -1, dtype=np.int64)
     before[order[1:][repeated]] = order[:-1][repeated]
-    # A word is counted where it is its type's first: in the windows that begin after the one
-    # before it, and not so early that they end before this one.
+    # A word is counted in the windows in which it is the first of its type: windows that begin
+    # after its previous occurrence and do not end before this one.
     earliest = np.maximum(before + 1, np.arange(len(words)) - window + 1)
     begun = np.cumsum(np.bincount(earliest, minlength=len(words)))[:windows]
     return np.asarray(begun - np.arange(windows), dtype=np.int64)
@@ -97,7 +96,7 @@ def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
 
 MSTTR_WINDOW = 50
 MSTTR_BLOCK = 10
-"""Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
+"""Number of dialogues resampled together for MSTTR, because windows span adjacent dialogues."""
 TURNS_AT_A_TIME = 2**12
 RICHNESS_COLUMNS = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
 DialogueWords = Sequence[tuple[str, ...]]
@@ -115,7 +114,7 @@ OF_TYPES: tuple[tuple[str, str, ScoreFunction, int, str], ...] = (
 _PUNCTUATION = str.maketrans("", "", "'.,?!)(%/-_")
 _SPACE = re.compile(r"\s+")
 _UNUSUAL = re.compile("`|SYM")
-"""What the library removes as well, before or after other signs."""
+"""Matches other texts that the library removes before or after punctuation."""
 _COLONS = str.maketrans("", "", ":;")
 
 
@@ -123,9 +122,9 @@ _COLONS = str.maketrans("", "", ":;")
 def tokenize(text: str) -> tuple[str, ...]:
     """Return the words of a response, without punctuation, in lower case.
 
-    As the library does, which gets the texts with unusual signs: its module reads a table of lemmas
-    for a tenth of a second. A text without words is one empty word, which counts. Raises
-    `DependencyError` where the library is needed and cannot be imported.
+    The result is that of the library, which is only called for unusual characters, because it
+    reads a table of lemmas in 0.1 seconds. A text without words is counted as one empty word.
+    Raises `DependencyError` if the library is needed and cannot be imported.
     """
     words = text.translate(_PUNCTUATION)
     if _UNUSUAL.search(words):
@@ -149,10 +148,9 @@ def _library() -> Callable[[str], list[str]]:
 
 
 class Richness:
-    """What is counted of turns in input order; memory is bounded by the distinct n-grams.
+    """The counts of turns in input order; memory is bounded by the number of distinct n-grams.
 
-    N-grams do not cross from one turn into the next. Turns wait until they are many or counts are
-    needed: many at a time are counted faster.
+    N-grams do not cross turns. Turns are collected and counted in batches, which is faster.
     """
 
     def __init__(self, turns: Iterable[tuple[str, ...]] = ()) -> None:
@@ -170,7 +168,7 @@ class Richness:
             self._count()
 
     def merge(self, later: Richness) -> None:
-        """Add what `later` has seen, as if it had come after what this one has seen."""
+        """Add the turns of `later` after the turns of this object."""
         if later._turns:
             self._count()
             later._count()
@@ -211,14 +209,14 @@ class Richness:
         """
         self._count()
         unigrams, words = self._unigrams, self._windows.words
-        # Sorted, so that a sum of rounded terms does not depend on the order of the turns.
+        # Sorted, so that the rounded sum does not depend on the order of the turns.
         probabilities = [count / words for count in sorted(unigrams.values())]
         conditional = sorted(
             (count / words) * math.log2(count / unigrams[first])
             for (first, _), count in self._bigrams.items()
         )
         if words <= MSTTR_WINDOW:
-            # As the library does: the ratio of the whole text, however short.
+            # As in the library, a text shorter than a window gets the ratio of the whole text.
             msttr = len(unigrams) / words if words else 0.0
         else:
             msttr = self._windows.types() / (MSTTR_WINDOW * self._windows.windows())
@@ -233,7 +231,7 @@ class Richness:
         }
 
     def measures(self, signature: Signature) -> list[Measure]:
-        """Return the scores as measures: of rows (see `richness_rows`), then of n-grams."""
+        """Return the scores as measures: first of rows (see `richness_rows`), then of n-grams."""
         scores = self.scores()
 
         def measure(name: str, label: str, of: ScoreFunction, places: int, unit: str) -> Measure:
@@ -250,7 +248,7 @@ class Richness:
 
 
 def richness_rows(dialogues: Sequence[DialogueWords]) -> list[dict[str, float]]:
-    """Return turns, words, and windows of MSTTR (`RICHNESS_COLUMNS`) of each dialogue of an input.
+    """Return `RICHNESS_COLUMNS` of each dialogue of an input: turns, words, windows of MSTTR.
 
     A window, and the number of distinct words in it, belong to the dialogue where it starts.
     """
@@ -273,5 +271,5 @@ def _words_per_turn(sums: Sums) -> NDArray[np.float64]:
 
 
 def _msttr(sums: Sums) -> NDArray[np.float64]:
-    # Without a whole window this is 0/0; the library takes the ratio of the whole text then.
+    # Without a full window this is 0/0; the library then uses the ratio of the whole text.
     return sums["richness.window_types"] / (MSTTR_WINDOW * sums["richness.windows"])

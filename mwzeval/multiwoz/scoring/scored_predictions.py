@@ -1,6 +1,6 @@
 """Checked predictions and their scores: rows, measures over their sums, reports, explanations.
 
-Functions of measures have a place in a module, so that they can be sent to other processes.
+Functions of measures are at module level, so that they can be pickled for other processes.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import __version__, library_version
 
 FOLDED = "all"
-"""The unit of the one row that is left of many."""
+"""The unit of the single row that has the sums of several rows."""
 RICHNESS = (
     *("entropy", "cond_entropy", "avg_lengths", "msttr"),
     *("num_unigrams", "num_bigrams", "num_trigrams"),
 )
-# In the units of the original evaluator.
+# In the units of the original evaluator
 STATE_TRACKING = {"joint_accuracy": 1, "slot_f1": 1, "slot_precision": 100, "slot_recall": 100}
 DEPENDENCIES = (
     *("sacrebleu", "sacremoses", "fuzzywuzzy", "python-Levenshtein"),
@@ -78,10 +78,10 @@ SAMPLE_NOTE = "The sample corpus describes a fictional town: these are not Multi
 
 @dataclass(slots=True, eq=False)
 class Rows:
-    """The rows of scored dialogues, and what is not additive: richness and confusions.
+    """The rows of scored dialogues, and the data that are not additive: richness and confusions.
 
-    `words` are those of each dialogue; `confusions` are the wrong values of state tracking by rule,
-    each with its number of turns.
+    `words` are the words of each dialogue; `confusions` maps each state tracking rule to its wrong
+    values and their numbers of turns.
     """
 
     sources: Sources
@@ -99,9 +99,9 @@ class Rows:
         sources: Sources,
         names: Iterable[str] | None = None,
     ) -> Rows:
-        """Score checked dialogues, in the order of `names` (default: their own).
+        """Score checked dialogues in the order of `names` (default: their own order).
 
-        State tracking needs predicted states; without them it is not scored.
+        State tracking is only scored if states are predicted.
         """
         metrics = scorer.metrics
         has_dst = metrics.dst and sources.predicted_states
@@ -159,7 +159,7 @@ class Rows:
         return replace(self, table=table, richness=richness, confusions=confusions, words=())
 
     def merge(self, later: Rows) -> None:
-        """Add the sums of rows that come after these, which are folded."""
+        """Add the sums of rows that follow these rows; the added rows are folded."""
         self.table = (self.table + later.table).folded_into(FOLDED)
         self.turns += later.turns
         self.richness.merge(later.richness)
@@ -167,7 +167,7 @@ class Rows:
             self.confusions[rule].update(counts)
 
     def with_windows(self) -> Rows:
-        """Return the folded rows of a whole input with its windows of MSTTR, which no part knew."""
+        """Return the folded rows of a whole input with its MSTTR windows, which no part knows."""
         values = self.table.values.copy()
         for column, total in self.richness.totals().items():
             if column in self.table.columns:
@@ -177,10 +177,10 @@ class Rows:
 
 @dataclass(eq=False)
 class ScoredPredictions:
-    """Predictions that can be scored, what scores them, their counts, and warnings.
+    """Predictions that can be scored, their scorer, their counts, and warnings.
 
-    Rows and measures are computed when they are first needed. `dialogues` is empty where they came
-    in parts, of which sums are kept. Reports have intervals as `resampling` says; none by default.
+    Rows and measures are computed when first needed. `dialogues` is empty for an input in parts, of
+    which only sums are stored. `resampling` adds intervals to reports.
     """
 
     dialogues: Dialogues
@@ -191,7 +191,7 @@ class ScoredPredictions:
 
     @cached_property
     def sources(self) -> Sources:
-        """Where states and active domains come from."""
+        """The sources of states and active domains."""
         return Sources.of_census(self.census)
 
     @cached_property
@@ -200,7 +200,7 @@ class ScoredPredictions:
         return Rows.of(self.scorer, self.dialogues, self.sources)
 
     def with_rows(self, rows: Rows) -> ScoredPredictions:
-        """Return a copy with rows that were scored apart."""
+        """Return a copy with rows that were scored separately."""
         other = replace(self)
         other.rows = rows
         return other
@@ -237,7 +237,7 @@ class ScoredPredictions:
             yield from rows.richness.measures(sign("richness"))
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report, with intervals as `resampling` or else the evaluator says."""
+        """Return the report, with intervals by `resampling` or else by the evaluator's setting."""
         scorer, gold = self.scorer, self.scorer.gold
         with no_garbage_collection():
             scores = self.scored_table.scores(resampling or self.resampling)
@@ -270,7 +270,7 @@ class ScoredPredictions:
         return tuple(self.dialogues)
 
     def explain(self, unit: str) -> Explanation:
-        """Return what became of a dialogue. Raises `KeyError` for an unknown one."""
+        """Return the explanation of a dialogue. Raises `KeyError` for an unknown id."""
         turns, metrics = self.dialogues[unit], self.scorer.metrics
         explanation = explain(self.scorer, self.scorer.normalize(unit, turns, self.sources), turns)
         if metrics.tracking and self.sources.predicted_states:
@@ -281,17 +281,17 @@ class ScoredPredictions:
         )
 
     def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every dialogue.
+        """Yield the explanation of every dialogue.
 
-        Where state tracking is scored, turns tell what is wrong with their states. Where nothing
-        else is, as of predictions without any response, outcomes and reasons are those of states.
+        If state tracking is scored, turns show errors of their states. If only state tracking is
+        scored, for example without responses, outcomes and failure reasons are those of states.
         """
         return map(self.explain, self.units())
 
     def claims(self) -> Iterator[tuple[str, Claim]]:
-        """Yield (dialogue id, claim) for all claims of responses in words.
+        """Yield (dialogue id, claim) for all claims of lexicalized responses.
 
-        Raises `UsageError` if responses were read as text with placeholders.
+        Raises `UsageError` if responses were read as delexicalized.
         """
         if not self.scorer.delexicalizes(self.sources):
             raise UsageError(
@@ -318,12 +318,12 @@ class ScoredPredictions:
         )
 
     def _plain(self, scores: Iterable[Score]) -> dict[str, Any]:
-        """Return the scores as the JSON report has them, unrounded; None if not computed."""
+        """Return the unrounded scores in the form of the JSON report; None if not computed."""
         scorer, rows, metrics = self.scorer, self.rows, self.scorer.metrics
         sums = rows.table.sums()
         values: dict[str, dict[str, float]] = {}
         for score in scores:
-            # What is shown without decimals is a count.
+            # Scores without decimals are counts.
             value = score.value if score.places else int(score.value)
             values.setdefault(score.name, {})[score.scope] = value
 
@@ -358,9 +358,9 @@ class ScoredPredictions:
         rule: JointGoals | None = None,
         score: str = "",
     ) -> Signature:
-        """Return everything that was chosen and moves the scores of a metric.
+        """Return the signature of a metric: all choices that affect its scores.
 
-        Under a rule of state tracking scores have signatures of their own, by their names.
+        The scores of a state tracking rule have separate signatures, found by their names.
         """
         scorer, rows, sources = self.scorer, self.rows, self.rows.sources
         choices: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""From checked predictions to rows: everything that one dialogue contributes to the scores."""
+"""Compute rows from checked predictions: the contribution of one dialogue to each score."""
 
 from __future__ import annotations
 
@@ -73,16 +73,16 @@ class Metrics:
 
     @property
     def need_responses(self) -> bool:
-        """Whether responses are scored; state tracking alone does without."""
+        """Whether responses are scored; state tracking alone does not need them."""
         return not self.tracking or replace(self, dst=False, dst_rules=()) != Metrics()
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where states and active domains come from, for all dialogues of an input alike.
+    """The sources of states and active domains, the same for all dialogues of an input.
 
-    What is predicted is used only where no turn of the input lacks it. `lexicalized` is whether
-    responses are in words, as `Wording` decides.
+    Predicted ones are used only if all turns of the input have them. `lexicalized` is the kind of
+    responses according to `Wording`.
     """
 
     predicted_states: bool
@@ -91,7 +91,7 @@ class Sources:
 
     @classmethod
     def of_census(cls, census: Census) -> Sources:
-        """Return the sources of an input that is known by its counts."""
+        """Return the sources of an input from its counts."""
         return cls(
             predicted_states=census.with_state == census.turns,
             predicted_domains=census.with_domains == census.turns,
@@ -101,11 +101,11 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedDialogue:
-    """A predicted dialogue in the one spelling that all scorers consume.
+    """A predicted dialogue in the normal form that all scorers use.
 
-    `mentions` is what lexicalized responses mention, turn by turn, at places in the responses as
-    they came, which are `words`; None where responses were delexicalized already. `calls` are
-    what tools were asked and returned for each turn.
+    `mentions` are the mentions in each lexicalized response, at positions in the original
+    responses (`words`); None for delexicalized responses. `calls` are the tool calls of each turn
+    and their results.
     """
 
     name: str
@@ -116,16 +116,16 @@ class NormalizedDialogue:
 
     @property
     def responses(self) -> list[str]:
-        """The responses with natural spacing, as BLEU and richness see them."""
+        """The responses with natural spacing, for BLEU and richness."""
         return [natural_spacing(turn.response) for turn in self.turns]
 
 
 class Scorer:
     """Scores dialogues of one fold under one rule set; gold data are prepared once, when needed.
 
-    `unfilled` are values that its dialogues have no longer, and `tools` is the checksum of the
-    table by which their calls were read; signatures tell both. What it remembers only saves
-    time, so threads may share it and copies may be pickled.
+    `unfilled` are values that were removed from its dialogues, and `tools` is the checksum of the
+    table with which calls were read; both are part of signatures. Its caches do not affect results,
+    so threads may share it and it may be pickled.
     """
 
     def __init__(
@@ -155,23 +155,23 @@ class Scorer:
 
     @cached_property
     def grounding(self) -> Grounding:
-        """What compares words with this fold's database."""
+        """The comparison of responses with this fold's database."""
         return Grounding(self.database, VenueFacts(self.gold.tables, self.rules))
 
     @cached_property
     def delexicalizer(self) -> Delexicalizer:
-        """What delexicalizes responses with this fold's database."""
+        """The delexicalizer for this fold's database."""
         return Delexicalizer(self.gold.tables)
 
     def delexicalizes(self, sources: Sources) -> bool:
-        """Return whether responses of such an input are delexicalized before they are scored."""
+        """Return whether responses of an input with these sources are delexicalized for scoring."""
         return sources.lexicalized if self.responses == AUTO else self.responses == LEXICALIZED
 
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
-        """Return the sources of a checked dialogue that is all there is.
+        """Return the sources of a single checked dialogue.
 
-        Its few turns may lack what tells words from placeholders by its form, so names of the
-        database tell it as well: a placeholder among words makes no other dialogue of it.
+        A few turns may not show by their form whether responses are lexicalized, so names in the
+        database are also used: a lexicalized dialogue may contain a placeholder.
         """
         sources = Sources(
             all(turn.state is not None for turn in turns),
@@ -183,7 +183,7 @@ class Scorer:
         wording = Wording.of(responses)
         if not wording.lexicalized:
             found = self.delexicalizer.mentions(responses, *self._situation(name, turns, sources))
-            # No more turns are read than decide whether as many have names as have placeholders.
+            # Turns are read until it is certain whether names or placeholders are more frequent.
             missing, left = wording.with_placeholder, len(turns)
             while 0 < missing <= left:
                 missing -= any(mention.slot in IDENTIFYING_SLOTS for mention in next(found))
@@ -193,11 +193,11 @@ class Scorer:
         return replace(sources, lexicalized=True)
 
     def kind(self, sources: Sources) -> Responses:
-        """Return what the responses of such an input are taken to be."""
+        """Return the kind as which responses of an input with these sources are read."""
         return LEXICALIZED if self.delexicalizes(sources) else DELEXICALIZED
 
     def normalize(self, name: str, turns: Sequence[Turn], sources: Sources) -> NormalizedDialogue:
-        """Return a checked dialogue in normal form, gold data filled in as `sources` say."""
+        """Return a checked dialogue in normal form, with gold data according to `sources`."""
         states, domains = self._situation(name, turns, sources)
         words = responses = [turn.response or "" for turn in turns]
         mentions = None
@@ -219,14 +219,14 @@ class Scorer:
     def delexicalized(
         self, name: str, turns: Sequence[Turn], sources: Sources
     ) -> list[Delexicalized]:
-        """Return the responses of a checked dialogue with placeholders for what they say."""
+        """Return the responses of a checked dialogue with placeholders in place of mentions."""
         states, domains = self._situation(name, turns, sources)
         return self.delexicalizer.dialogue([turn.response or "" for turn in turns], states, domains)
 
     def _situation(
         self, name: str, turns: Sequence[Turn], sources: Sources
     ) -> tuple[Sequence[State], Sequence[tuple[str, ...]]]:
-        """Return the (normalized) states and active domains of a dialogue's turns."""
+        """Return the normalized states and the active domains of a dialogue's turns."""
         states: Sequence[State]
         if sources.predicted_states:
             states = normalize_states((turn.state or {} for turn in turns), self.rules)
@@ -244,9 +244,9 @@ class Scorer:
         return self._gold_states[name]
 
     def tracked(self, name: str, turns: Sequence[Turn]) -> tuple[str, Agree, States]:
-        """Return the name of joint accuracy, when values agree, and the states that are compared.
+        """Return the name of joint accuracy, the function that compares values, and the states.
 
-        That is under the first rule that is chosen, without one under that of --dst.
+        The first selected rule is used, by default the rule of `--dst`.
         """
         if self.joint_goals:
             rule = self.joint_goals[0]
@@ -260,7 +260,7 @@ class Scorer:
         return "dst.joint_accuracy", any_similar, zip(predicted, gold, strict=False)
 
     def goal(self, name: str) -> dict[str, DomainGoal]:
-        """Return what the user of a dialogue wants, with the satisfying venues looked up."""
+        """Return the goal of a dialogue with the venues that satisfy it."""
         if name not in self._goals:
             self._goals[name] = prepare_goal(self.gold.dialogues[name].goal, self.database)
         return self._goals[name]
@@ -272,7 +272,7 @@ class Scorer:
     def reward(self, dialogue: NormalizedDialogue, weights: RewardWeights) -> Reward:
         """Return the reward of one dialogue, or of its first turns.
 
-        Weights of grounded scores are for dialogues in words.
+        Weights of grounded scores need lexicalized responses.
         """
         grounded_reward = None
         if weights.grounded:
@@ -294,13 +294,13 @@ class Scorer:
         return dst_row(zip(states, self.gold_states(dialogue.name), strict=False))
 
     def grounded(self, dialogue: NormalizedDialogue) -> Grounded:
-        """Return what a dialogue in words mentions, compared with the database and the goal."""
+        """Return the mentions of lexicalized responses, compared with the database and the goal."""
         gazetteer = self.delexicalizer.gazetteer
         turns = [
             SystemTurn(
                 words,
                 turn.state,
-                # Also names that the database does not have.
+                # This includes names that are not in the database.
                 with_unknown_names(words, mentions, turn.active_domains, gazetteer),
                 booked,
                 calls,
@@ -317,7 +317,7 @@ class Scorer:
         return self.grounding.judge(self._grounded_goal(dialogue.name), turns)
 
     def words(self, dialogue: NormalizedDialogue) -> Words:
-        """Return what was made of the words of a dialogue, and what they are judged by."""
+        """Return the readings of a dialogue's responses, and the data for judging them."""
         grounded, facts = self.grounded(dialogue), self.grounding.facts
         log = compare_with_log(grounded, self.database, facts)
         goal = self.gold.dialogues[dialogue.name].goal
@@ -329,7 +329,7 @@ class Scorer:
         )
 
     def _grounded_goal(self, name: str) -> dict[str, DomainGoal]:
-        """Return the goal of a dialogue, with a venue of the very name that it asks for."""
+        """Return the goal of a dialogue; a named venue must have exactly the name in the goal."""
         goals = self.gold.dialogues[name].goal
         return with_named_venues(self.goal(name), goals, self.grounding.facts)
 
@@ -338,7 +338,7 @@ class Scorer:
     ) -> dict[str, float]:
         """Return the counts of one dialogue for the grounded scores that can be computed.
 
-        `turns` are as predicted: they have the bookings.
+        `turns` are the predicted turns, which have the bookings.
         """
         row: dict[str, float] = {}
         if self.delexicalizes(sources):
