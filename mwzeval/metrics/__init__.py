@@ -1,1 +1,1 @@
-"""Metrics that know no dataset."""
+"""Metrics that do not depend on a data set."""

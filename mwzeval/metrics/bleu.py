@@ -1,13 +1,13 @@
 """Corpus BLEU as additive statistics, in two published variants.
 
-`Bleu` has one reference for each segment and equals sacreBLEU with its defaults: 13a tokenization,
-mixed case, exponential smoothing. The package is imported only for texts that its tokenizer changes
-beyond setting punctuation apart.
+`Bleu` has one reference per segment and equals sacreBLEU with its defaults: 13a tokenization, mixed
+case, exponential smoothing. The package is imported only for texts in which its tokenizer does more
+than separate punctuation.
 
-`segment_statistics` and `closest_length_bleu` have many references for a segment and equal NLTK's
-`corpus_bleu`: n-gram counts are clipped by their maximum over the references, the closest reference
-length counts for the brevity penalty, and a segment shorter than n still counts for one n-gram.
-Smoothing is "method 1" of Chen and Cherry (2014): 0.1 in the place of no match.
+`segment_statistics` and `closest_length_bleu` have several references per segment and equal NLTK's
+`corpus_bleu`: n-gram counts are clipped by their maximum over the references, the brevity penalty
+uses the closest reference length, and a segment shorter than n still counts for one n-gram.
+Smoothing is "method 1" of Chen and Cherry (2014): 0.1 replaces a count of 0.
 
 Sources: Papineni et al., ACL 2002; Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018.
 """
@@ -43,14 +43,14 @@ SIGNATURE = {"nrefs": "1", "case": "mixed", "eff": "no", "tok": "13a", "smooth":
 
 
 REMEMBERED = 2**14
-"""Texts whose tokens are kept: some 10 MB at most."""
+"""The number of texts whose tokens are cached: at most about 10 MB."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def tokenize(text: str) -> str:
-    """Return the segment as sacreBLEU sees it: tokens with single blanks between them.
+    """Return the segment as tokens of sacreBLEU, separated by single spaces.
 
-    Remembered, because systems repeat themselves: half of a usual file's responses are repeats.
+    Results are cached: half of the responses of a typical file are repeats.
     """
     text = text.rstrip()
     if _NOT_PLAIN.search(text):
@@ -60,8 +60,8 @@ def tokenize(text: str) -> str:
 
 
 _NOT_PLAIN = re.compile(r"[\n&]|<skipped>|[.,][.,]")
-"""What the library does something else with: escapes, ends of lines, and points in a row, of which
-its expressions look at every second one only."""
+"""Texts that the library treats differently: escapes, line breaks, and consecutive points, where
+its regular expressions match only every second one."""
 _SIGN = re.compile(r"[{-~\[-`!-&(-+:-@/]")
 _POINT = re.compile(r"(?<![0-9])[.,]|[.,](?![0-9])")
 _DASH = re.compile(r"(?<=[0-9])-")
@@ -73,7 +73,7 @@ def _library_tokenizer() -> Any:
 
 
 class Bleu:
-    """BLEU against the reference set `name`; `references` are by unit, made by `tokenize`."""
+    """BLEU against the reference set `name`; `references` maps units to results of `tokenize`."""
 
     def __init__(self, name: str, references: Mapping[str, Sequence[str]]) -> None:
         self.name = name
@@ -85,9 +85,9 @@ class Bleu:
         return _ReferenceNgrams(self._references)
 
     def rows(self, units: Iterable[tuple[str, Sequence[str]]]) -> list[dict[str, float]]:
-        """Return the summed statistics of each unit: its segments that have a reference.
+        """Return the summed statistics of each unit, over its segments that have a reference.
 
-        `units` are pairs of an id and segments as of `tokenize`; an id may come any number of
+        `units` are pairs of an id and segments that `tokenize` returned; an id may occur several
         times.
         """
         rounds: dict[int, list[tuple[int, str, Sequence[str]]]] = {}
@@ -108,16 +108,16 @@ class Bleu:
         return partial(_of_columns, self.columns)
 
     def measures(self, signature: Signature) -> Iterator[Measure]:
-        """Yield the one score, `bleu.NAME`."""
+        """Yield the only score, `bleu.NAME`."""
         yield Measure(f"bleu.{self.name}", f"BLEU ({self.name})", signature, self.of, unit="points")
 
 
 class _ReferenceNgrams:
     """The n-grams of each segment of a reference set, as numbers.
 
-    An n-gram of a segment is found by the (n-1)-gram of the segment that it begins with, and its
-    last token: each order is a sorted array of such pairs, so that many are found at once. What
-    no reference segment has needs no number: it cannot be correct.
+    An n-gram of a segment is a pair: the segment's (n-1)-gram at its beginning, and its last token.
+    Each order is a sorted array of such pairs, which allows many look-ups at once. An n-gram that
+    is in no reference segment has no number: it cannot be correct.
     """
 
     def __init__(self, references: Mapping[str, Sequence[str]]) -> None:
@@ -136,13 +136,13 @@ class _ReferenceNgrams:
         following = _following(self._lengths)
         prefixes = owner
         for order in ORDERS:
-            # An n-gram stands where n - 1 tokens of the segment follow.
+            # An n-gram begins where at least n - 1 tokens of the segment follow.
             here = np.flatnonzero(following >= order - 1)
             pairs = prefixes[here] * max(1, len(vocabulary)) + codes[here + order - 1]
             known, of_pair, counts = np.unique(pairs, return_inverse=True, return_counts=True)
             of_ngram = np.zeros(len(known) + 1, dtype=np.int64)
             of_ngram[of_pair] = owner[here]
-            # At the end stands what is greater than every pair and occurs nowhere.
+            # The last element is greater than every pair and matches none.
             known = np.append(known, np.iinfo(np.int64).max)
             self._orders.append(_Order(known, np.append(counts, 0), of_ngram))
             prefixes = np.full(len(codes), -1)
@@ -163,7 +163,7 @@ class _ReferenceNgrams:
         get = self._vocabulary.get
         codes = _numbers([get(token, -1) for token in tokens])
         lengths, segments_here, owner = _numbers(sizes), _numbers(numbers), _numbers(owners)
-        # The unit of each segment of the references; of one that is not here, whichever.
+        # The unit of each reference segment; the value is arbitrary for segments that do not occur.
         unit_of = np.zeros(len(self._lengths), dtype=np.int64)
         unit_of[segments_here] = owner
 
@@ -194,7 +194,7 @@ class _ReferenceNgrams:
 
 
 class _Order(NamedTuple):
-    """Different n-grams of segments, sorted: how often each occurs, and in which segment."""
+    """The different n-grams of segments, sorted, each with its count and its segment."""
 
     pairs: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -206,7 +206,7 @@ def _numbers(numbers: Iterable[int]) -> NDArray[np.int64]:
 
 
 def _following(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return of each token how many follow it in its segment."""
+    """Return the number of tokens that follow each token in its segment."""
     return np.repeat(np.cumsum(lengths), lengths) - np.arange(lengths.sum()) - 1
 
 
@@ -218,7 +218,7 @@ def _of_columns(columns: Sequence[str], sums: Sums) -> NDArray[np.float64]:
 def _bleu(system_length: float, reference_length: float, *counts: float) -> float:
     """Return BLEU, 0 to 100, of summed statistics; equal to sacreBLEU's `corpus_bleu`.
 
-    In the library's order of operations, so that it is the same to the last bit.
+    The order of operations is that of sacreBLEU, so that results are the same to the last bit.
     """
     correct, total = counts[:MAX_NGRAM_ORDER], counts[MAX_NGRAM_ORDER:]
     if not any(correct):
@@ -247,7 +247,7 @@ EPSILON = 0.1
 def segment_statistics(
     hypotheses: Iterable[Sequence[str]], references: Iterable[Sequence[str]]
 ) -> NDArray[np.int64]:
-    """Return the statistics of tokenized segments that share references: a row of `FIELDS` each.
+    """Return the statistics of tokenized segments with shared references: a row of `FIELDS` each.
 
     Raises:
         ValueError: Without references.
@@ -263,7 +263,7 @@ def segment_statistics(
     for reference in references:
         lengths.add(len(reference))
         for order, limit, ngrams, several in zip(ORDERS, limits, needed, repeated, strict=True):
-            # Most n-grams occur once in a segment, so that one in a reference is enough.
+            # Most n-grams occur once in a segment, so one occurrence in a reference is enough.
             for ngram in ngrams.intersection(_windows(reference, order)):
                 limit.setdefault(ngram, 1)
             if several:

@@ -1,9 +1,9 @@
-"""A score as a recipe: what to compute from rows, how it is called and signed.
+"""Measures: a score's name, its signature, and its formula from rows.
 
-Every metric has one shape: `columns` and `row(unit)`, the additive numbers of a scored unit, and
+Every metric has two parts: `columns` and `row(unit)`, the additive numbers of a scored unit, and
 `measures(…)`, the scores as functions of the columns' sums. Values, intervals, comparisons and
-reports follow from these without knowing the metric or the benchmark, and no score has a second
-formula.
+reports use only these two parts, so they do not depend on the metric or the benchmark, and no score
+has a second formula.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Sign = Callable[[str], Signature]
 
 
 MOST_SAMPLES = 10**6
-"""More do not change an interval, and may not fit into memory."""
+"""The maximum number of samples; more do not change an interval, and may not fit into memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are found: their confidence, and how resamples are drawn."""
+    """The settings of intervals: their confidence, and the number and seed of resamples."""
 
     confidence: float = CONFIDENCE
     samples: int = SAMPLES
@@ -64,15 +64,15 @@ class Resampling:
 class Measure:
     """A function of column sums, or of sums of types (words, n-grams).
 
-    `of` takes sums and returns the score; `cases` is the column with the number of units that the
-    score is about (None: all of them). A score that is the share of 0/1 outcomes among those names
-    their column in `outcome`; `scale` is what a share of 1 is called, 100 for percentages. Higher
-    is better unless `lower_is_better` (or it has no direction at all). `block` is how many
-    neighbouring units belong together when resampling; `known` is the score of all units where `of`
-    cannot tell it from small inputs. `unit` is that of the score, as axes of figures have it. A
-    description (`is_description`: turns, calls, cost, endings) is neither good nor bad alone:
-    comparisons show its difference, and neither test nor rank it. A score `of_types` (distinct
-    words, entropies) is a function of `TypeCounts.sums`; it is `known`, and a description.
+    `of` is a function from sums to the score; `cases` is the column with the number of units that
+    the score is about (None: all). If the score is the share of 0/1 outcomes among them, `outcome`
+    is their column and `scale` is the score of a share of 1 (100 for percentages). Higher is better
+    unless `lower_is_better` (or the score has no direction). `block` is the number of neighboring
+    units that are resampled together; `known` is the score of all units if `of` cannot compute it
+    from small inputs. `unit` is the unit of the score for axes of figures. A description
+    (`is_description`: turns, calls, cost, endings) is neither good nor bad by itself: comparisons
+    show its difference without a test or a rank. A score `of_types` (distinct words, entropies) is
+    a function of `TypeCounts.sums`; it is `known`, and a description.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -100,7 +100,7 @@ class Measure:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Name and scope, which identify the measure within its system."""
+        """The name and the scope, which identify the measure within its system."""
         return self.name, self.scope
 
     def value(self, sums: Sums) -> float:
@@ -110,14 +110,14 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredTable:
-    """Everything scored of one system on one input, and how to make scores of it.
+    """The rows of one system on one input, and the measures that compute scores from them.
 
-    `count_types` returns the type counts of the units of `table`, in the same order; it is slow
-    enough to be called only for intervals and comparisons. Where units were tried repeatedly, their
-    rows are means over `trials` (see `of_items`).
+    `count_types` returns the type counts of the units of `table`, in the same order; it is slow, so
+    it is called only for intervals and comparisons. If units have several trials, their rows are
+    means over `trials` (see `of_items`).
 
-    Where units were chosen by whoever made the input (the goals of a live run), `about` has a
-    checksum of what each is about, so that those of two inputs can be told to be the same.
+    If the author of the input chose the units (the goals of a live run), `about` has a checksum of
+    the content of each, which shows whether units of two inputs are the same.
     """
 
     table: Table
@@ -128,11 +128,11 @@ class ScoredTable:
 
     @property
     def trial_rows(self) -> Table:
-        """One row per trial: the rows themselves where no unit was tried repeatedly."""
+        """One row per trial, or the rows themselves if no unit has several trials."""
         return self.table if self.trials is None else self.trials.table
 
     def scores(self, resampling: Resampling | None = None) -> tuple[Score, ...]:
-        """Return all scores, with intervals as `resampling` says, without it with none."""
+        """Return all scores, with intervals if `resampling` is given."""
         sums = observed(self.table)
         jackknives = self.jackknives() if resampling else {}
 
@@ -172,7 +172,7 @@ class ScoredTable:
         return tuple(scores)
 
     def jackknives(self) -> dict[tuple[str, str], Jackknife]:
-        """Return the scores of types by name and scope; none for less than two units."""
+        """Return the scores of types by name and scope; empty for fewer than two units."""
         of_types = [measure for measure in self.measures if measure.of_types]
         if not of_types or self.table.count < 2:
             return {}
@@ -191,18 +191,18 @@ def _resampled_interval(
     interval = percentile_interval(samples, confidence, "bootstrap")
     if interval.low < interval.high:
         return interval
-    # All units score the same: there is no spread to resample, but others may score otherwise.
+    # All units have the same score: resamples do not vary, but other units may.
     if measure.unit != PERCENT or interval.low not in (0, measure.scale):
         return None
-    # Means over trials count parts of cases.
+    # Means over trials count fractions of cases.
     number = max(1, n)
     return wilson(interval.low / measure.scale * number, number, confidence).scaled(measure.scale)
 
 
 RESOLUTION = 10_018_008_000
-"""Values are summed as whole numbers of 1/RESOLUTION, so that the order of a sum does not matter.
+"""Values are summed as integer multiples of 1/RESOLUTION, so sums do not depend on the order.
 
-It is divisible by 100 and by all numbers to 16: percentages, and means of up to 16 of them, are
+It is divisible by 100 and by all numbers up to 16: percentages, and means of up to 16 of them, are
 exact.
 """
 
@@ -224,7 +224,7 @@ def table_of_means(
         scopes: The first scopes in the order of the report; other scopes follow by name.
         places: Decimals that are shown.
 
-    A score without values is left out.
+    A score without values is omitted.
 
     >>> values = {"a": [("total", "match", 0.5)], "b": [("total", "match", 1.0)]}
     >>> scored = table_of_means(values, {"match": "Match"}, lambda name: Signature(name, ()))
@@ -266,7 +266,7 @@ def _mean_value(column: str, sums: Sums) -> NDArray[np.float64]:
 
 
 def percentage(*parts: str, of: str) -> ScoreFunction:
-    """Return the score that is the sum of some columns in percent of the column `of`."""
+    """Return the sum of some columns in percent of the column `of`, as a score function."""
     return partial(_percentage, parts, of)
 
 
@@ -275,7 +275,7 @@ def _percentage(parts: Sequence[str], whole: str, sums: Sums) -> NDArray[np.floa
 
 
 def mean(part: str, *, of: str) -> ScoreFunction:
-    """Return the score that is the sum of a column over that of the column `of`."""
+    """Return the sum of a column divided by that of the column `of`, as a score function."""
     return partial(_mean, part, of)
 
 
@@ -284,42 +284,42 @@ def _mean(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:
 
 
 def observed(table: Table) -> Sums:
-    """Return the column sums in the form that score functions take, arrays of shape (1,)."""
+    """Return the column sums in the form that score functions accept, arrays of shape (1,)."""
     return dict(zip(table.columns, table.values.sum(axis=0)[:, np.newaxis], strict=True))
 
 
 def named(scores: Sequence[Score], name: str, scope: str = WHOLE) -> Score:
-    """Return one score. Raises `KeyError` when it is not there."""
+    """Return one score. Raises `KeyError` if it does not exist."""
     return by_place(scores)[name, scope]
 
 
 def ratio(numerator: str, denominator: str, sums: Sums) -> NDArray[np.float64]:
-    """Return the quotient of the sums of two columns, 0 where the denominator is 0."""
+    """Return the quotient of the sums of two columns; 0 if the denominator is 0."""
     return quotient(sums[numerator], sums[denominator])
 
 
 def f_score(right: str, predicted: str, gold: str, sums: Sums) -> NDArray[np.float64]:
-    """Return F1 from counts: 2·right / (predicted + gold), 0 when nothing is right."""
+    """Return F1 from counts: 2·right / (predicted + gold); 0 if `right` is 0."""
     precision = quotient(sums[right], sums[predicted])
     recall = quotient(sums[right], sums[gold])
     return harmonic_mean(precision, recall)
 
 
 def harmonic_mean(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 2·first·second / (first + second), 0 where both are 0."""
+    """Return 2·first·second / (first + second); 0 if both are 0."""
     return quotient(2 * first * second, first + second)
 
 
 def quotient(
     numerator: NDArray[np.float64], denominator: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return numerator / denominator, 0 where the denominator is 0."""
+    """Return numerator / denominator; 0 if the denominator is 0."""
     zeros = np.zeros(np.broadcast(numerator, denominator).shape)
     return np.divide(numerator, denominator, out=zeros, where=denominator > 0)
 
 
 FLIPS = "flips"
-"""Beginning of the names of scores that tell how many items have both outcomes."""
+"""The prefix of scores for the share of items whose trials have both outcomes."""
 
 
 def of_items(
@@ -328,15 +328,15 @@ def of_items(
     *,
     outcome: str | None = "success",
 ) -> ScoredTable:
-    """Return what was scored of trials with one row per item, so that items are the units.
+    """Return the scored trials with one row per item, so that items are the units.
 
-    From the score called `outcome`, of 0/1 outcomes, come pass^k for k = 1 … `trials` (the most
-    that at least half of the items have) and the share of items that flip. Items with less than k
-    trials are not among those that pass^k is about (its `n`). All other scores keep their formula;
-    their rows are means over trials, so that an item counts once, and `n` counts items. Intervals
-    resample items; where every trial of every item has the same outcome they are Wilson's, with
-    items for cases. `ScoredTable.trials` keeps the rows of trials. Where no item has a second
-    trial, only the names of the units change. Scores of types (distinct words) have no rows.
+    From the 0/1 score called `outcome`, this function adds pass^k for k = 1 … `trials` (the largest
+    number that at least half of the items have) and the share of items that flip. pass^k is about
+    the items with at least k trials (its `n`). All other scores keep their formula; their rows are
+    means over trials, so that each item counts once, and `n` counts items. Intervals resample
+    items; if every trial of every item has the same outcome, they are Wilson's with items as cases.
+    `ScoredTable.trials` has the rows of trials. If no item has a second trial, only the names of
+    the units change. Scores of types (distinct words) have no rows.
     """
     of = Trials.of(scored.table, item_of)
     if len(of.names) == len(of.items):
@@ -369,8 +369,8 @@ def _outcomes(of: Trials, outcome: str, cases: str | None) -> Table:
 
 def _measures(measure: Measure, trials: int) -> Iterator[Measure]:
     found = [(_pass(k), _pass(k), _pass(k), {"pass": "unbiased"}, k) for k in range(1, trials + 1)]
-    # How many items flip depends on the number of trials, so it is in the name: scores that
-    # cannot be compared are not.
+    # The share of items that flip depends on the number of trials, so the name of the score
+    # includes this number: scores with different numbers are not compared.
     found.append((f"{FLIPS}^{trials}", f"Flips in {trials} trials", FLIPS, {}, trials))
     for name, label, column, choices, k in found:
         signature = replace(measure.signature, metric=column)

@@ -1,8 +1,9 @@
-"""How often each type (a word, a bigram, a trigram) occurs in each unit, and scores of types.
+"""Counts of each type (a word, a bigram, a trigram) in each unit, and scores of types.
 
-A wide, sparse, additive table. Distinct words and entropies are functions of its column sums, but
-resampling units would bias them (see `mwzeval.statistics.intervals`), so their intervals come from
-leaving one unit out. None of them is better when higher or lower, so comparisons do not test them.
+The counts are a wide, sparse, additive table. Distinct words and entropies are functions of its
+column sums, but resampling units would bias them (see `mwzeval.statistics.intervals`), so their
+intervals come from leaving one unit out. Neither higher nor lower values are better, so comparisons
+do not test these scores.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ Numbers: TypeAlias = NDArray[np.int64]
 ORDERS = (1, 2, 3)
 
 DENSE_CELLS = 2**22
-"""Counts held at a time (some 32 MB)."""
+"""The number of counts in memory at a time (about 32 MB)."""
 
 
 def distinct(order: int, sums: Sums) -> NDArray[np.float64]:
-    """Return how many distinct n-grams of an order there are."""
+    """Return the number of distinct n-grams of an order."""
     return sums[f"distinct_{order}"]
 
 
@@ -38,7 +39,7 @@ def entropy(sums: Sums) -> NDArray[np.float64]:
 
 
 def conditional_entropy(sums: Sums) -> NDArray[np.float64]:
-    """Return the entropy of a word given the one before it, in bits.
+    """Return the entropy of a word given the previous word, in bits.
 
     As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
     """
@@ -47,10 +48,10 @@ def conditional_entropy(sums: Sums) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ngrams:
-    """The n-grams of one order, and how often each occurs in the units where it does.
+    """The n-grams of one order, and their counts in each unit that contains them.
 
-    `words` has the words of each as positions in the vocabulary, shape (types, n). The entries,
-    one a unit and type, are in the order of units, and of types within a unit.
+    `words` has the words of each n-gram as positions in the vocabulary, shape (types, n). There is
+    one entry per unit and type, sorted by unit and, within a unit, by type.
     """
 
     words: Numbers
@@ -59,12 +60,12 @@ class Ngrams:
     counts: Numbers
 
     def totals(self) -> Numbers:
-        """Return how often each type occurs in all units, shape (types,)."""
+        """Return the count of each type in all units, shape (types,)."""
         totals = np.bincount(self.types, weights=self.counts, minlength=len(self.words))
         return totals.astype(np.int64)
 
     def of_units(self, chosen: Numbers) -> Ngrams:
-        """Return the entries of the units at these positions, in that order; all types stay."""
+        """Return the entries of the units at these positions, in that order, with all types."""
         first, last = np.searchsorted(self.units, [chosen, chosen + 1])
         lengths = last - first
         starts = np.cumsum(lengths) - lengths
@@ -73,7 +74,7 @@ class Ngrams:
         return Ngrams(self.words, units, self.types[entries], self.counts[entries])
 
     def distinct_without(self, totals: Numbers, n_units: int) -> Numbers:
-        """Return how many types there are without each unit, shape (units,)."""
+        """Return the number of types without each unit, shape (units,)."""
         only = self.units[self.counts == totals[self.types]]
         return np.asarray(np.count_nonzero(totals) - np.bincount(only, minlength=n_units))
 
@@ -95,7 +96,7 @@ class TypeCounts:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, Iterable[Sequence[str]]]] = ()) -> TypeCounts:
-        """Count the types of each unit, given with its texts as words; n-grams are within one."""
+        """Count the types of each unit; n-grams do not cross the boundaries of texts."""
         position: defaultdict[str, int] = defaultdict(count().__next__)
         units: list[str] = []
         words: list[int] = []
@@ -121,21 +122,21 @@ class TypeCounts:
                 at = starts[firsts]
                 forms = tokens[at[:, np.newaxis] + np.arange(order)]
             ngrams.append(_counted(forms, unit_of[left >= order], types))
-            # At the place where it begins, as the next order needs it.
+            # The next order needs each type at the position where it begins.
             placed = np.zeros(len(tokens), dtype=np.int64)
             placed[left >= order] = types
             types = placed
         return cls(tuple(units), tuple(position), tuple(ngrams))
 
     def select(self, units: Sequence[str]) -> TypeCounts:
-        """Return the counts of `units`, in that order. Raises `KeyError` for a unit not here."""
+        """Return the counts of `units`, in that order. Raises `KeyError` for an unknown unit."""
         position = {unit: index for index, unit in enumerate(self.units)}
         chosen = np.array([position[unit] for unit in units], dtype=np.int64)
         ngrams = tuple(of_order.of_units(chosen) for of_order in self.ngrams)
         return replace(self, units=tuple(units), ngrams=ngrams)
 
     def sums(self) -> Sums:
-        """Return what scores of all units are functions of, arrays of shape (1,).
+        """Return the sums from which scores of all units are computed, arrays of shape (1,).
 
         `words` is the number of words, `distinct_N` the number of distinct n-grams of order N.
         `n_log_n` is Σ c(w) log2 c(w) over words w, `surprise` is Σ c(h,w) log2 (c(h) / c(h,w)) over
@@ -147,7 +148,7 @@ class TypeCounts:
         return _sums_of(words, bigrams, self.ngrams[1].words[:, 0], present)
 
     def jackknives(self, scores: Sequence[ScoreFunction]) -> tuple[Jackknife, ...]:
-        """Return each score of all units and with each left out. Needs at least two units."""
+        """Return each score of all units and with each left out. Requires at least two units."""
         blocks = list(self._left_out())
         everything = self.sums()
         found = []
@@ -157,7 +158,7 @@ class TypeCounts:
         return tuple(found)
 
     def _left_out(self) -> Iterator[Sums]:
-        """Yield what scores without each unit are functions of, some units at a time."""
+        """Yield the sums without each unit, for some units at a time."""
         totals = [ngrams.totals() for ngrams in self.ngrams]
         present = [
             ngrams.distinct_without(of_order, len(self.units))
@@ -177,7 +178,7 @@ class TypeCounts:
 
 def _sums_of(words: Numbers, bigrams: Numbers, heads: Numbers, present: Sequence[Numbers]) -> Sums:
     """Return sums of counts, each (samples, types), of bigrams with their `heads`, and of types."""
-    # 0 for the logarithm of 0, where it does not matter.
+    # The logarithm of 0 is replaced by 0; it is always multiplied by 0.
     logs = np.log2(np.maximum(np.arange(int(words.max(initial=0)) + 1), 1))
     n_log_n = np.arange(len(logs)) * logs
     surprise = bigrams * logs[words[:, heads]] - n_log_n[bigrams]
@@ -190,7 +191,7 @@ def _sums_of(words: Numbers, bigrams: Numbers, heads: Numbers, present: Sequence
 
 
 def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the number of each key in the order of first occurrence, and where each is first."""
+    """Return the number of each key in order of first occurrence, and the first positions."""
     _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(firsts)
     numbers = np.empty_like(order)

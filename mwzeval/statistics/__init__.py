@@ -1,4 +1,4 @@
-"""How sure a score is, and whether it differs from another: statistics that know no dataset.
+"""Statistics that do not depend on a data set: confidence intervals and significance tests.
 
 * a rate whose units are the cases: `intervals.wilson`;
 * a function of column sums: `bootstrap.percentile_interval` of `bootstrap.resampled_sums`;

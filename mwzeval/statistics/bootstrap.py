@@ -1,13 +1,14 @@
-"""Resample units, or swap them between two systems, and score the column sums.
+"""Resample units, or swap them between two systems, and compute scores of the column sums.
 
-A unit (a dialogue) is drawn or left as a whole, so cases within it (turns) may depend on each
-other. How often each unit is drawn makes a matrix of samples × units; its product with the table
-is every resampled column sum, whatever the scores are.
+A unit (a dialogue) is drawn as a whole, so cases within it (turns) may depend on each other. The
+number of draws of each unit forms a matrix of samples × units; its product with the table has the
+column sums of every resample, for any score.
 
-Two systems have two questions. How far might the difference be off, on other units like these? The
-interval of differences of sums that are resampled together answers it. If the two were
-exchangeable, how often would chance alone make a difference as large? `swapped_differences`, or
-`tests.mcnemar` for 0/1 outcomes: only their p values hold for small samples and any score.
+A comparison of two systems asks two questions. First, how far could the difference be off on other
+units? The interval of differences answers it; its sums are resampled jointly. Second, if the
+systems were exchangeable, how often would a difference as large occur by chance? The p value of
+`swapped_differences`, or of `tests.mcnemar` for 0/1 outcomes, answers it; both are valid for small
+samples, the former for any score.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and
@@ -29,32 +30,32 @@ from mwzeval.scores.table import Table
 
 SAMPLES = 1000
 SEED = 12345
-"""Defaults; they belong into the signature of what they make."""
+"""Defaults; both values belong in the signature of a score."""
 
 Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
-"""Column sums by column: one number a sample, each array of shape (samples,)."""
+"""Column sums by column: arrays of shape (samples,), one number per sample."""
 
 ScoreFunction: TypeAlias = Callable[[Sums], NDArray[np.float64]]
 """A score of column sums, for all samples at once: arrays of shape (samples,) in, one out.
 
-Arithmetic on columns is already one (`lambda sums: 100 * sums["right"] / sums["all"]`). NaN and
-infinity say that a sample has no score; NumPy's warnings about them are off while a score function
-runs.
+Arithmetic on columns is such a function (`lambda sums: 100 * sums["right"] / sums["all"]`). NaN and
+infinity mean that a sample has no score. NumPy's warnings about them are disabled during the call
+of a score function.
 """
 
 BLOCK_CELLS = 2**21
-"""Draws held at a time (some 50 MB); the numbers drawn do not depend on it."""
+"""The number of draws in memory at a time (about 50 MB); it does not change the draws."""
 
 
 ROUNDING = 1e-12
-"""Differences this close, relative to the scores, are equal but for the order of arithmetic."""
+"""Scores whose relative difference is at most this are equal except for the order of arithmetic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnSums:
-    """Column sums as observed (arrays of shape (1,)) and of drawn units (shape (samples,)).
+    """Observed column sums (arrays of shape (1,)) and those of drawn units (shape (samples,)).
 
-    Two of the same units, samples and seed are paired: sample by sample the same units were drawn.
+    Two objects with the same units, samples and seed are paired: each sample draws the same units.
     """
 
     observed: Sums
@@ -64,11 +65,11 @@ class DrawnSums:
 def resampled_sums(
     tables: Sequence[Table], *, samples: int = SAMPLES, seed: int = SEED
 ) -> list[DrawnSums]:
-    """Resample the units of tables, which have the same units, with replacement.
+    """Resample the units of tables, which must have the same units, with replacement.
 
-    Units are drawn in the order of their names. Counts come out exact, hence the same on every
-    machine; for fractions the last bits are those of the linear-algebra library. Raises
-    `ValueError` for tables with different units.
+    Units are drawn in the order of their names. Sums of counts are exact and therefore the same on
+    every machine; for fractions, the last bits depend on the linear-algebra library. Raises
+    `ValueError` if the tables have different units.
     """
     return _drawn_sums(tables, _resample_counts, samples, seed)
 
@@ -76,10 +77,10 @@ def resampled_sums(
 def given_sums(
     tables: Sequence[Table], *, samples: int = SAMPLES, seed: int = SEED
 ) -> list[DrawnSums]:
-    """Choose units that each of several systems gives away, each with probability ½.
+    """Choose units of each of several systems for swapping, each with probability ½.
 
-    One matrix product of coin flips with each table gives the sums for all pairs of them: what one
-    gives away the other gets (`swapped_differences`). Otherwise as `resampled_sums`.
+    One matrix product of coin flips with each table gives the sums for all pairs of systems: one
+    system gives the chosen units to the other (`swapped_differences`). See also `resampled_sums`.
     """
     return _drawn_sums(tables, _coin_flips, samples, seed)
 
@@ -87,7 +88,7 @@ def given_sums(
 def swapped_differences(
     score: ScoreFunction, system: DrawnSums, baseline: DrawnSums
 ) -> Differences:
-    """Return the differences of a score after swapping units of two systems, of their given sums.
+    """Return the differences of a score after swapping units of two systems (see `given_sums`).
 
     Their p value is that of approximate randomization: p = (1 + #{|d*| ≥ |d|}) / (1 + samples),
     where d* is the difference after swapping units at random; never below 1 / (1 + samples).
@@ -106,7 +107,7 @@ def swapped_differences(
 class Differences:
     """Observed and drawn differences of a score; scores within `tolerance` are equal.
 
-    `centre` is what the samples of two equal systems would have for a mean.
+    `centre` is the expected mean of the samples if the two systems are equal.
     """
 
     observed: float
@@ -129,9 +130,9 @@ class Differences:
         return cls(observed_system - observed_baseline, samples, tolerance)
 
     def p_value(self) -> float:
-        """Return how often a sample is as far from `centre` as the observed difference from 0."""
+        """Return the share of samples as far from `centre` as the observed value is from 0."""
         far = abs(self.observed) - self.tolerance
-        # Counted the other way round, so that samples without a score are among the far ones.
+        # The near samples are counted, so that samples without a score count as far.
         near = int(np.count_nonzero(np.abs(self.samples - self.centre) < far))
         return (1 + self.samples.size - near) / (1 + self.samples.size)
 
@@ -139,10 +140,10 @@ class Differences:
 def percentile_interval(values: NDArray[np.float64], confidence: float, method: str) -> Interval:
     """Return the middle `confidence` of the samples of a score, or of a paired difference.
 
-    Samples without a value are left out and counted in `Interval.undefined`. The interval is that
-    of the score on other units like these; it says nothing about another training run of the
-    system. Not for statistics that resampling biases (see `Jackknife`). An interval of differences
-    and their p value may disagree at the border.
+    Samples without a value are excluded and counted in `Interval.undefined`. The interval is about
+    the score on other units of the same kind, not about other training runs of the system. Do not
+    use it for statistics that resampling biases (see `Jackknife`). An interval of differences and
+    their p value may disagree near the significance level.
 
     Raises:
         ValueError: When no sample has a value.
@@ -156,16 +157,16 @@ def percentile_interval(values: NDArray[np.float64], confidence: float, method: 
 
 
 def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
-    """Return the score of each sample; without NumPy's warnings of samples that have none."""
+    """Return the score of each sample, without NumPy's warnings about samples without a score."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(score(sums), dtype=np.float64)
 
 
 def in_blocks(table: Table, size: int) -> Table:
-    """Return a table whose units are `size` consecutive units added up, the last one what is left.
+    """Return a table of sums over blocks of `size` consecutive units; the last may be smaller.
 
-    For units that depend on their neighbours; at least some 50 blocks should remain. A block has
-    the name of its first unit.
+    Use it for units that depend on their neighbors; at least about 50 blocks should remain. A block
+    has the name of its first unit.
     """
     starts = range(0, len(table.units), size)
     if size == 1 or not starts:
@@ -179,7 +180,7 @@ def _drawn_sums(
     samples: int,
     seed: int,
 ) -> list[DrawnSums]:
-    """Return the sums of drawn units: `draw` returns how often each is, (samples, units)."""
+    """Return the sums of drawn units; `draw` returns their counts, shape (samples, units)."""
     units = sorted(tables[0].units)
     if any(sorted(table.units) != units for table in tables):
         raise ValueError("tables that are resampled together must have the same rows")
@@ -200,7 +201,7 @@ def _drawn_sums(
 def _resample_counts(
     samples: int, units: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    # Uniform draws that are then counted: ten times as fast as Generator.multinomial.
+    # Uniform draws, counted afterwards, are ten times as fast as `Generator.multinomial`.
     drawn = generator.integers(0, units, size=(samples, units))
     drawn += np.arange(0, samples * units, units)[:, np.newaxis]
     counts = np.bincount(drawn.ravel(), minlength=samples * units)

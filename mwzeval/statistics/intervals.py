@@ -1,17 +1,19 @@
-"""The closed-form interval of a rate, and what all intervals have in common.
+"""The closed-form interval of a rate, and the jackknife.
 
-Intervals of statistics that are no function of column sums, by leaving out one unit at a time.
+The jackknife gives intervals of statistics that are not functions of column sums, by leaving out
+one unit at a time.
 
-Distinct words are the case in point: a resample repeats units and so misses words that occur in one
-unit only, hence every resampled count is too low (docs/statistics.md has a simulation of how often
-intervals cover the truth). The jackknife's variance is on average not too small (Efron and Stein,
+Distinct words are an example. A resample repeats units and so misses words that occur in only one
+unit; hence every resampled count is too low (docs/statistics.md has a simulation of the coverage of
+the intervals). The expectation of the jackknife's variance is not too small (Efron and Stein,
 Annals of Statistics 9, 1981), so its intervals are wide rather than narrow; those of differences
-are too wide for a test. They are of the expectation over as many units as were observed.
+are too wide for a test. The intervals are about the expectation over the observed number of units.
 
-Not for statistics that depend on the order of units, such as a segmental type-token ratio: leaving
-one unit out moves all later windows (for 1000 units the standard error was 2.7 times the true one).
-Give each window to the unit where it starts, in two columns (ratios, windows), and resample ten
-units at a time (`in_blocks`), as windows tie neighbours together (0.99 times the true one).
+Do not use the jackknife for statistics that depend on the order of units, such as a segmental
+type-token ratio: leaving one unit out moves all later windows (for 1,000 units the standard error
+was 2.7 times the true one). Instead, assign each window to the unit in which it starts, in two
+columns (ratios, windows), and resample blocks of ten units (`in_blocks`), because windows connect
+neighboring units (0.99 times the true standard error).
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
 """
@@ -33,9 +35,9 @@ CONFIDENCE = 0.95
 def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval:
     """Return the interval, within 0 and 1, of a rate of `successes` in `n` independent cases.
 
-    For rates whose cases are the units themselves (Success of dialogues). It stays honest where
-    resampling cannot: with no or only successes it is not empty. A rate of cases that come in
-    clusters (turns of a dialogue) is a ratio of sums: resample it.
+    Use it for rates whose cases are the units themselves (Success of dialogues). Unlike a bootstrap
+    interval, it is not empty if there are only successes or none. A rate of cases in clusters
+    (turns of a dialogue) is a ratio of sums: resample it instead.
 
     Source: Wilson, JASA 22, 1927.
 
@@ -49,14 +51,14 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval
     shrinkage = 1 + z * z / n
     centre = (rate + z * z / (2 * n)) / shrinkage
     half = z * math.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2) / shrinkage
-    # The ends that are exact in theory are made exact in floating point.
+    # Ends that are exact in theory are exact in floating point, too.
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == n else min(1.0, centre + half)
     return Interval(low, high, confidence, "wilson")
 
 
 def normal_quantile(confidence: float) -> float:
-    """Return z with `confidence` of a standard normal between -z and z."""
+    """Return z such that a standard normal variable is between -z and z with this probability."""
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
@@ -64,7 +66,7 @@ def normal_quantile(confidence: float) -> float:
 class Jackknife:
     """A statistic's value, and its values with each unit left out in turn, shape (units,).
 
-    The difference of two, over the same units in the same order, is again a jackknife.
+    The difference of two jackknives over the same units, in the same order, is a jackknife, too.
     """
 
     value: float
@@ -80,6 +82,6 @@ class Jackknife:
         return math.sqrt((n - 1) * float(np.var(self.left_out)))
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """Return value ± z standard errors (normal approximation)."""
+        """Return the value ± z standard errors (normal approximation)."""
         half = normal_quantile(confidence) * self.standard_error
         return Interval(self.value - half, self.value + half, confidence, "jackknife")

@@ -1,16 +1,17 @@
-"""Many runs of one system: how much of what varies is the run, and how much the units?
+"""Several runs of one system: the parts of the variance due to runs and to units.
 
-And what two systems with several runs each differ by, on other units and in other runs: the
-hierarchical bootstrap of docs/statistics.md ("Seeds against seeds"), where three things make it
-hold for few runs. Deviations of resampled runs are multiplied by √(R / (R - 1)) (Rao and Wu, JASA
-83, 1988) and by √(f / χ²), a draw with f = Σ (R - 1) degrees of freedom; and runs are drawn with
-their scores on all units, as the noise of units is in the resampled units already.
+For the difference of two systems with several runs each, on other units and in other runs, there is
+the hierarchical bootstrap of docs/statistics.md ("Seeds against seeds"). Three steps make it valid
+for few runs: the deviations of resampled runs are multiplied by √(R / (R - 1)) (Rao and Wu, JASA
+83, 1988), and by √(f / χ²), where χ² is drawn with f = Σ (R - 1) degrees of freedom; and runs are
+drawn with their scores on all units, because the resampled units already contain the noise of
+units.
 
-Aggregates over tasks and runs have intervals that resample runs within each task. A score per run
-and task comes as an array of shape (runs, tasks). They tell what other runs on these tasks would
-give; of other tasks they say nothing. Source: Agarwal et al., "Deep Reinforcement Learning at the
-Edge of the Statistical Precipice", NeurIPS 2021; the stratified bootstrap and both figures are
-those of its library `rliable`.
+Aggregates over tasks and runs have intervals that resample runs within each task. The input is a
+score per run and task, an array of shape (runs, tasks). The intervals are about other runs on these
+tasks, not about other tasks. Source: Agarwal et al., "Deep Reinforcement Learning at the Edge of
+the Statistical Precipice", NeurIPS 2021; the stratified bootstrap and both aggregates are those of
+its library `rliable`.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from mwzeval.statistics.bootstrap import SEED, Differences, percentile_interval
 from mwzeval.statistics.intervals import CONFIDENCE
 
 FEWEST_RUNS = 5
-"""Of fewer runs (seeds) no interval is shown: with three, that of Student's t reaches 2.5 standard
-deviations either way."""
+"""The minimum number of runs (seeds) for an interval. With three runs, an interval of Student's t
+would extend 2.5 standard deviations to either side."""
 
 HIERARCHICAL = "hierarchical-bootstrap"
 
 
 @dataclass(frozen=True, slots=True)
 class AcrossRuns:
-    """Mean of a score over `n` runs, and the standard deviation (n - 1) of one run."""
+    """The mean of a score over `n` runs, and the standard deviation (n - 1) of one run."""
 
     mean: float
     standard_deviation: float
@@ -44,10 +45,10 @@ class AcrossRuns:
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponents:
-    """Variances, in the squared unit of the outcome, of a model outcome = run + unit + rest.
+    """Variances, in the squared unit of the outcome, of the model outcome = run + unit + rest.
 
     `run`: some runs are better on all units. `unit`: some units are easier for all runs.
-    `residual`: everything else, above all that runs differ in which units they do well.
+    `residual`: everything else, mainly differences between runs in the units that they do well.
     """
 
     run: float
@@ -55,15 +56,15 @@ class VarianceComponents:
     residual: float
 
     def standard_error(self, runs: int, units: int) -> float:
-        """Return that of the mean outcome over this many new runs and new units.
+        """Return the standard error of the mean over this many new runs and new units.
 
-        It shows what would help: with one run, no number of units brings it below √`run`.
+        With one run, no number of units reduces it below √`run`.
         """
         return math.sqrt(self.run / runs + self.unit / units + self.residual / (runs * units))
 
 
 def across_runs(scores: Sequence[float]) -> AcrossRuns:
-    """Return mean and standard deviation of one score a run; two at least."""
+    """Return the mean and standard deviation of one score per run; requires at least two runs."""
     values = np.asarray(scores, dtype=np.float64)
     return AcrossRuns(float(values.mean()), float(values.std(ddof=1)), len(scores))
 
@@ -71,10 +72,10 @@ def across_runs(scores: Sequence[float]) -> AcrossRuns:
 def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
     """Split the variance of a per-unit outcome, shape (runs, units), between runs and units.
 
-    Estimates from the mean squares of a two-way random-effects analysis of variance with one
-    observation a cell; unbiased, except that an estimate below 0 is reported as 0. Runs are seeds
-    of one system, and all see the same units.
-    Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 4.
+    The estimates come from the mean squares of a two-way random-effects analysis of variance with
+    one observation per cell. They are unbiased, except that an estimate below 0 is reported as 0.
+    Runs are seeds of one system, and all have the same units. Source: Searle, Casella and
+    McCulloch, Variance Components, 1992, chapter 4.
 
     Raises:
         ValueError: For less than two runs or units.
@@ -97,10 +98,11 @@ def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResampledRuns:
-    """A score of the runs of a system: as observed, on resampled units, and of resampled runs.
+    """A score of the runs of a system: observed, on resampled units, and of resampled runs.
 
-    `values` has one number a run; `of_units`, shape (samples,), the mean over the runs on resampled
-    units; `of_runs`, shape (samples,), what resampled runs add to a mean, 0 for a single run.
+    `values` has one number per run; `of_units`, shape (samples,), has the mean over the runs on
+    resampled units; `of_runs`, shape (samples,), has the deviations due to resampled runs, 0 for a
+    single run.
     """
 
     values: tuple[float, ...]
@@ -117,10 +119,10 @@ class ResampledRuns:
         system: str,
         seed: int = SEED,
     ) -> ResampledRuns:
-        """Draw runs with replacement, as often as units were.
+        """Draw runs with replacement, one draw per sample of units.
 
-        The draws depend on the seed and the name of the `system` only: independent between systems,
-        the same for all scores of one.
+        The draws depend only on the seed and the name of the `system`: they are independent between
+        systems, and the same for all scores of a system.
         """
         runs = len(values)
         of_runs = np.zeros(of_units.size)
@@ -138,21 +140,21 @@ class ResampledRuns:
         return float(np.mean(self.values))
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """Return the interval of the mean, on other units and in other runs like these."""
+        """Return the interval of the mean, on other units and in other runs of the same kind."""
         samples = self.of_units + _widened(self.of_runs, len(self.values) - 1, self.seed)
         return percentile_interval(samples, confidence, HIERARCHICAL)
 
     def __sub__(self, baseline: ResampledRuns) -> Differences:
         """Return the differences between the means of two systems over their runs.
 
-        `of_units` of both come from the same units, samples and seed, so that a sample draws the
-        same units for all runs. Interval and p value are those of the paired bootstrap, to the last
-        bit where both systems have one run. Of one run, the interval says nothing about others.
+        `of_units` of both must come from the same units, samples and seed, so that a sample draws
+        the same units for all runs. If both systems have one run, interval and p value equal those
+        of the paired bootstrap to the last bit; such an interval is not about other runs.
         """
         units = Differences.between(self.of_units, baseline.of_units, self.value, baseline.value)
         freedom = len(self.values) + len(baseline.values) - 2
         runs = _widened(self.of_runs - baseline.of_runs, freedom, self.seed)
-        # Resampled runs add 0 on average, by an average that few of them do not have (Cauchy's).
+        # Resampled runs add 0 in expectation, but the mean of their samples may not exist (Cauchy).
         centre = float(units.samples[np.isfinite(units.samples)].mean())
         return Differences(units.observed, units.samples + runs, units.tolerance, centre)
 
@@ -166,7 +168,7 @@ def _widened(of_runs: NDArray[np.float64], freedom: int, seed: int) -> NDArray[n
 
 STRATIFIED = "stratified-bootstrap"
 RESAMPLES = 2000
-"""The default of `rliable`'s profiles; an end of an interval varies by some 2 % of its length."""
+"""The default of `rliable`'s profiles; the ends of an interval vary by about 2 % of its length."""
 
 Scores = NDArray[np.float64]
 """Shape (runs, tasks)."""
@@ -174,14 +176,14 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A figure of all tasks, and the interval of resampled runs, None where there is one run."""
+    """A figure of all tasks, and its interval from resampled runs (None for a single run)."""
 
     value: float
     interval: Interval | None
 
 
 def interquartile_mean(scores: Scores) -> Aggregate:
-    """Return the mean of the middle half of all scores: without n // 4 of n at each end."""
+    """Return the mean of the middle half of all n scores: n // 4 are dropped at each end."""
     value = float(_middle_means(scores.reshape(1, -1))[0])
     if len(scores) < 2:
         return Aggregate(value, None)
@@ -192,9 +194,9 @@ def interquartile_mean(scores: Scores) -> Aggregate:
 
 
 def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
-    """Return how likely a run is better than one of the others, on average over the tasks.
+    """Return the probability that a run is better than one of the others, averaged over the tasks.
 
-    Equal scores count half. Runs of both are resampled independently, even of the same seeds.
+    Equal scores count half. Runs of both are resampled independently, even if the seeds are equal.
     """
     mine, theirs = scores[:, np.newaxis], others[np.newaxis]
     better = (mine > theirs) + 0.5 * (mine == theirs)

@@ -1,4 +1,4 @@
-"""Exact tests of two systems, and tests of many systems together: Holm's correction and ranks."""
+"""Exact tests of two systems; Holm's correction and ranks for several systems."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class WinsTiesLosses:
-    """On how many units the system is above, level with, and below the baseline."""
+    """The numbers of units on which the system is above, equal to, and below the baseline."""
 
     wins: int
     ties: int
     losses: int
 
     def reversed(self) -> WinsTiesLosses:
-        """Return the counts with below for above, as lower scores may be the better ones."""
+        """Return the counts with above and below exchanged, for lower-is-better scores."""
         return WinsTiesLosses(self.losses, self.ties, self.wins)
 
 
 def wins_ties_losses(
     system: NDArray[np.float64], baseline: NDArray[np.float64], *, tolerance: float = 0.0
 ) -> WinsTiesLosses:
-    """Compare one value a unit, shape (units,) each; up to `tolerance` apart is a tie."""
+    """Compare one value per unit, shape (units,) each; a difference up to `tolerance` is a tie."""
     wins = int(np.count_nonzero(system > baseline + tolerance))
     losses = int(np.count_nonzero(system < baseline - tolerance))
     return WinsTiesLosses(wins, system.size - wins - losses, losses)
@@ -34,14 +34,14 @@ def wins_ties_losses(
 def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> float:
     """Return the p value of the difference of two rates, from 0/1 outcomes of the same units.
 
-    Given that one of the two fails, without a difference either is as likely to be the one: the p
-    value is twice the smaller binomial tail, at most 1. Exact for any number of units. Source:
-    McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
+    If the systems do not differ, each of the two is equally likely to be the one that fails where
+    only one fails. The p value is twice the smaller binomial tail, at most 1. It is exact for any
+    number of units. Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
     """
     counted = wins_ties_losses(system, baseline)
     fewer, n = min(counted.wins, counted.losses), counted.wins + counted.losses
     if n > MOST_EXACT:
-        from scipy.stats import binomtest  # takes longer to import than the rest of a comparison
+        from scipy.stats import binomtest  # slower to import than the rest of a comparison
 
         return min(1.0, float(binomtest(fewer, n).pvalue))
     ways = tail = 1
@@ -53,15 +53,15 @@ def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> float
 
 
 MOST_EXACT = 10_000
-"""Cases up to this are counted in whole numbers: some milliseconds, which the digits take."""
+"""The maximum number of cases for integer arithmetic (a few milliseconds)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a system among others.
+    """The rank of a system, and the range in which its true rank is.
 
-    `rank` is 1 + the number of significantly better systems, `worst` the number of systems that are
-    not significantly worse, itself among them: its true place is somewhere in between.
+    `rank` is 1 + the number of significantly better systems. `worst` is the number of systems that
+    are not significantly worse, including the system itself.
     """
 
     rank: int
@@ -71,9 +71,9 @@ class Place:
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p values adjusted for their number, in the same order.
 
-    Taking those at most α as significant makes any false finding among them no likelier than α,
-    however the tests depend on each other.
-    Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979.
+    If tests with adjusted values up to α are called significant, the probability of any false
+    positive is at most α, however the tests depend on each other. Source: Holm, "A Simple
+    Sequentially Rejective Multiple Test Procedure", 1979.
     """
     adjusted = [0.0] * len(p_values)
     so_far = 0.0
@@ -86,8 +86,8 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 def ranks(scores: Mapping[str, float], significant: Iterable[tuple[str, str]]) -> dict[str, Place]:
     """Rank systems by score (higher is better), given the pairs that differ significantly.
 
-    "Not significantly different" is not transitive, so two that share a rank may differ, and a
-    lower score may have the better rank. Source: the rank ranges of Bojar et al., WMT 2013.
+    "Not significantly different" is not transitive, so two systems with the same rank may differ,
+    and a lower score may have the better rank. Source: the rank ranges of Bojar et al., WMT 2013.
     """
     better: dict[str, set[str]] = {system: set() for system in scores}
     for first, second in significant:

@@ -1,17 +1,17 @@
-"""Repeated trials of the same items: what is likely to succeed k times, and what each item gets.
+"""Repeated trials of the same items: the probability of k successes, and scores per item.
 
-Trials of an item are alike, so the item is what is resampled, and what two systems are paired by.
-`Trials.by_item` makes one row of the trials of an item, their mean: an item counts once, however
-many trials it has. All that is built on tables (intervals, comparisons) then follows.
+Trials of an item are similar, so items are resampled, and two systems are paired by item.
+`Trials.by_item` replaces the trials of an item by one row, their mean: each item counts once,
+whatever its number of trials. Intervals and comparisons work on this table.
 
-A trial is an attempt that could be judged. One that was lost to infrastructure is none: its row is
-not in the table, and its item has one trial less.
+A trial is an attempt that could be judged. An attempt that infrastructure ended is not a trial: its
+row is not in the table, and its item has one trial less.
 
-pass^k, the chance that k trials of an item all succeed, averaged over items, is estimated from n
-trials with c successes by C(c, k) / C(n, k): without bias for every n ≥ k. Items with less than k
-trials are left out of it.
+pass^k is the probability that k trials of an item all succeed, averaged over items. It is estimated
+from n trials with c successes by C(c, k) / C(n, k), which is unbiased for every n ≥ k. Items with
+fewer than k trials are excluded.
 
-Trials are named by item and number: `sng0073#2` is the second trial of the item `sng0073`.
+The name of a trial has its item and number: `sng0073#2` is the second trial of item `sng0073`.
 
 Source: Yao, Shinn, Razavi and Narasimhan, "τ-bench", 2024.
 """
@@ -35,7 +35,7 @@ def trial_name(item: str, trial: int | str | None) -> str:
 
 
 def item_and_trial(name: str) -> tuple[str, int | None]:
-    """Return the item of a name and the number of its trial, None where it has none."""
+    """Return the item of a name, and the number of its trial or None."""
     item, _, number = name.rpartition("#")
     if item and number.isdecimal() and number.isascii() and len(number) < 10:
         return item, int(number)
@@ -48,14 +48,14 @@ def item_of_trial(name: str) -> str:
 
 
 def all_succeed(successes: int, trials: int, k: int) -> float:
-    """Return the share of choices of `k` of an item's trials of which all succeeded (pass^k)."""
+    """Return the share of choices of `k` of an item's trials that all succeeded (pass^k)."""
     return comb(successes, k) / comb(trials, k)
 
 
 def some_differ(successes: int, trials: int, k: int) -> float:
     """Return the share of choices of `k` of an item's trials that have both outcomes.
 
-    For k = 2 it is the chance that two trials disagree.
+    For k = 2 it is the probability that two trials disagree.
     """
     return 1 - (comb(successes, k) + comb(trials - successes, k)) / comb(trials, k)
 
@@ -75,28 +75,28 @@ class Trials:
 
     @classmethod
     def of(cls, table: Table, item_of: Callable[[str], str] = item_of_trial) -> Trials:
-        """Return the trials of a table, `item_of` the name of each of its units."""
+        """Return the trials of a table; `item_of` returns the item of a unit's name."""
         return cls(table, tuple(map(item_of, table.units)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The items, in the order in which they come first."""
+        """The items, in order of first occurrence."""
         return tuple(dict.fromkeys(self.items))
 
     @cached_property
     def positions(self) -> NDArray[np.int64]:
-        """Where the item of each row stands among `names`, shape (trials,)."""
+        """The position in `names` of the item of each row, shape (trials,)."""
         position = {name: index for index, name in enumerate(self.names)}
         return np.array([position[item] for item in self.items], dtype=np.int64)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How many trials each item has, shape (items,)."""
+        """The number of trials of each item, shape (items,)."""
         return np.bincount(self.positions, minlength=len(self.names))
 
     @property
     def usual(self) -> int:
-        """The most trials that at least half of the items have; 0 without items."""
+        """The largest number of trials that at least half of the items have; 0 without items."""
         return int(np.sort(self.counts)[len(self.names) // 2]) if self.names else 0
 
     def totals(self) -> Table:
